@@ -1,0 +1,251 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// Condition types of an AddonRelease, beside the common ones.
+const (
+	// ConditionApplied: the objects of the revision are in the cluster as declared, and those
+	// that left it are gone.
+	ConditionApplied = "Applied"
+	// ConditionHealthy: every object is what kstatus calls Current.
+	ConditionHealthy = "Healthy"
+	// ConditionDrifted: somebody changed an object and it has not been taken back.
+	ConditionDrifted = "Drifted"
+)
+
+// Reasons of an AddonRelease's conditions, beside the common ones.
+const (
+	// ReasonConflict: an object belongs to somebody else; the message names the owner.
+	ReasonConflict = "Conflict"
+	// ReasonRevisionNotFound: the revision is gone; only the policy can make a new one.
+	ReasonRevisionNotFound = "RevisionNotFound"
+	// ReasonRenderFailed: a template failed; the message names source, line and key.
+	ReasonRenderFailed = "RenderFailed"
+	// ReasonRenderLimit: rendering went beyond its limit of time, output or memory.
+	ReasonRenderLimit = "RenderLimitExceeded"
+	// ReasonInvalidManifest: a document is no Kubernetes object.
+	ReasonInvalidManifest = "InvalidManifest"
+	// ReasonUnknownKind: the cluster does not serve a kind.
+	ReasonUnknownKind = "UnknownKind"
+	// ReasonRefused: the cluster's API server refused an object as it is.
+	ReasonRefused = "Refused"
+	// ReasonWaiting: objects of an earlier stage (namespaces, CRDs) are awaited.
+	ReasonWaiting = "Waiting"
+	// ReasonUnhealthy: an object has failed; the message names it.
+	ReasonUnhealthy = "Unhealthy"
+	// ReasonInSync: nobody changed anything.
+	ReasonInSync = "InSync"
+	// ReasonReported: drift is left in place because drift.mode is Report or corrections are suspended.
+	ReasonReported = "Reported"
+	// ReasonFighting: somebody keeps changing an object; the message names them and the object.
+	ReasonFighting = "Fighting"
+	// ReasonIgnored: drift is not looked for.
+	ReasonIgnored = "Ignored"
+)
+
+// AddonReleaseSpec is one add-on in one cluster, as its policy wants it.
+type AddonReleaseSpec struct {
+	// clusterRef names the TenantCluster.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable"
+	ClusterRef common.ClusterReference `json:"clusterRef,omitzero"`
+
+	// revision names the revision to apply.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Revision string `json:"revision,omitempty"`
+
+	// cluster is what the templates may know of the cluster, beside its name and namespace.
+	// +optional
+	Cluster ClusterFacts `json:"cluster,omitzero"`
+
+	// drift is the policy's.
+	// +optional
+	Drift DriftPolicy `json:"drift,omitzero"`
+
+	// deletionPolicy is the policy's.
+	// +optional
+	// +default="Delete"
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// suspend is the policy's.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+// ClusterFacts is what templates may know of a cluster. None of it is secret.
+type ClusterFacts struct {
+	// labels of the TenantCluster, without Daytwo's own.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// version is the cluster's Kubernetes minor version, as in "1.36".
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	Version string `json:"version,omitempty"`
+}
+
+// AddonReleaseStatus is what became of it.
+type AddonReleaseStatus struct {
+	// conditions: Ready, Reconciling, Stalled, Applied, Healthy, Drifted.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// revision that was applied last, completely.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// inputsHash is the hash of everything that the applied objects were rendered from.
+	// +optional
+	InputsHash string `json:"inputsHash,omitempty"`
+
+	// clusterID is the identity of the cluster that the inventory speaks of.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// handledRequest is the last value of the annotation daytwo.dev/requested-at that was acted on.
+	// +optional
+	HandledRequest string `json:"handledRequest,omitempty"`
+
+	// inventory lists the objects that are in the cluster because of this release.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=2000
+	Inventory []InventoryEntry `json:"inventory,omitempty"`
+
+	// drift tells what others changed.
+	// +optional
+	Drift DriftStatus `json:"drift,omitzero"`
+}
+
+// InventoryEntry is one object in the workload cluster. Written before the object is applied,
+// completed afterwards.
+type InventoryEntry struct {
+	// id is apiVersion/Kind/namespace/name, as in "apps/v1/Deployment/cache/web".
+	// +required
+	ID string `json:"id,omitempty"`
+
+	// uid of the object.
+	// +optional
+	UID string `json:"uid,omitempty"`
+
+	// hash of its desired content.
+	// +optional
+	Hash string `json:"hash,omitempty"`
+
+	// fingerprint of who owns what of it, from the answer to the last apply.
+	// +optional
+	Fingerprint string `json:"fp,omitempty"`
+
+	// adopted: it was there before Daytwo applied it first.
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+
+	// yielded are the declared fields, as JSON pointers, that others set and may: an autoscaler's
+	// replicas, and what drift.ignore names. They are left out of what is applied.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=33
+	// +kubebuilder:validation:items:MaxLength=512
+	Yielded []string `json:"yielded,omitempty"`
+}
+
+// DriftStatus tells what others changed and what came of it.
+type DriftStatus struct {
+	// count of corrections since the release was made.
+	// +optional
+	Count int64 `json:"count,omitempty"`
+
+	// lastDetected is when drift was seen last.
+	// +optional
+	LastDetected *metav1.MicroTime `json:"lastDetected,omitempty"`
+
+	// lastCorrected is when drift was taken back last.
+	// +optional
+	LastCorrected *metav1.MicroTime `json:"lastCorrected,omitempty"`
+
+	// corrections are the latest ten, the latest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Corrections []DriftCorrection `json:"corrections,omitempty"`
+}
+
+// DriftCorrection is one change by somebody else that was taken back.
+type DriftCorrection struct {
+	// object, as in the inventory.
+	// +required
+	Object string `json:"object,omitempty"`
+
+	// fields that they changed, at most ten; a count of the rest follows.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=11
+	Fields []string `json:"fields,omitempty"`
+
+	// manager is the field manager, which tells the program: kubectl-edit, for one. Empty where
+	// the cluster does not tell (a deletion).
+	// +optional
+	Manager string `json:"manager,omitempty"`
+
+	// operation: Update, Apply, Delete or Unlabel.
+	// +optional
+	Operation string `json:"operation,omitempty"`
+
+	// changed is when they did it, in whole seconds, where the cluster tells.
+	// +optional
+	Changed *metav1.Time `json:"changed,omitempty"`
+
+	// corrected is when it was taken back.
+	// +required
+	Corrected metav1.MicroTime `json:"corrected,omitzero"`
+}
+
+// AddonRelease is one SaaSAddon in one workload cluster. Daytwo writes it; people read it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=ar,categories=daytwo-targets
+// +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="APPLIED",type=string,JSONPath=`.status.conditions[?(@.type=="Applied")].status`
+// +kubebuilder:printcolumn:name="HEALTHY",type=string,JSONPath=`.status.conditions[?(@.type=="Healthy")].status`
+// +kubebuilder:printcolumn:name="DRIFT",type=integer,JSONPath=`.status.drift.count`
+// +kubebuilder:printcolumn:name="REVISION",type=string,priority=1,JSONPath=`.status.revision`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type AddonRelease struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what the policy wants.
+	// +required
+	Spec AddonReleaseSpec `json:"spec,omitzero"`
+
+	// status is what became of it.
+	// +optional
+	Status AddonReleaseStatus `json:"status,omitzero"`
+}
+
+// AddonReleaseList is a list of AddonReleases.
+//
+// +kubebuilder:object:root=true
+type AddonReleaseList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []AddonRelease `json:"items"`
+}

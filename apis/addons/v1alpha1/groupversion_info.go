@@ -1,0 +1,24 @@
+// Package v1alpha1 holds the kinds of addons.daytwo.dev: what runs in workload clusters beside the customers' own work.
+//
+// +kubebuilder:object:generate=true
+// +groupName=addons.daytwo.dev
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// GroupVersion is the group and version of the kinds in this package.
+var GroupVersion = schema.GroupVersion{Group: "addons.daytwo.dev", Version: "v1alpha1"}
+
+var schemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &SaaSAddon{}, &SaaSAddonList{}, &AddonRelease{}, &AddonReleaseList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+})
+
+// AddToScheme registers the kinds of this package.
+var AddToScheme = schemeBuilder.AddToScheme

@@ -1,0 +1,302 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// Reasons of a SaaSAddon's Ready and Stalled, beside the common ones.
+const (
+	// ReasonReferenceNotFound: a referenced ConfigMap or Secret does not exist.
+	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonSelectorNotAllowed: the policy selects in a way that its namespace may not.
+	ReasonSelectorNotAllowed = "SelectorNotAllowed"
+)
+
+// SaaSAddonSpec says what runs in which clusters.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || has(self.clusterNames)",message="set clusterSelector, clusterNames, or both; an empty clusterSelector {} selects every cluster"
+type SaaSAddonSpec struct {
+	// clusterSelector selects TenantClusters by label, in the policy's own namespace.
+	// +optional
+	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
+
+	// clusterNames selects TenantClusters by name, beside those that clusterSelector selects.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	ClusterNames []string `json:"clusterNames,omitempty"`
+
+	// clusterNamespaceSelector widens the selection to the namespaces with these labels. Only in
+	// the provider's namespace, and then both selectors may use labels under
+	// provider.daytwo.dev/ only.
+	// +optional
+	ClusterNamespaceSelector *metav1.LabelSelector `json:"clusterNamespaceSelector,omitempty"`
+
+	// namespace in the workload cluster for namespaced objects that name none.
+	// +optional
+	// +default="default"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+
+	// createNamespace creates that namespace where it is missing. One that Daytwo made goes again
+	// with the add-on, if it is otherwise empty.
+	// +optional
+	CreateNamespace bool `json:"createNamespace,omitempty"`
+
+	// source of the objects.
+	// +required
+	Source AddonSource `json:"source,omitzero"`
+
+	// rollout says how fast a new revision reaches the clusters.
+	// +optional
+	// +default={}
+	Rollout RolloutPolicy `json:"rollout,omitzero"`
+
+	// drift says what happens when somebody else changes an object of the add-on.
+	// +optional
+	// +default={}
+	Drift DriftPolicy `json:"drift,omitzero"`
+
+	// deletionPolicy says what becomes of the objects when the add-on, or a cluster's selection,
+	// ends: Delete removes them, Orphan leaves them.
+	// +optional
+	// +default="Delete"
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// suspend stops rollouts and corrections; drift is still reported. Deleting still cleans up.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+// DeletionPolicy is Delete or Orphan.
+//
+// +kubebuilder:validation:Enum=Delete;Orphan
+type DeletionPolicy string
+
+// Deletion policies.
+const (
+	DeletionPolicyDelete DeletionPolicy = "Delete"
+	DeletionPolicyOrphan DeletionPolicy = "Orphan"
+)
+
+// AddonSource is where an add-on's objects come from.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.manifests)",message="set manifests"
+type AddonSource struct {
+	// manifests are Kubernetes objects as YAML, with Go templates in it.
+	// +optional
+	Manifests *ManifestSource `json:"manifests,omitempty"`
+}
+
+// ManifestSource holds YAML documents. They are Go templates over .Cluster.Name,
+// .Cluster.Namespace, .Cluster.Labels and .Cluster.Version (as in "1.36"). An unknown key is an error.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.inline) || has(self.configMapRefs)",message="set inline, configMapRefs, or both"
+type ManifestSource struct {
+	// inline YAML, one or more documents, at most 512 KiB.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=524288
+	Inline string `json:"inline,omitempty"`
+
+	// configMapRefs name ConfigMaps of the same namespace, all of whose keys are YAML, taken in
+	// alphabetical order after inline.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	ConfigMapRefs []common.LocalReference `json:"configMapRefs,omitempty"`
+}
+
+// RolloutPolicy says how fast a new revision reaches the clusters.
+type RolloutPolicy struct {
+	// maxConcurrent is how many clusters may be on their way to a revision at the same time. A
+	// cluster is on its way until its target is Ready, so as many that fail hold the rollout.
+	// +optional
+	// +default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+}
+
+// DriftMode says what happens when drift is seen.
+//
+// +kubebuilder:validation:Enum=Correct;Report;Off
+type DriftMode string
+
+// Drift modes.
+const (
+	// DriftCorrect takes drift back at once.
+	DriftCorrect DriftMode = "Correct"
+	// DriftReport shows drift in the target's status and leaves it.
+	DriftReport DriftMode = "Report"
+	// DriftOff ignores drift.
+	DriftOff DriftMode = "Off"
+)
+
+// DriftPolicy says what happens when somebody else changes an object.
+type DriftPolicy struct {
+	// mode: Correct takes drift back at once, Report shows it, Off ignores it.
+	// +optional
+	// +default="Correct"
+	Mode DriftMode `json:"mode,omitempty"`
+
+	// ignore lists fields that others may change.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Ignore []DriftIgnore `json:"ignore,omitempty"`
+}
+
+// DriftIgnore lists fields of some objects that others may change.
+type DriftIgnore struct {
+	// target selects the objects; what is empty selects all.
+	// +optional
+	Target ObjectSelector `json:"target,omitzero"`
+
+	// jsonPointers to the fields (RFC 6901), as in /spec/replicas.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=2
+	// +kubebuilder:validation:items:MaxLength=512
+	// +kubebuilder:validation:items:Pattern=`^/`
+	JSONPointers []string `json:"jsonPointers,omitempty"`
+}
+
+// ObjectSelector selects objects of an add-on.
+type ObjectSelector struct {
+	// group of the kind; empty selects any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+
+	// kind, as in Deployment; empty selects any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind,omitempty"`
+
+	// namespace; empty selects any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// name; empty selects any.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
+// SaaSAddonStatus sums up the targets.
+type SaaSAddonStatus struct {
+	// conditions: Ready, Reconciling, Stalled.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// revision is the name of the current revision.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// clusters sums up the selected clusters.
+	// +optional
+	Clusters ClusterSummary `json:"clusters,omitzero"`
+
+	// abandoned are the last ten targets that were let go with the annotation
+	// daytwo.dev/abandon, with what was left behind.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Abandoned []AbandonedTarget `json:"abandoned,omitempty"`
+}
+
+// ClusterSummary counts the clusters of a policy.
+type ClusterSummary struct {
+	// selected by the policy.
+	// +optional
+	Selected common.Tally `json:"selected,omitzero"`
+
+	// ready: the target is Ready at the current revision.
+	// +optional
+	Ready common.Tally `json:"ready,omitzero"`
+
+	// updated: the target names the current revision.
+	// +optional
+	Updated common.Tally `json:"updated,omitzero"`
+
+	// failed: the target is not Ready, and no longer just on its way.
+	// +optional
+	Failed common.Tally `json:"failed,omitzero"`
+
+	// unreachable: the cluster does not answer.
+	// +optional
+	Unreachable common.Tally `json:"unreachable,omitzero"`
+}
+
+// AbandonedTarget is a target that was let go while its cluster could not be reached.
+type AbandonedTarget struct {
+	// cluster that was left.
+	// +required
+	Cluster common.ClusterReference `json:"cluster,omitzero"`
+
+	// objects that may still be there: how many, and the first ten.
+	// +required
+	Objects common.Tally `json:"objects,omitzero"`
+
+	// time when it was let go.
+	// +required
+	Time metav1.Time `json:"time,omitzero"`
+}
+
+// SaaSAddon is an add-on in every selected workload cluster.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
+// +kubebuilder:resource:shortName=addon,categories=daytwo
+// +kubebuilder:printcolumn:name="CLUSTERS",type=integer,JSONPath=`.status.clusters.selected.count`
+// +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=`.status.clusters.updated.count`
+// +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.clusters.failed.count`
+// +kubebuilder:printcolumn:name="UNREACHABLE",type=integer,JSONPath=`.status.clusters.unreachable.count`
+// +kubebuilder:printcolumn:name="REVISION",type=string,priority=1,JSONPath=`.status.revision`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type SaaSAddon struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec says what runs in which clusters.
+	// +required
+	Spec SaaSAddonSpec `json:"spec,omitzero"`
+
+	// status sums up the targets.
+	// +optional
+	Status SaaSAddonStatus `json:"status,omitzero"`
+}
+
+// SaaSAddonList is a list of SaaSAddons.
+//
+// +kubebuilder:object:root=true
+type SaaSAddonList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []SaaSAddon `json:"items"`
+}

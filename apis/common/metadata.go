@@ -1,0 +1,53 @@
+package common
+
+// Labels. Those on targets are written by the manager only.
+const (
+	// LabelPolicy names the policy of a target or revision.
+	LabelPolicy = "daytwo.dev/policy"
+	// LabelCluster names the TenantCluster of a target.
+	LabelCluster = "daytwo.dev/cluster"
+	// LabelClusterNamespace is the namespace of the TenantCluster of a target.
+	LabelClusterNamespace = "daytwo.dev/cluster-namespace"
+	// LabelClusterID is the identity of a connected TenantCluster, so that its uniqueness can be looked up.
+	LabelClusterID = "daytwo.dev/cluster-id"
+	// LabelRevision is the content hash of a revision.
+	LabelRevision = "daytwo.dev/revision"
+
+	// LabelManagedBy marks an object in a workload cluster; its value is the installation's id.
+	LabelManagedBy = "daytwo.dev/managed-by"
+	// LabelHash is the hash of an applied object's desired content, `v1-` and 16 hex digits.
+	LabelHash = "daytwo.dev/hash"
+
+	// ProviderLabelPrefix starts the labels that only the provider may write. A policy that
+	// selects across namespaces selects by these and no others.
+	ProviderLabelPrefix = "provider.daytwo.dev/"
+)
+
+// Annotations that people set.
+const (
+	// AnnotationSuspendUntil holds an RFC 3339 time; until then drift is reported and not
+	// corrected, and no new revision is applied. On a TenantCluster, a policy or a target.
+	AnnotationSuspendUntil = "daytwo.dev/suspend-until"
+	// AnnotationRequestedAt asks for a try now, whenever its value changes.
+	AnnotationRequestedAt = "daytwo.dev/requested-at"
+	// AnnotationAbandon with the value "true" lets a target go whose cluster cannot be reached.
+	AnnotationAbandon = "daytwo.dev/abandon"
+	// AnnotationAcceptClusterID holds the identity of the cluster that a TenantCluster may lead
+	// to from now on, though it led to another one before.
+	AnnotationAcceptClusterID = "daytwo.dev/accept-cluster-id"
+)
+
+// Finalizers.
+const (
+	// FinalizerTarget keeps a target until its work in the workload cluster is undone.
+	FinalizerTarget = "daytwo.dev/target"
+	// FinalizerPolicy keeps a policy until its targets are gone.
+	FinalizerPolicy = "daytwo.dev/policy"
+	// FinalizerCluster keeps a TenantCluster until no target needs it.
+	FinalizerCluster = "daytwo.dev/cluster"
+	// FinalizerAccess keeps a kubeconfig Secret until its TenantCluster needs it no more.
+	FinalizerAccess = "daytwo.dev/access"
+)
+
+// FieldManager is the name under which Daytwo applies objects, in every cluster.
+const FieldManager = "daytwo"

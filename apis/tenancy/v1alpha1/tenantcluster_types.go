@@ -1,0 +1,160 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// Condition types of a TenantCluster, beside the common ones.
+const (
+	// ConditionKubeconfigValid: the kubeconfig was found and holds nothing that is refused.
+	ConditionKubeconfigValid = "KubeconfigValid"
+	// ConditionConnected: the cluster's API server answers.
+	ConditionConnected = "Connected"
+	// ConditionIdentityConflict is True when the kubeconfig leads to a cluster that it must not
+	// lead to: another one than before, one that is registered already, or the management cluster.
+	ConditionIdentityConflict = "IdentityConflict"
+	// ConditionCredentialsExpiring is True from some days before the client certificate or token
+	// expires (--credentials-expiry-warning, 14 days by default). Absent otherwise.
+	ConditionCredentialsExpiring = "CredentialsExpiring"
+)
+
+// Reasons of KubeconfigValid.
+const (
+	// ReasonKubeconfigAccepted: the kubeconfig was checked and is in use.
+	ReasonKubeconfigAccepted = "Accepted"
+	// ReasonSecretNotFound: the referenced Secret, or its key, does not exist.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonKubeconfigRefused: the kubeconfig holds something that is refused; the message names the field.
+	ReasonKubeconfigRefused = "Refused"
+	// ReasonClusterNotFound: spec.clusterRef names a Cluster API Cluster that does not exist.
+	ReasonClusterNotFound = "ClusterNotFound"
+	// ReasonClusterAPIMissing: spec.clusterRef needs Cluster API, which is not installed.
+	ReasonClusterAPIMissing = "ClusterAPIMissing"
+)
+
+// Reasons of Connected.
+const (
+	// ReasonConnected: the API server answered and its identity was checked.
+	ReasonConnected = "Connected"
+	// ReasonConnecting: the first answer is awaited.
+	ReasonConnecting = "Connecting"
+	// ReasonUnreachable: no answer; the message says what was tried and what came of it.
+	ReasonUnreachable = "Unreachable"
+	// ReasonUnauthorized: the API server answers and refuses the credentials.
+	ReasonUnauthorized = "Unauthorized"
+	// ReasonNoAccess: there is no kubeconfig to connect with.
+	ReasonNoAccess = "NoAccess"
+)
+
+// Reasons of IdentityConflict.
+const (
+	// ReasonIdentityConfirmed: the cluster is the one that was recorded.
+	ReasonIdentityConfirmed = "Confirmed"
+	// ReasonIdentityChanged: the kubeconfig led to another cluster before.
+	ReasonIdentityChanged = "Changed"
+	// ReasonAlreadyRegistered: the cluster is registered already.
+	ReasonAlreadyRegistered = "AlreadyRegistered"
+	// ReasonManagementCluster: the management cluster is nobody's workload cluster outside the
+	// provider's namespace.
+	ReasonManagementCluster = "ManagementCluster"
+)
+
+// TenantClusterSpec says how a workload cluster is reached.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.kubeconfigRef) != has(self.clusterRef)",message="exactly one of kubeconfigRef and clusterRef must be set"
+type TenantClusterSpec struct {
+	// kubeconfigRef imports any conformant cluster through a kubeconfig in a Secret of the same
+	// namespace. Only the server, its CA and embedded credentials are used of it.
+	// +optional
+	KubeconfigRef *common.SecretKeyReference `json:"kubeconfigRef,omitempty"`
+
+	// clusterRef names a Cluster API Cluster of the same namespace, which is reached through its
+	// Secret <name>-kubeconfig.
+	// +optional
+	ClusterRef *common.LocalReference `json:"clusterRef,omitempty"`
+
+	// suspend keeps Daytwo's hands off the cluster: drift is reported and not corrected, and no
+	// new revision is applied. Deleting still cleans up.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// deletionProtection refuses the deletion of this object until it is set to false.
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
+}
+
+// TenantClusterStatus is what is known of a workload cluster.
+type TenantClusterStatus struct {
+	// conditions: Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
+	// CredentialsExpiring.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that this status speaks of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// clusterID is the cluster's identity: the UID of its namespace kube-system, recorded before
+	// anything is written there.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// version of the API server, as in "v1.36.3".
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// endpoint is the URL of the API server.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// lastSeen is when the cluster last answered, written when Connected changes. The live value
+	// is the metric daytwo_cluster_last_seen_timestamp_seconds.
+	// +optional
+	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
+
+	// kubeconfigExpiresAt is when the client certificate or token expires, where it says so.
+	// +optional
+	KubeconfigExpiresAt *metav1.Time `json:"kubeconfigExpiresAt,omitempty"`
+}
+
+// TenantCluster is one workload cluster of the fleet.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
+// +kubebuilder:resource:shortName=tc,categories=daytwo
+// +kubebuilder:printcolumn:name="VERSION",type=string,JSONPath=`.status.version`
+// +kubebuilder:printcolumn:name="CONNECTED",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
+// +kubebuilder:printcolumn:name="ENDPOINT",type=string,priority=1,JSONPath=`.status.endpoint`
+// +kubebuilder:printcolumn:name="EXPIRES",type=date,priority=1,JSONPath=`.status.kubeconfigExpiresAt`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type TenantCluster struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec says how the cluster is reached.
+	// +required
+	Spec TenantClusterSpec `json:"spec,omitzero"`
+
+	// status is what is known of it.
+	// +optional
+	Status TenantClusterStatus `json:"status,omitzero"`
+}
+
+// TenantClusterList is a list of TenantClusters.
+//
+// +kubebuilder:object:root=true
+type TenantClusterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []TenantCluster `json:"items"`
+}
