@@ -1,0 +1,79 @@
+package component
+
+// Names of components that are used for their files.
+const (
+	KwokStages     = "kwok-stages"
+	ClusterAPICRDs = "cluster-api-crds"
+)
+
+// component is one directory of the cache: binaries built from a Go module, or
+// files copied out of it.
+type component struct {
+	name string
+	// source is the directory below tools/local/components with its go.mod.
+	source string
+	// module is the one in source's go.mod whose version the component has.
+	module string
+	// packages are the main packages to build, by the name of the binary.
+	packages map[string]string
+	// files are files or directories of the module to copy.
+	files []string
+	// versionPackage is the package whose variables gitVersion, gitMajor and
+	// gitMinor are set at link time, or "".
+	versionPackage string
+}
+
+func catalog() []component {
+	const kubernetesVersion = "k8s.io/component-base/version"
+	return []component{
+		{
+			name:     "etcd",
+			source:   "etcd",
+			module:   "go.etcd.io/etcd/server/v3",
+			packages: map[string]string{"etcd": "go.etcd.io/etcd/server/v3"},
+		},
+		{
+			// One build for the three shares what they have in common.
+			name:   "kubernetes",
+			source: "kubernetes",
+			module: "k8s.io/kubernetes",
+			packages: map[string]string{
+				"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
+				"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+				"kube-scheduler":          "k8s.io/kubernetes/cmd/kube-scheduler",
+			},
+			versionPackage: kubernetesVersion,
+		},
+		{
+			name:           "kubectl",
+			source:         "kubernetes",
+			module:         "k8s.io/kubernetes",
+			packages:       map[string]string{"kubectl": "k8s.io/kubernetes/cmd/kubectl"},
+			versionPackage: kubernetesVersion,
+		},
+		{
+			name:     "kwok",
+			source:   "kwok",
+			module:   "sigs.k8s.io/kwok",
+			packages: map[string]string{"kwok": "sigs.k8s.io/kwok/cmd/kwok"},
+		},
+		{
+			name:   KwokStages,
+			source: "kwok",
+			module: "sigs.k8s.io/kwok",
+			files: []string{
+				"kustomize/stage/node/fast/node-initialize.yaml",
+				"kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+				"kustomize/stage/pod/fast/pod-ready.yaml",
+				"kustomize/stage/pod/fast/pod-complete.yaml",
+				"kustomize/stage/pod/fast/pod-delete.yaml",
+			},
+		},
+		{
+			name:   ClusterAPICRDs,
+			source: "clusterapi",
+			module: "sigs.k8s.io/cluster-api",
+			files:  []string{"core/config/crd/bases"},
+		},
+	}
+}

@@ -1,0 +1,9 @@
+// Package component provides the programs and files that a local fleet is made
+// of: built from their Go modules once, then kept in the user's cache directory.
+//
+// Each component is a small Go module of its own below tools/local/components,
+// whose go.mod and go.sum say exactly what is built. The cache is keyed by those
+// two files, the Go version and the platform, so it never serves something
+// else than what they describe. Prebuilt binaries can take the place of built
+// ones.
+package component

@@ -1,0 +1,143 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+func newTable(t *testing.T, lifetime Lifetime) (*Table, string) {
+	t.Helper()
+	dir := t.TempDir()
+	table, err := NewTable(filepath.Join(dir, "run"), lifetime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(table.Close)
+	return table, dir
+}
+
+// startShell runs a shell script, which is killed at the end of the test.
+func startShell(t *testing.T, table *Table, dir, script string) *Process {
+	t.Helper()
+	p, err := table.Start(Spec{
+		Name: "program", Path: "/bin/sh", Args: []string{"-c", script}, Log: filepath.Join(dir, "log"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func TestAProgramIsFoundAgainByItsRecord(t *testing.T) {
+	table, dir := newTable(t, Detached)
+	started := startShell(t, table, dir, "exec sleep 100")
+
+	other, err := NewTable(filepath.Join(dir, "run"), Detached)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	found, running := other.Lookup("program")
+	if !running || found.PID() != started.PID() || found.Log() != started.Log() {
+		t.Fatalf("found %+v, running %t; want process %d", found, running, started.PID())
+	}
+	if err := found.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if started.Alive() {
+		t.Error("the program is alive after it was killed")
+	}
+	if names, err := other.Names(); err != nil || len(names) != 0 {
+		t.Errorf("records %v, %v are left of a program that was killed", names, err)
+	}
+}
+
+func TestAnotherProcessWithTheSameIDIsLeftAlone(t *testing.T) {
+	table, dir := newTable(t, Detached)
+	p := startShell(t, table, dir, "exec sleep 100")
+	stale := &Process{name: "stale", record: p.record, path: filepath.Join(dir, "stale")}
+	stale.record.Birth = "another boot/1"
+
+	if stale.Alive() {
+		t.Error("a process that was born at another time passes for the recorded one")
+	}
+	if err := stale.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Signal() = %v, want os.ErrProcessDone", err)
+	}
+	if err := stale.Kill(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !p.Alive() {
+		t.Error("the process was killed for a record that is not its own")
+	}
+}
+
+func TestNothingRunsWithoutARecord(t *testing.T) {
+	table, dir := newTable(t, Detached)
+	// A directory in the record's place makes writing it fail.
+	if err := os.MkdirAll(filepath.Join(dir, "run", "program.json.new"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	witness := filepath.Join(dir, "ran")
+	_, err := table.Start(Spec{
+		Name: "program", Path: "/bin/sh", Args: []string{"-c", "touch " + witness}, Log: filepath.Join(dir, "log"),
+	})
+	if err == nil {
+		t.Fatal("Start succeeded without being able to write a record")
+	}
+	if _, err := os.Stat(witness); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the program ran although it has no record: %v", err)
+	}
+}
+
+func TestTerminateLetsAProgramFinish(t *testing.T) {
+	table, dir := newTable(t, Tied)
+	p := startShell(t, table, dir, `trap 'echo finished; exit' TERM; echo ready; while :; do sleep 0.01; done`)
+	waitForLog(t, p, "ready")
+	if err := p.Terminate(t.Context(), 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	waitForLog(t, p, "finished")
+}
+
+func TestTerminateKillsAProgramThatDoesNotListen(t *testing.T) {
+	table, dir := newTable(t, Tied)
+	p := startShell(t, table, dir, `trap '' TERM; echo ready; while :; do sleep 0.01; done`)
+	waitForLog(t, p, "ready")
+	if err := p.Terminate(t.Context(), 100*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if p.Alive() {
+		t.Error("the program is still alive")
+	}
+}
+
+func waitForLog(t *testing.T, p *Process, text string) {
+	t.Helper()
+	eventually(t, "log has no "+text, func() bool {
+		content, err := os.ReadFile(p.Log())
+		return err == nil && bytes.Contains(content, []byte(text))
+	})
+}

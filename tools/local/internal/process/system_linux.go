@@ -1,0 +1,45 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// ownSession keeps the signals of the starter's terminal away from a program.
+func ownSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true}
+}
+
+func dieWithParent(attributes *syscall.SysProcAttr) {
+	attributes.Pdeathsig = syscall.SIGKILL
+}
+
+// birthOf returns the time at which a process started, in clock ticks since the
+// boot that is named with it, and whether it still runs.
+func birthOf(pid int) (birth string, alive bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", false
+	}
+	// The second field is a name in parentheses and can hold anything. After it
+	// come, by their numbers in proc(5), the state (3), the number of threads
+	// (20) and the start time (22).
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const state, threads, startTime = 3 - 3, 20 - 3, 22 - 3
+	if len(fields) <= startTime {
+		return "", false
+	}
+	// The first thread of a killed process is a zombie already while others
+	// still hold its files and ports.
+	ended := bytes.ContainsAny(fields[state], "ZX") && len(fields[threads]) == 1 && fields[threads][0] <= '1'
+	return bootID() + "/" + string(fields[startTime]), !ended
+}
+
+// bootID is empty where the kernel does not tell, as in some sandboxes.
+func bootID() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id))
+}

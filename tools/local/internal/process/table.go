@@ -1,0 +1,208 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Lifetime says what happens to a program when its starter ends.
+type Lifetime int
+
+const (
+	// Detached programs go on.
+	Detached Lifetime = iota
+	// Tied programs die.
+	Tied
+)
+
+// Spec is a program to start.
+type Spec struct {
+	// Name is unique in its Table, and usable as a file name.
+	Name string
+	Path string
+	Args []string
+	// Env is added to the environment of the starter.
+	Env []string
+	// Log is the file that standard output and error are appended to.
+	Log string
+}
+
+// Table is the set of programs recorded in one directory.
+type Table struct {
+	dir    string
+	launch func(*exec.Cmd) error
+	close  func()
+
+	mu      sync.Mutex
+	started map[string]*Process
+}
+
+// NewTable opens the records in dir. Close it when nothing more will be started.
+func NewTable(dir string, lifetime Lifetime) (*Table, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	t := &Table{dir: dir, started: map[string]*Process{}}
+	t.launch, t.close = (*exec.Cmd).Start, func() {}
+	if lifetime == Tied {
+		l := newLauncher()
+		t.launch, t.close = l.start, l.close
+	}
+	return t, nil
+}
+
+// Close frees what the table holds. The kernel ends tied programs that still run.
+func (t *Table) Close() {
+	t.close()
+}
+
+// Start runs a program under a new record.
+func (t *Table) Start(spec Spec) (*Process, error) {
+	p, err := t.start(spec)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started[spec.Name] = p
+	return p, nil
+}
+
+func (t *Table) start(spec Spec) (*Process, error) {
+	log, err := openLog(spec.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	gate, opener, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer gate.Close()
+	defer opener.Close()
+
+	cmd := gatedCommand(spec, gate, log)
+	if err := t.launch(cmd); err != nil {
+		return nil, err
+	}
+	p := &Process{
+		name:   spec.Name,
+		log:    spec.Log,
+		record: Record{PID: cmd.Process.Pid, Command: spec.Path, Log: spec.Log, Started: time.Now().Round(0)},
+		path:   t.path(spec.Name),
+		done:   make(chan struct{}),
+	}
+	p.record.Birth, _ = birthOf(p.record.PID)
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait() // How it ended is in its log.
+	}()
+	if err := writeRecord(p.path, p.record); err != nil {
+		return nil, err
+	}
+	_, err = opener.WriteString("go\n")
+	return p, err
+}
+
+// Lookup returns the program of that name, if it has a record and still runs.
+func (t *Table) Lookup(name string) (*Process, bool) {
+	t.mu.Lock()
+	p, ok := t.started[name]
+	t.mu.Unlock()
+	if !ok {
+		record, err := readRecord(t.path(name))
+		if err != nil {
+			return nil, false
+		}
+		p = &Process{name: name, log: record.Log, record: record, path: t.path(name)}
+	}
+	return p, p.Alive()
+}
+
+// Names returns the names of all records, sorted, whether their programs run
+// or not.
+func (t *Table) Names() ([]string, error) {
+	return recordNames(t.dir)
+}
+
+func (t *Table) path(name string) string {
+	return filepath.Join(t.dir, name+recordSuffix)
+}
+
+// gatedCommand runs a program behind a shell that waits for a line on gate, and
+// gives up at its end of file. The program then takes the shell's place, with
+// the same process id and birth.
+func gatedCommand(spec Spec, gate, log *os.File) *exec.Cmd {
+	const script = `read -r line <&3 && exec "$@" 3<&-`
+	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh", spec.Path}, spec.Args...)...)
+	cmd.Env = append(os.Environ(), spec.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{gate}
+	cmd.SysProcAttr = ownSession()
+	return cmd
+}
+
+func openLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+const recordSuffix = ".json"
+
+// Record is what is kept on disk about a program.
+type Record struct {
+	PID int `json:"pid"`
+	// Birth tells this process from any other that had or will have its id.
+	Birth   string    `json:"birth"`
+	Command string    `json:"command"`
+	Log     string    `json:"log"`
+	Started time.Time `json:"started"`
+}
+
+func readRecord(path string) (Record, error) {
+	var record Record
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return record, err
+	}
+	return record, json.Unmarshal(content, &record)
+}
+
+// writeRecord replaces the file as a whole, so that a reader never sees half.
+func writeRecord(path string, record Record) error {
+	content, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return err
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+func recordNames(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, entry := range entries {
+		if name, ok := strings.CutSuffix(entry.Name(), recordSuffix); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}

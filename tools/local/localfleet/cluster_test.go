@@ -1,0 +1,145 @@
+package localfleet_test
+
+import (
+	"context"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+func TestClustersRunWhatTheyAreFor(t *testing.T) {
+	fleet := startFleet(t, localfleet.Options{StateDir: t.TempDir(), Clusters: 1})
+	management := clientOf(t, fleet.Management())
+	workload := clientOf(t, clusterOf(t, fleet, "workload-1"))
+
+	t.Run("pods become ready in a workload cluster", func(t *testing.T) {
+		testDeploymentBecomesReady(t, workload)
+	})
+	t.Run("namespaces go away in the management cluster", func(t *testing.T) {
+		createNamespace(t, management, "short-lived")
+		err := management.CoreV1().Namespaces().Delete(t.Context(), "short-lived", metav1.DeleteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the namespace stays", func(ctx context.Context) (bool, error) {
+			_, err := management.CoreV1().Namespaces().Get(ctx, "short-lived", metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		})
+	})
+	t.Run("dependents go away in the management cluster", func(t *testing.T) {
+		testDependentIsCollected(t, management)
+	})
+	t.Run("a restarted cluster still runs pods", func(t *testing.T) {
+		cluster := clusterOf(t, fleet, "workload-1")
+		if err := cluster.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := workload.AppsV1().Deployments("default").Get(t.Context(), "web", metav1.GetOptions{}); err != nil {
+			t.Errorf("the Deployment of before: %v", err)
+		}
+		err := workload.CoreV1().Pods("default").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waitAvailable(t, workload)
+	})
+}
+
+func testDeploymentBecomesReady(t *testing.T, client kubernetes.Interface) {
+	labels := map[string]string{"app": "web"}
+	replicas := int32(3)
+	_, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "example.com/web"}}},
+			},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitAvailable(t, client)
+}
+
+// waitAvailable waits until all pods there are belong to a Deployment that has
+// as many as it wants.
+func waitAvailable(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	eventually(t, "pods of the Deployment are not ready", func(ctx context.Context) (bool, error) {
+		deployment, err := client.AppsV1().Deployments("default").Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		running, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		if err != nil {
+			return false, err
+		}
+		wanted := int(*deployment.Spec.Replicas)
+		return int(deployment.Status.AvailableReplicas) == wanted && len(running.Items) == wanted, nil
+	})
+}
+
+func testDependentIsCollected(t *testing.T, client kubernetes.Interface) {
+	configMaps := client.CoreV1().ConfigMaps("default")
+	owner, err := configMaps.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "owner"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Name:            "dependent",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: owner.UID}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := configMaps.Delete(t.Context(), "owner", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the dependent stays", func(ctx context.Context) (bool, error) {
+		_, err := configMaps.Get(ctx, "dependent", metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+}
+
+func TestExpireResourceVersionsMakesOldOnesGone(t *testing.T) {
+	fleet := startFleet(t, bare(t.TempDir(), 0))
+	client := clientOf(t, fleet.Management())
+	createNamespace(t, client, "first")
+	old, err := client.CoreV1().Namespaces().Get(t.Context(), "first", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	createNamespace(t, client, "second")
+	if err := fleet.Management().ExpireResourceVersions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	watch, err := client.CoreV1().Namespaces().Watch(t.Context(), metav1.ListOptions{
+		ResourceVersion: old.ResourceVersion,
+		FieldSelector:   fields.OneTermEqualSelector("metadata.name", "second").String(),
+	})
+	if err == nil {
+		defer watch.Stop()
+		event := <-watch.ResultChan()
+		err = apierrors.FromObject(event.Object)
+	}
+	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		t.Errorf("a watch from before ended with %v, want 410", err)
+	}
+}

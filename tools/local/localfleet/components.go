@@ -1,0 +1,61 @@
+package localfleet
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/daytwo-dev/daytwo/tools/local/internal/component"
+)
+
+// prebuiltVariable names a directory of prebuilt binaries, as it does for
+// controller-runtime's envtest.
+const prebuiltVariable = "KUBEBUILDER_ASSETS"
+
+// provideComponents builds what is missing before anything is started.
+func (f *Fleet) provideComponents(ctx context.Context, bare bool) error {
+	binaries := []string{"etcd", apiServer}
+	if !bare {
+		binaries = append(binaries, controllers, scheduler, kwok)
+	}
+	for _, binary := range binaries {
+		if _, err := f.components.Binary(ctx, binary); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Build provides all components without starting anything, as a preparation for
+// later runs, and returns the paths of the binaries: those of a fleet, and
+// kubectl.
+func Build(ctx context.Context, progress io.Writer) ([]string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	store := newStore(cache, progress)
+	var built []string
+	for _, binary := range []string{"etcd", apiServer, controllers, scheduler, kwok, "kubectl"} {
+		path, err := store.Binary(ctx, binary)
+		if err != nil {
+			return nil, err
+		}
+		built = append(built, path)
+	}
+	for _, files := range []string{component.KwokStages, component.ClusterAPICRDs} {
+		if _, err := store.Files(ctx, files); err != nil {
+			return nil, err
+		}
+	}
+	return built, nil
+}
+
+func newStore(cache string, progress io.Writer) component.Store {
+	return component.Store{
+		CacheDir:    filepath.Join(cache, "components"),
+		PrebuiltDir: os.Getenv(prebuiltVariable),
+		Progress:    progress,
+	}
+}

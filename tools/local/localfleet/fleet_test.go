@@ -1,0 +1,124 @@
+package localfleet_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+func namespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func TestAFleetDiesWithAStarterThatIsKilled(t *testing.T) {
+	stateDir := t.TempDir()
+	starter := exec.Command(os.Args[0])
+	starter.Env = append(os.Environ(), roleVariable+"="+roleStarter, stateVariable+"="+stateDir)
+	starter.Stderr = os.Stderr
+	output, err := starter.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := starter.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil {
+		t.Fatalf("the starter said %q: %v", line, err)
+	}
+	before := runningPIDs(t, stateDir)
+	if len(before) != 3 {
+		t.Fatalf("running: %v, want etcd and two API servers", before)
+	}
+	if err := starter.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = starter.Wait() // It was killed.
+
+	// Elsewhere it takes the next start to end them.
+	if runtime.GOOS == "linux" {
+		eventually(t, "processes outlive their starter", func(context.Context) (bool, error) {
+			return len(runningPIDs(t, stateDir)) == 0, nil
+		})
+	}
+	startFleet(t, bare(stateDir, 0))
+	for name, pid := range before {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("%s of the killed fleet still runs as process %d", name, pid)
+		}
+	}
+	if names := slices.Sorted(maps.Keys(runningPIDs(t, stateDir))); !slices.Equal(names, []string{"etcd", "management"}) {
+		t.Errorf("running after the next start: %v", names)
+	}
+}
+
+func TestStartLeavesADetachedFleetAlone(t *testing.T) {
+	stateDir := t.TempDir()
+	options := bare(stateDir, 0)
+	options.Detached = true
+	fleet, err := localfleet.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := localfleet.Down(context.Background(), stateDir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := fleet.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := runningPIDs(t, stateDir)
+	_, err = localfleet.Start(t.Context(), bare(stateDir, 0))
+	if err == nil || !strings.Contains(err.Error(), "run down first") {
+		t.Errorf("Start() over a fleet that is to stay = %v, want it refused", err)
+	}
+	if after := runningPIDs(t, stateDir); !maps.Equal(before, after) {
+		t.Errorf("running before %v, after %v", before, after)
+	}
+}
+
+func TestAddedClusterIsGoneWithItsDataAfterRemove(t *testing.T) {
+	fleet := startFleet(t, bare(t.TempDir(), 0))
+	options := localfleet.ClusterOptions{Bare: true, APIServerArgs: []string{"--min-request-timeout=5"}}
+	added, err := fleet.AddCluster(t.Context(), "extra", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	createNamespace(t, clientOf(t, added), "kept-in-etcd")
+	if _, err := fleet.AddCluster(t.Context(), "extra", options); err == nil {
+		t.Error("a second cluster of the same name was added")
+	}
+	if err := fleet.RemoveCluster(t.Context(), "extra"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fleet.Cluster("extra"); err == nil {
+		t.Error("the cluster is still there")
+	}
+	if _, err := os.Stat(filepath.Join(fleet.StateDir(), "clusters", "extra.kubeconfig")); !os.IsNotExist(err) {
+		t.Errorf("its kubeconfig is still there: %v", err)
+	}
+
+	again, err := fleet.AddCluster(t.Context(), "extra", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = clientOf(t, again).CoreV1().Namespaces().Get(t.Context(), "kept-in-etcd", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the new cluster has data of the removed one: %v", err)
+	}
+}

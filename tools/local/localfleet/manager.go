@@ -1,0 +1,112 @@
+package localfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The identity of the manager's service account in a real cluster. It may do
+// what the generated roles, bound to that service account, allow.
+const (
+	managerNamespace = "daytwo-system"
+	managerUser      = "system:serviceaccount:" + managerNamespace + ":daytwo-controller-manager"
+)
+
+const managerRequestTimeout = 2 * time.Second
+
+// StartManager runs the manager binary at path against the management cluster,
+// and waits until it is ready. It has only the rights of its service account,
+// none of its own, so the roles must have been applied before. One that runs
+// already is ended first, so that a new build is taken up.
+func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("the manager's binary is missing; build it first: %w", err)
+	}
+	if manager, running := f.processes.Lookup(managerName); running {
+		if err := manager.Terminate(ctx, managerGrace); err != nil {
+			return err
+		}
+	}
+	kubeconfig, err := f.Management().KubeconfigFor(managerUser,
+		[]string{"system:serviceaccounts", "system:serviceaccounts:" + managerNamespace}, credentialsLifetime)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(f.paths.managerKubeconfig(), kubeconfig); err != nil {
+		return err
+	}
+	ports, err := f.claimManagerPorts(ctx)
+	if err != nil {
+		return err
+	}
+	return f.runManager(ctx, path, args, ports)
+}
+
+func (f *Fleet) runManager(ctx context.Context, path string, args []string, ports managerState) error {
+	start := time.Now()
+	manager, err := f.start(ctx, program{
+		name:   managerName,
+		binary: path,
+		args: append([]string{
+			fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports.HealthPort),
+			fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports.MetricsPort),
+		}, args...),
+		env:   []string{"KUBECONFIG=" + f.paths.managerKubeconfig()},
+		ports: []int{ports.HealthPort, ports.MetricsPort},
+	})
+	if err != nil {
+		return err
+	}
+	ready := func(ctx context.Context) error {
+		return getOK(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports.HealthPort))
+	}
+	if err := waitReady(ctx, ready, manager); err != nil {
+		return errors.Join(err, manager.Kill(context.WithoutCancel(ctx)))
+	}
+	f.progressf("manager: ready after %.1fs, log in %s", time.Since(start).Seconds(), manager.Log())
+	return nil
+}
+
+func (f *Fleet) claimManagerPorts(ctx context.Context) (managerState, error) {
+	f.mu.Lock()
+	claimed := f.state.Manager
+	f.mu.Unlock()
+	if claimed != nil {
+		return *claimed, nil
+	}
+	health, metrics, err := f.claimTwoPorts(ctx)
+	if err != nil {
+		return managerState{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state.Manager = &managerState{HealthPort: health, MetricsPort: metrics}
+	return *f.state.Manager, writeState(f.paths, f.state)
+}
+
+func getOK(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, managerRequestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", url, response.Status)
+	}
+	return nil
+}

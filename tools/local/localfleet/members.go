@@ -1,0 +1,128 @@
+package localfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+)
+
+// AddCluster adds a workload cluster of that name and waits until it is ready.
+// If it doesn't become ready, it is removed again.
+func (f *Fleet) AddCluster(ctx context.Context, name string, options ClusterOptions) (*Cluster, error) {
+	if err := validateClusterName(name); err != nil {
+		return nil, err
+	}
+	if _, err := f.Cluster(name); err == nil {
+		return nil, fmt.Errorf("there is a cluster %s already: remove it first, or choose another name", name)
+	}
+	if err := f.startEtcd(ctx); err != nil {
+		return nil, err
+	}
+	cluster, err := f.ensureCluster(ctx, name, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := cluster.Start(ctx); err != nil {
+		return nil, errors.Join(err, f.RemoveCluster(context.WithoutCancel(ctx), name))
+	}
+	return cluster, nil
+}
+
+// RemoveCluster ends a workload cluster and deletes its data, credentials and
+// kubeconfig.
+func (f *Fleet) RemoveCluster(ctx context.Context, name string) error {
+	if name == managementName {
+		return errors.New("the management cluster cannot be removed: end the whole fleet instead")
+	}
+	cluster, err := f.Cluster(name)
+	if err != nil {
+		return err
+	}
+	if err := cluster.Stop(ctx); err != nil {
+		return err
+	}
+	if err := f.deleteData(ctx, name); err != nil {
+		return fmt.Errorf("delete the data of %s: %w", name, err)
+	}
+	if err := f.forget(cluster); err != nil {
+		return err
+	}
+	return errors.Join(
+		os.RemoveAll(f.paths.pki(name)),
+		os.RemoveAll(f.paths.kwok(name)),
+		os.RemoveAll(f.paths.kubeconfig(name)),
+		f.registry.Release(ctx, f.paths.root, cluster.port),
+	)
+}
+
+// ensureCluster returns the cluster of that name; a new one is recorded, but not
+// started.
+func (f *Fleet) ensureCluster(ctx context.Context, name string, options ClusterOptions) (*Cluster, error) {
+	if cluster, err := f.Cluster(name); err == nil {
+		return cluster, nil
+	}
+	port, err := f.registry.Claim(ctx, f.paths.root)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	added := clusterState{Name: name, Port: port, ClusterOptions: options}
+	cluster, err := f.newCluster(added)
+	if err != nil {
+		return nil, err
+	}
+	f.clusters[name] = cluster
+	f.state.Clusters = append(f.state.Clusters, added)
+	return cluster, writeState(f.paths, f.state)
+}
+
+func (f *Fleet) forget(cluster *Cluster) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.clusters, cluster.name)
+	f.state.Clusters = slices.DeleteFunc(f.state.Clusters, func(s clusterState) bool { return s.Name == cluster.name })
+	return writeState(f.paths, f.state)
+}
+
+func (f *Fleet) deleteData(ctx context.Context, cluster string) error {
+	if err := f.startEtcd(ctx); err != nil {
+		return err
+	}
+	client, err := f.etcdClient()
+	if err != nil {
+		return err
+	}
+	defer client.close()
+	return client.deletePrefix(ctx, etcdPrefix(cluster))
+}
+
+func (f *Fleet) etcdPorts() etcdState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state.Etcd
+}
+
+func (f *Fleet) claimEtcdPorts(ctx context.Context) error {
+	if f.etcdPorts().ClientPort != 0 {
+		return nil
+	}
+	client, peer, err := f.claimTwoPorts(ctx)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state.Etcd = etcdState{ClientPort: client, PeerPort: peer}
+	return writeState(f.paths, f.state)
+}
+
+func (f *Fleet) claimTwoPorts(ctx context.Context) (first, second int, err error) {
+	if first, err = f.registry.Claim(ctx, f.paths.root); err != nil {
+		return 0, 0, err
+	}
+	second, err = f.registry.Claim(ctx, f.paths.root)
+	return first, second, err
+}

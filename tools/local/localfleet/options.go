@@ -1,0 +1,80 @@
+package localfleet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Options say what Start brings up.
+type Options struct {
+	// StateDir holds everything that belongs to the fleet. Two fleets cannot
+	// share one.
+	StateDir string
+	// Clusters is the number of workload clusters: workload-1, workload-2, …
+	Clusters int
+	// ClusterOptions are those of the management cluster and of all workload
+	// clusters that Start adds.
+	ClusterOptions
+	// Detached lets the fleet go on after Close and after the program's end.
+	// Otherwise it ends with either.
+	Detached bool
+	// Progress is told what happens, a line at a time. Nil keeps it quiet.
+	Progress io.Writer
+}
+
+// ClusterOptions say how one cluster differs from the usual.
+type ClusterOptions struct {
+	// Bare leaves out everything but the API server: no controllers, no
+	// scheduler, no nodes. A namespace that is deleted then stays Terminating.
+	Bare bool `json:"bare,omitempty"`
+	// APIServerArgs are further flags of kube-apiserver, such as
+	// "--min-request-timeout=5". They win over the fleet's own.
+	APIServerArgs []string `json:"apiServerArgs,omitempty"`
+}
+
+func (o Options) complete() (Options, error) {
+	if o.StateDir == "" {
+		return o, errors.New("a fleet needs a state directory: set StateDir")
+	}
+	if o.Clusters < 0 {
+		return o, fmt.Errorf("a fleet cannot have %d clusters", o.Clusters)
+	}
+	dir, err := filepath.Abs(o.StateDir)
+	if err != nil {
+		return o, err
+	}
+	o.StateDir = dir
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	return o, nil
+}
+
+// workloadName is the name of the workload cluster that Start adds as number i,
+// counted from 1.
+func workloadName(i int) string {
+	return fmt.Sprintf("workload-%d", i)
+}
+
+func validateClusterName(name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return fmt.Errorf("%q cannot be the name of a cluster: %s", name, problems[0])
+	}
+	if name == managementName || name == etcdName || name == managerName {
+		return fmt.Errorf("%q cannot be the name of a workload cluster: the fleet uses it itself", name)
+	}
+	return nil
+}
+
+func cacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory to keep built components in; set HOME or XDG_CACHE_HOME: %w", err)
+	}
+	return filepath.Join(dir, "daytwo"), nil
+}

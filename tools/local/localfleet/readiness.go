@@ -1,0 +1,58 @@
+package localfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/daytwo-dev/daytwo/tools/local/internal/process"
+)
+
+const (
+	readyEvery = 50 * time.Millisecond
+	// Two seconds on an idle machine; far more while something else compiles.
+	readyDeadline = 2 * time.Minute
+	logTailLines  = 15
+)
+
+var errEnded = errors.New("it ended by itself")
+
+// waitReady waits until ready returns nil. It gives up when one of the programs
+// ends, and then shows the end of its log.
+func waitReady(ctx context.Context, ready func(context.Context) error, programs ...*process.Process) error {
+	var last error
+	suspect := programs[0]
+	err := wait.PollUntilContextTimeout(ctx, readyEvery, readyDeadline, true,
+		func(ctx context.Context) (bool, error) {
+			for _, p := range programs {
+				if !p.Alive() {
+					suspect = p
+					return false, errEnded
+				}
+			}
+			last = ready(ctx)
+			return last == nil, nil
+		})
+	if err == nil {
+		return nil
+	}
+	if wait.Interrupted(err) && last != nil {
+		err = fmt.Errorf("%w: %w", err, last)
+	}
+	return fmt.Errorf("%s did not become ready: %w; the end of %s:\n%s",
+		suspect.Name(), err, suspect.Log(), logTail(suspect.Log()))
+}
+
+func logTail(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
+}

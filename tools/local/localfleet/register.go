@@ -1,0 +1,86 @@
+package localfleet
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daytwo-dev/daytwo/tools/local/internal/component"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+// FleetNamespace is where Register puts TenantClusters.
+const FleetNamespace = "fleet"
+
+// Register makes every workload cluster a TenantCluster of the management
+// cluster, in FleetNamespace and labelled env=local, with a Secret that holds
+// its administrator's kubeconfig. The TenantCluster's definition must have been
+// applied before.
+func (f *Fleet) Register(ctx context.Context) error {
+	objects := []*unstructured.Unstructured{{Object: map[string]any{
+		"apiVersion": "v1",
+		"kind":       "Namespace",
+		"metadata":   map[string]any{"name": FleetNamespace},
+	}}}
+	for _, cluster := range f.Clusters() {
+		objects = append(objects, kubeconfigSecret(cluster), tenantCluster(cluster))
+	}
+	if err := manifests.Apply(ctx, f.Management().Config(), objects); err != nil {
+		return fmt.Errorf("register the workload clusters: %w", err)
+	}
+	f.progressf("registered %d clusters in namespace %s", len(f.Clusters()), FleetNamespace)
+	return nil
+}
+
+func kubeconfigSecretName(c *Cluster) string { return c.name + "-kubeconfig" }
+
+func kubeconfigSecret(c *Cluster) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1",
+		"kind":       "Secret",
+		"metadata":   map[string]any{"name": kubeconfigSecretName(c), "namespace": FleetNamespace},
+		"data":       map[string]any{"value": base64.StdEncoding.EncodeToString(c.Kubeconfig())},
+	}}
+}
+
+func tenantCluster(c *Cluster) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "tenancy.daytwo.dev/v1alpha1",
+		"kind":       "TenantCluster",
+		"metadata": map[string]any{
+			"name":      c.name,
+			"namespace": FleetNamespace,
+			"labels":    map[string]any{"env": "local"},
+		},
+		"spec": map[string]any{
+			"kubeconfigRef": map[string]any{"name": kubeconfigSecretName(c), "key": "value"},
+		},
+	}}
+}
+
+// InstallClusterAPI applies the definitions of Cluster API to the management
+// cluster. Its conversion webhook does not run here: all versions are stored
+// and served as they are written.
+func (f *Fleet) InstallClusterAPI(ctx context.Context) error {
+	dir, err := f.components.Files(ctx, component.ClusterAPICRDs)
+	if err != nil {
+		return err
+	}
+	objects, err := manifests.Load(dir)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		conversion := map[string]any{"strategy": "None"}
+		if err := unstructured.SetNestedMap(object.Object, conversion, "spec", "conversion"); err != nil {
+			return err
+		}
+	}
+	if err := manifests.Apply(ctx, f.Management().Config(), objects); err != nil {
+		return fmt.Errorf("install Cluster API's definitions: %w", err)
+	}
+	f.progressf("installed %d definitions of Cluster API", len(objects))
+	return nil
+}

@@ -1,0 +1,143 @@
+package localfleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	managementName = "management"
+	etcdName       = "etcd"
+	managerName    = "manager"
+)
+
+// state is what fleet.json holds: everything that must be the same when a
+// program of the fleet is started again.
+type state struct {
+	Detached bool           `json:"detached"`
+	Etcd     etcdState      `json:"etcd"`
+	Clusters []clusterState `json:"clusters"`
+	Manager  *managerState  `json:"manager,omitempty"`
+}
+
+type etcdState struct {
+	ClientPort int `json:"clientPort"`
+	PeerPort   int `json:"peerPort"`
+}
+
+// all returns no port before there are any.
+func (e etcdState) all() []int {
+	if e == (etcdState{}) {
+		return nil
+	}
+	return []int{e.ClientPort, e.PeerPort}
+}
+
+type clusterState struct {
+	Name string `json:"name"`
+	Port int    `json:"port"`
+	ClusterOptions
+}
+
+// companions are the programs beside the cluster's API server.
+func (c clusterState) companions() []string {
+	switch {
+	case c.Bare:
+		return nil
+	case c.Name == managementName:
+		return []string{controllers}
+	}
+	return []string{controllers, scheduler, kwok}
+}
+
+type managerState struct {
+	HealthPort  int `json:"healthPort"`
+	MetricsPort int `json:"metricsPort"`
+}
+
+// ports returns all ports that the fleet has claimed.
+func (s state) ports() []int {
+	all := s.Etcd.all()
+	for _, cluster := range s.Clusters {
+		all = append(all, cluster.Port)
+	}
+	if s.Manager != nil {
+		all = append(all, s.Manager.HealthPort, s.Manager.MetricsPort)
+	}
+	return all
+}
+
+// paths names the files of a state directory, whose layout doc.go describes.
+type paths struct {
+	root string
+}
+
+func (p paths) state() string              { return filepath.Join(p.root, "fleet.json") }
+func (p paths) lock() string               { return filepath.Join(p.root, "lock") }
+func (p paths) records() string            { return filepath.Join(p.root, "run") }
+func (p paths) logs() string               { return filepath.Join(p.root, "logs") }
+func (p paths) log(program string) string  { return filepath.Join(p.logs(), program+".log") }
+func (p paths) etcd() string               { return filepath.Join(p.root, "etcd") }
+func (p paths) pki(cluster string) string  { return filepath.Join(p.root, "pki", cluster) }
+func (p paths) kwok(cluster string) string { return filepath.Join(p.root, "kwok", cluster) }
+func (p paths) managerKubeconfig() string  { return filepath.Join(p.root, "manager.kubeconfig") }
+
+func (p paths) kubeconfig(cluster string) string {
+	if cluster == managementName {
+		return filepath.Join(p.root, "management.kubeconfig")
+	}
+	return filepath.Join(p.root, "clusters", cluster+".kubeconfig")
+}
+
+// readState returns an error that matches fs.ErrNotExist if there is no fleet.
+func readState(p paths) (state, error) {
+	var s state
+	content, err := os.ReadFile(p.state())
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(content, &s); err != nil {
+		return s, fmt.Errorf("%s is damaged; run down, then up: %w", p.state(), err)
+	}
+	return s, nil
+}
+
+func writeState(p paths, s state) error {
+	content, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(p.state(), content)
+}
+
+// writeFile writes a private file as a whole or not at all.
+func writeFile(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+// clear removes what a fleet left in its directory, except logs and the lock.
+func (p paths) clear() error {
+	entries, err := os.ReadDir(p.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		path := filepath.Join(p.root, entry.Name())
+		if path == p.logs() || path == p.lock() {
+			continue
+		}
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}

@@ -1,0 +1,74 @@
+package localfleet
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/tools/local/internal/process"
+)
+
+// ProgramStatus tells about one program of a fleet.
+type ProgramStatus struct {
+	// Name is that of a cluster for its API server, "etcd", "manager", or the
+	// name of a cluster and a program with a slash between them.
+	Name string
+	// Endpoint is the URL where it listens, or "".
+	Endpoint string
+	// Up tells whether it runs. If so, it does as process PID, since Since.
+	Up    bool
+	PID   int
+	Since time.Time
+}
+
+// Status lists the programs of the fleet in a state directory, also while
+// another program works on it. It returns ErrNoFleet if there is none.
+func Status(stateDir string) ([]ProgramStatus, error) {
+	root, err := filepath.Abs(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	p := paths{root: root}
+	s, err := readState(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", root, ErrNoFleet)
+	}
+	if err != nil {
+		return nil, err
+	}
+	table, err := process.NewTable(p.records(), process.Detached)
+	if err != nil {
+		return nil, err
+	}
+	defer table.Close()
+
+	list := []ProgramStatus{programStatus(table, etcdName, etcdName, loopbackURL(s.Etcd.ClientPort))}
+	for _, cluster := range s.Clusters {
+		list = append(list, clusterStatus(table, cluster)...)
+	}
+	if s.Manager != nil {
+		health := fmt.Sprintf("http://127.0.0.1:%d", s.Manager.HealthPort)
+		list = append(list, programStatus(table, managerName, managerName, health))
+	}
+	return list, nil
+}
+
+func clusterStatus(table *process.Table, cluster clusterState) []ProgramStatus {
+	list := []ProgramStatus{
+		programStatus(table, programName(cluster.Name, apiServer), cluster.Name, loopbackURL(cluster.Port)),
+	}
+	for _, binary := range cluster.companions() {
+		list = append(list, programStatus(table, programName(cluster.Name, binary), cluster.Name+"/"+binary, ""))
+	}
+	return list
+}
+
+func programStatus(table *process.Table, program, name, endpoint string) ProgramStatus {
+	status := ProgramStatus{Name: name, Endpoint: endpoint}
+	if p, up := table.Lookup(program); up {
+		status.Up, status.PID, status.Since = true, p.PID(), p.Started()
+	}
+	return status
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+// clusterAPI is the one thing that --components can install.
+const clusterAPI = "capi-crds"
+
+// upOptions are the flags of up that come after the clusters are ready.
+type upOptions struct {
+	components  []string
+	apply       []string
+	manager     string
+	managerArgs []string
+	register    bool
+}
+
+func upCommand(stateDir *string) *cobra.Command {
+	var clusters int
+	var bare bool
+	var options upOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Bring the fleet up, or what is missing of it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := options.validate(); err != nil {
+				return err
+			}
+			fleet, err := localfleet.Start(cmd.Context(), localfleet.Options{
+				StateDir:       *stateDir,
+				Clusters:       clusters,
+				ClusterOptions: localfleet.ClusterOptions{Bare: bare},
+				Detached:       true,
+				Progress:       cmd.OutOrStdout(),
+			})
+			if err != nil {
+				return err
+			}
+			if err := options.install(cmd.Context(), fleet); err != nil {
+				_ = fleet.Close() // It only gives up a lock; the first error matters.
+				return err
+			}
+			return fleet.Close()
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&clusters, "clusters", 3, "number of workload clusters")
+	flags.BoolVar(&bare, "bare", false, "API servers only: no controllers, scheduler and nodes")
+	flags.StringSliceVar(&options.components, "components", nil, "install into the management cluster: "+clusterAPI)
+	flags.StringArrayVar(&options.apply, "apply", nil, "apply a manifest, or a directory of them, to the management cluster")
+	flags.StringVar(&options.manager, "manager", "", "run this manager binary in the background")
+	flags.StringArrayVar(&options.managerArgs, "manager-arg", nil, "pass a further argument to the manager")
+	flags.BoolVar(&options.register, "register", false, "make every workload cluster a TenantCluster")
+	return cmd
+}
+
+func (o upOptions) validate() error {
+	for _, component := range o.components {
+		if component != clusterAPI {
+			return fmt.Errorf("--components=%s: there is only %s", component, clusterAPI)
+		}
+	}
+	if len(o.managerArgs) > 0 && o.manager == "" {
+		return fmt.Errorf("--manager-arg needs --manager")
+	}
+	return nil
+}
+
+func (o upOptions) install(ctx context.Context, fleet *localfleet.Fleet) error {
+	if len(o.components) > 0 {
+		if err := fleet.InstallClusterAPI(ctx); err != nil {
+			return err
+		}
+	}
+	for _, path := range o.apply {
+		objects, err := manifests.Load(path)
+		if err != nil {
+			return err
+		}
+		if err := manifests.Apply(ctx, fleet.Management().Config(), objects); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if o.manager != "" {
+		if err := fleet.StartManager(ctx, o.manager, o.managerArgs...); err != nil {
+			return err
+		}
+	}
+	if o.register {
+		return fleet.Register(ctx)
+	}
+	return nil
+}
