@@ -1,0 +1,68 @@
+package render
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxObjects is the number of objects that one request may render to. The inventory of a target
+// is one object in etcd, and this many entries are what it can hold.
+const MaxObjects = 2000
+
+// Limits bounds what one request may use.
+type Limits struct {
+	// Time from the moment a worker has the request to its answer; 10 s if zero.
+	Time time.Duration
+	// Output in bytes: of all templates together, and again of the objects as JSON; 10 MiB if
+	// zero. The request itself, sources included, may not be larger either.
+	Output int
+	// Memory in bytes that a worker may use beyond what it needs to be there; 256 MiB if zero.
+	// Enforced by the kernel on Linux, elsewhere only a target for the garbage collector.
+	Memory int64
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Time == 0 {
+		l.Time = 10 * time.Second
+	}
+	if l.Output == 0 {
+		l.Output = 10 << 20
+	}
+	if l.Memory == 0 {
+		l.Memory = 256 << 20
+	}
+	return l
+}
+
+func (l Limits) timeExceeded() *Error {
+	return &Error{TimeLimitExceeded, fmt.Sprintf(
+		"rendering took longer than %s and was stopped: look for a loop that never ends or ranges over too much", l.Time)}
+}
+
+func (l Limits) memoryExceeded() *Error {
+	return &Error{MemoryLimitExceeded, fmt.Sprintf(
+		"rendering took more than %s of memory and was stopped: look for a template that calls itself or a value that keeps growing", size(l.Memory))}
+}
+
+func outputExceeded(limit int) *Error {
+	return &Error{OutputLimitExceeded, fmt.Sprintf(
+		"the rendered manifests are larger than %s: split them over several add-ons", size(int64(limit)))}
+}
+
+func inputExceeded(limit int) *Error {
+	return &Error{OutputLimitExceeded, fmt.Sprintf(
+		"the manifest templates are larger than %s together: split them over several add-ons", size(int64(limit)))}
+}
+
+func objectsExceeded() *Error {
+	return &Error{OutputLimitExceeded, fmt.Sprintf(
+		"the manifests hold more than %d objects: split them over several add-ons", MaxObjects)}
+}
+
+// size prints bytes as whole MiB where they are.
+func size(bytes int64) string {
+	if bytes >= 1<<20 && bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

@@ -1,0 +1,50 @@
+package render
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// executable is the program that is running, even if the file it was started from has been
+// replaced since: manager and worker must speak the same protocol.
+func executable() (string, error) { return "/proc/self/exe", nil }
+
+// limitProcess makes the kernel refuse this process more than bytes of memory beyond what it has
+// already, and keeps it from leaving a core file, which could hold secrets. RLIMIT_DATA counts
+// private writable mappings (since Linux 4.7), so also the Go heap, and not what the runtime
+// merely reserves; a Go program that is refused memory dies with "out of memory".
+func limitProcess(bytes int64) error {
+	held, err := dataBytes()
+	if err != nil {
+		return err
+	}
+	limit := uint64(held + bytes)
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		return fmt.Errorf("limit memory to %d bytes: %w", limit, err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("forbid core files: %w", err)
+	}
+	return nil
+}
+
+// dataBytes returns what RLIMIT_DATA counts, the sixth field of /proc/self/statm, in pages.
+func dataBytes() (int64, error) {
+	const path = "/proc/self/statm"
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(content))
+	if len(fields) < 6 {
+		return 0, fmt.Errorf("%s has %d fields, want at least 6", path, len(fields))
+	}
+	pages, err := strconv.ParseInt(fields[5], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	return pages * int64(os.Getpagesize()), nil
+}

@@ -1,0 +1,232 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// startTime bounds the start of a worker, which takes some 20 ms on an idle machine.
+const startTime = 30 * time.Second
+
+// Options of a Pool. The zero value is the default.
+type Options struct {
+	// Workers is the most worker processes at a time; if zero, one a processor, at least 2 and
+	// at most 8. An idle one holds 10 to 20 MiB.
+	Workers int
+	// Limits of each request.
+	Limits Limits
+}
+
+func (o Options) withDefaults() Options {
+	if o.Workers <= 0 {
+		o.Workers = min(max(2, runtime.GOMAXPROCS(0)), 8)
+	}
+	o.Limits = o.Limits.withDefaults()
+	return o
+}
+
+// Request is everything that the result of a rendering depends on.
+type Request struct {
+	// Sources are rendered in this order.
+	Sources []Source
+	Cluster Cluster
+}
+
+// Pool renders in worker processes, which it starts when they are first needed, uses again, and
+// replaces when they die. It may be used by any number of goroutines; those that find all
+// workers busy wait for their turn in the order in which they came.
+type Pool struct {
+	limits Limits
+	// turns has room for one token a worker.
+	turns  chan struct{}
+	closed chan struct{}
+	close  sync.Once
+
+	mu   sync.Mutex
+	idle []*process
+
+	// onStart, if not nil, is told the process ID of each worker when that is ready.
+	onStart func(pid int)
+}
+
+// NewPool returns a Pool that has started nothing yet. Close it when it is no longer needed.
+func NewPool(options Options) *Pool {
+	options = options.withDefaults()
+	return &Pool{
+		limits: options.Limits,
+		turns:  make(chan struct{}, options.Workers),
+		closed: make(chan struct{}),
+	}
+}
+
+// Render returns the objects that the sources render to, in their order, checked and cleaned:
+// each has apiVersion, kind and metadata.name, and none is there twice (namespaces as written:
+// two manifests, one of which leaves the namespace to a default, count as two objects). It ends
+// early when ctx is done. ReasonOf tells a request that is at fault from an error that the next
+// try may mend.
+func (p *Pool) Render(ctx context.Context, request Request) ([]*unstructured.Unstructured, error) {
+	payload, err := p.encode(request)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := p.exchange(ctx, payload)
+	if err != nil {
+		return nil, err
+	}
+	return decode(answer)
+}
+
+// Close waits for the requests that have a worker, refuses those that wait for one and all later
+// ones, and ends the workers. It may be called more than once.
+func (p *Pool) Close() {
+	p.close.Do(func() {
+		close(p.closed)
+		for range cap(p.turns) {
+			p.turns <- struct{}{}
+		}
+		for w := p.takeIdle(); w != nil; w = p.takeIdle() {
+			w.bury()
+		}
+	})
+}
+
+func (p *Pool) encode(request Request) ([]byte, error) {
+	length := 0
+	for _, source := range request.Sources {
+		length += len(source.Text)
+		if !utf8.ValidString(source.Text) {
+			return nil, invalidManifest("%s is not UTF-8 text: save it as UTF-8, and keep binary content out of manifests", source.Name)
+		}
+	}
+	if length > p.limits.Output {
+		return nil, inputExceeded(p.limits.Output)
+	}
+	return encode(task{Sources: request.Sources, Cluster: request.Cluster, OutputLimit: p.limits.Output})
+}
+
+// exchange waits for a worker and has it answer. A worker that was lost through no fault of the
+// request is replaced once, by a new one: all idle ones may have met the same end.
+func (p *Pool) exchange(ctx context.Context, payload []byte) ([]byte, error) {
+	select {
+	case <-p.closed:
+		return nil, ErrClosed
+	default:
+	}
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+	case <-p.closed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for a render worker: %w", context.Cause(ctx))
+	}
+	answer, err := p.try(ctx, p.takeIdle(), payload)
+	if errors.Is(err, ErrWorkerLost) && ctx.Err() == nil {
+		return p.try(ctx, nil, payload)
+	}
+	return answer, err
+}
+
+// try has one worker answer, a new one if w is nil.
+func (p *Pool) try(ctx context.Context, w *process, payload []byte) ([]byte, error) {
+	if w == nil {
+		started, err := p.start(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w = started
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, p.limits.Time, p.limits.timeExceeded())
+	defer cancel()
+	release := context.AfterFunc(limited, w.kill)
+	answer, err := w.exchange(payload, p.maxReply())
+	if release() && err == nil {
+		p.putIdle(w)
+		return answer, nil
+	}
+	end := w.bury()
+	if err == nil {
+		// The limit was reached when the answer was there already.
+		return answer, nil
+	}
+	return nil, p.explain(limited, w, fmt.Errorf("%w (%s)", err, end))
+}
+
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	limited, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	w, err := startProcess(limited, p.limits.Memory)
+	if ctx.Err() != nil {
+		if err == nil {
+			w.bury()
+		}
+		return nil, fmt.Errorf("start a render worker: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: start: %w", ErrWorkerLost, err)
+	}
+	if p.onStart != nil {
+		p.onStart(w.command.Process.Pid)
+	}
+	return w, nil
+}
+
+// maxReply leaves room for what is around the objects, and for a failure. The worker holds the
+// limit itself; this is for one that does not.
+func (p *Pool) maxReply() int { return p.limits.Output + 16*1024 }
+
+// explain says why a dead worker did not answer.
+func (p *Pool) explain(limited context.Context, w *process, err error) error {
+	if limited.Err() != nil {
+		return fmt.Errorf("render: %w", context.Cause(limited))
+	}
+	if errors.Is(err, errFrameTooLarge) {
+		return outputExceeded(p.limits.Output)
+	}
+	if w.ranOutOfMemory() {
+		return p.limits.memoryExceeded()
+	}
+	return fmt.Errorf("%w: %w", ErrWorkerLost, err)
+}
+
+// takeIdle returns the worker that was busy last, whose memory is warm, or nil.
+func (p *Pool) takeIdle() *process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
+	}
+	last := len(p.idle) - 1
+	w := p.idle[last]
+	p.idle = p.idle[:last]
+	return w
+}
+
+func (p *Pool) putIdle(w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, w)
+}
+
+func decode(answer []byte) ([]*unstructured.Unstructured, error) {
+	var result reply
+	if err := utiljson.Unmarshal(answer, &result); err != nil {
+		return nil, fmt.Errorf("%w: read its reply: %w", ErrWorkerLost, err)
+	}
+	if result.Failure != nil {
+		return nil, result.Failure
+	}
+	objects := make([]*unstructured.Unstructured, 0, len(result.Objects))
+	for _, object := range result.Objects {
+		objects = append(objects, &unstructured.Unstructured{Object: object})
+	}
+	return objects, nil
+}

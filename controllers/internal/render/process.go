@@ -1,0 +1,103 @@
+package render
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// process is the manager's end of one worker. It serves one request at a time.
+type process struct {
+	command *exec.Cmd
+	input   io.WriteCloser
+	output  *bufio.Reader
+	errors  *headBuffer
+}
+
+// startProcess starts a worker and waits until it is ready, or ctx is done.
+func startProcess(ctx context.Context, memory int64) (*process, error) {
+	path, err := executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	w := &process{command: exec.Command(path, WorkerArgument, strconv.FormatInt(memory, 10)), errors: &headBuffer{}}
+	// Nothing of the manager's environment reaches a template. One processor a worker keeps a
+	// hostile rendering from taking more than its share.
+	w.command.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
+	w.command.Stderr = w.errors
+	if w.input, err = w.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := w.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.output = bufio.NewReader(output)
+	if err := w.command.Start(); err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, w.kill)()
+	if _, err := readFrame(w.output, 0); err != nil {
+		return nil, fmt.Errorf("wait until it is ready: %w (%s)", err, w.bury())
+	}
+	return w, nil
+}
+
+// exchange sends a request and returns the reply. It fails when the worker dies or replies with
+// more than limit bytes; the worker is of no use then.
+func (w *process) exchange(request []byte, limit int) ([]byte, error) {
+	if err := writeFrame(w.input, request); err != nil {
+		return nil, err
+	}
+	return readFrame(w.output, limit)
+}
+
+// kill ends the worker at once, whatever it does. It may be called at any time.
+func (w *process) kill() {
+	// The only error is that the process has ended already.
+	_ = w.command.Process.Kill()
+}
+
+// bury kills the worker, waits for its end, and returns how it ended.
+func (w *process) bury() string {
+	w.kill()
+	// The error repeats the state.
+	_ = w.command.Wait()
+	first, _, _ := strings.Cut(w.errors.String(), "\n")
+	return strings.TrimSuffix(w.command.ProcessState.String()+": "+first, ": ")
+}
+
+// ranOutOfMemory reports whether the worker said so before it died. The words are those of the
+// Go runtime (malloc.go, stack.go, os_linux.go), its cgo part, and the race detector. A SIGSEGV
+// is the garbage collector's, which does not check all of its own allocations; one in Go code
+// would be a panic, which the worker survives. To be called after bury.
+func (w *process) ranOutOfMemory() bool {
+	said := w.errors.String()
+	for _, words := range []string{
+		"out of memory", "cannot allocate memory", "stack overflow", "failed to allocate",
+		"failed to create new OS thread", "pthread_create failed", "SIGSEGV",
+	} {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// headBuffer keeps the first 4 KiB of what is written to it, and takes the rest.
+type headBuffer struct {
+	head bytes.Buffer
+}
+
+func (b *headBuffer) Write(p []byte) (int, error) {
+	const limit = 4096
+	b.head.Write(p[:min(len(p), limit-b.head.Len())])
+	return len(p), nil
+}
+
+func (b *headBuffer) String() string { return b.head.String() }

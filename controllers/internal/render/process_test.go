@@ -1,0 +1,37 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+)
+
+func TestAWorkerEndsWithItsManagerEvenWhileItRenders(t *testing.T) {
+	w, err := startProcess(context.Background(), Limits{}.withDefaults().Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := json.Marshal(task{Sources: inline(endless).Sources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFrame(w.input, request); err != nil {
+		t.Fatal(err)
+	}
+	// The kernel does this when the manager dies.
+	if err := w.input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.command.Wait(); err != nil {
+		t.Errorf("the worker ended with %v, want exit code 0", err)
+	}
+}
+
+func TestAWorkerSaysWhyItCannotStart(t *testing.T) {
+	if err := runWorker(nil, nil, nil); err == nil {
+		t.Error("a worker without a memory limit started")
+	}
+	if err := runWorker([]string{"lots"}, nil, nil); err == nil {
+		t.Error("a worker with a senseless memory limit started")
+	}
+}
