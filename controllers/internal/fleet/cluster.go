@@ -1,0 +1,146 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// Cluster is a connected workload cluster. It is valid until its connection is lost; from then on
+// every request fails.
+type Cluster struct {
+	// ID is the cluster's identity.
+	ID types.UID
+	// Version of its API server, as in "v1.36.3".
+	Version string
+	// Tracker of the objects in it.
+	Tracker *Tracker
+
+	*resources
+	link       *link
+	metadata   metadata.Interface
+	dynamic    dynamic.Interface
+	connection *connection
+
+	ctx   context.Context
+	close context.CancelFunc
+
+	mu      sync.Mutex
+	watches map[schema.GroupKind]bool
+}
+
+func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
+	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: common.FieldManager}
+	httpClient := &http.Client{Transport: c.fleet.metrics.count(l.RoundTripper())}
+	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("metadata client: %w", err)
+	}
+	dynamicClient, err := dynamic.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("dynamic client: %w", err)
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("discovery client: %w", err)
+	}
+	cluster := &Cluster{
+		ID: state.Identity, Version: state.Version, Tracker: c.tracker,
+		resources:  &resources{version: state.Version, shared: c.fleet.catalog, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
+		link:       l,
+		metadata:   metadataClient,
+		dynamic:    dynamicClient,
+		connection: c,
+		watches:    map[schema.GroupKind]bool{},
+	}
+	cluster.ctx, cluster.close = context.WithCancel(ctx)
+	return cluster, nil
+}
+
+// Apply applies an object, given as JSON, in Daytwo's name, and returns its metadata. Unknown and
+// duplicate fields are refused. Without force, a field that somebody else owns with another value
+// is a conflict.
+func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, body []byte, force bool) (*metav1.PartialObjectMetadata, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	client, err := c.at(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return client.Patch(ctx, ref.Name, types.ApplyPatchType, body, metav1.PatchOptions{
+		FieldManager: common.FieldManager, Force: &force, FieldValidation: metav1.FieldValidationStrict,
+	})
+}
+
+// Patch applies a JSON patch.
+func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, patch []byte) (*metav1.PartialObjectMetadata, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	client, err := c.at(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return client.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: common.FieldManager})
+}
+
+// Get reads an object's metadata.
+func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	client, err := c.at(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get(ctx, ref.Name, metav1.GetOptions{})
+}
+
+// Delete deletes an object if it is still the one with the given UID; a newer one of that name is a
+// conflict.
+func (c *Cluster) Delete(ctx context.Context, ref objects.Ref, uid types.UID) error {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	client, err := c.at(ctx, ref)
+	if err != nil {
+		return err
+	}
+	background := metav1.DeletePropagationBackground
+	return client.Delete(ctx, ref.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
+	})
+}
+
+func (c *Cluster) at(ctx context.Context, ref objects.Ref) (metadata.ResourceInterface, error) {
+	resource, err := c.Resource(ctx, ref.GroupVersionKind)
+	if err != nil {
+		return nil, err
+	}
+	if resource.Namespaced {
+		return c.metadata.Resource(resource.GroupVersionResource).Namespace(ref.Namespace), nil
+	}
+	return c.metadata.Resource(resource.GroupVersionResource), nil
+}
+
+// deadline bounds a request, and ends it when the connection ends.
+func (c *Cluster) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, c.connection.fleet.options.Timeouts.Request)
+	stop := context.AfterFunc(c.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// Identity is the cluster's ID, for those who see a Cluster through an interface.
+func (c *Cluster) Identity() types.UID { return c.ID }

@@ -1,0 +1,259 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// connection keeps one cluster connected, in one goroutine, from Connect to Disconnect.
+type connection struct {
+	fleet   *Fleet
+	key     types.NamespacedName
+	access  kubeconfig.Access
+	tracker *Tracker
+
+	// suspicious is poked by a watch that ended: look now whether the cluster still answers.
+	suspicious chan struct{}
+	// wake is poked when the admission changed.
+	wake chan struct{}
+	// done is closed when run has returned.
+	done chan struct{}
+	stop context.CancelFunc
+
+	mu       sync.Mutex
+	state    State
+	admitted types.UID
+	cluster  *Cluster
+}
+
+func poke(channel chan struct{}) {
+	select {
+	case channel <- struct{}{}:
+	default:
+	}
+}
+
+// run connects, watches over the connection until it is lost, and starts again.
+func (c *connection) run(ctx context.Context) {
+	defer close(c.done)
+	retry := c.fleet.retries()
+	for ctx.Err() == nil {
+		session, err := c.contact(ctx)
+		if err != nil {
+			c.lost(ctx, err)
+			c.pause(ctx, retry.Step())
+			continue
+		}
+		retry = c.fleet.retries()
+		err = c.supervise(ctx, session)
+		c.closeCluster()
+		session.Close()
+		c.lost(ctx, err)
+		// An address that leads to two clusters by turns must not be asked without end.
+		c.pause(ctx, retry.Step())
+	}
+}
+
+func (f *Fleet) retries() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 30, Cap: f.options.Timeouts.RetryMax}
+}
+
+func (c *connection) pause(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// contact opens a link and learns who is there.
+func (c *connection) contact(ctx context.Context) (*link, error) {
+	l, err := newLink(c.access, c.fleet.options.Timeouts)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*c.fleet.options.Timeouts.Connect)
+	defer cancel()
+	through := c.fleet.metrics.count(l.RoundTripper())
+	identity, err := readIdentity(ctx, c.access.Server, through)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	// From here on: a connection that is opened in between must lead to the same cluster.
+	l.Pin(identity)
+	version, err := readVersion(ctx, c.access.Server, through)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	c.set(func(state *State) {
+		*state = State{Phase: Connected, Identity: identity, Version: version, LastSeen: c.fleet.clock.Now(), Since: state.since(Connected, c.fleet.clock.Now())}
+	})
+	return l, nil
+}
+
+// supervise returns when the connection is lost, with the reason.
+func (c *connection) supervise(ctx context.Context, l *link) error {
+	for {
+		if err := c.serve(ctx, l); err != nil {
+			return err
+		}
+		timer := time.NewTimer(wait.Jitter(c.fleet.options.Timeouts.Probe, 0.1))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-c.wake:
+			timer.Stop()
+			continue
+		case <-c.suspicious:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if err := c.probe(ctx, l); err != nil {
+			return err
+		}
+	}
+}
+
+// serve hands the cluster out as long as its identity is the admitted one.
+func (c *connection) serve(ctx context.Context, l *link) error {
+	c.mu.Lock()
+	admitted := c.admitted != "" && c.admitted == c.state.Identity
+	current := c.cluster
+	state := c.state
+	c.mu.Unlock()
+	switch {
+	case !admitted:
+		c.closeCluster()
+	case current == nil:
+		cluster, err := newCluster(ctx, c, l, state)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.cluster = cluster
+		c.mu.Unlock()
+		c.fleet.changed(c.key)
+	}
+	return nil
+}
+
+func (c *connection) closeCluster() {
+	c.mu.Lock()
+	cluster := c.cluster
+	c.cluster = nil
+	c.mu.Unlock()
+	if cluster != nil {
+		cluster.close()
+		c.tracker.forget()
+		c.fleet.changed(c.key)
+	}
+}
+
+// probe asks the cluster for its identity until it answers or patience ends.
+func (c *connection) probe(ctx context.Context, l *link) error {
+	timeouts := c.fleet.options.Timeouts
+	give := c.fleet.clock.Now().Add(timeouts.Patience)
+	for {
+		err := c.ask(ctx, l)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		var unauthorized *unauthorizedError
+		if errors.Is(err, errOtherCluster) || errors.As(err, &unauthorized) || !c.fleet.clock.Now().Before(give) {
+			return err
+		}
+		c.pause(ctx, time.Second)
+	}
+}
+
+func (c *connection) ask(ctx context.Context, l *link) error {
+	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.Timeouts.Connect)
+	defer cancel()
+	identity, err := readIdentity(ctx, c.access.Server, c.fleet.metrics.count(l.RoundTripper()))
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if identity != c.state.Identity {
+		return errOtherCluster
+	}
+	c.state.LastSeen = c.fleet.clock.Now()
+	c.fleet.metrics.seen(c.key, c.state)
+	return nil
+}
+
+// lost records why there is no connection. Another cluster in the place of the first is no loss: the
+// next contact tells who it is.
+func (c *connection) lost(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, errOtherCluster) {
+		return
+	}
+	phase := Unreachable
+	var unauthorized *unauthorizedError
+	if errors.As(err, &unauthorized) {
+		phase = Unauthorized
+	}
+	c.set(func(state *State) {
+		state.Since = state.since(phase, c.fleet.clock.Now())
+		state.Phase = phase
+		state.Message = fmt.Sprintf("%s: %s", c.access.Server, describe(err))
+	})
+}
+
+// since keeps the time of the last change of phase.
+func (s State) since(next Phase, now time.Time) time.Time {
+	if s.Phase == next {
+		return s.Since
+	}
+	return now
+}
+
+// set changes the state and tells of it, if there is anything to tell.
+func (c *connection) set(change func(*State)) {
+	c.mu.Lock()
+	before := c.state
+	change(&c.state)
+	after := c.state
+	c.mu.Unlock()
+	c.fleet.metrics.seen(c.key, after)
+	after.LastSeen = before.LastSeen
+	if before != after {
+		c.fleet.changed(c.key)
+	}
+}
+
+func (c *connection) read() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// admit sets the identity that may be worked with; empty for none.
+func (c *connection) admit(identity types.UID) {
+	c.mu.Lock()
+	changed := c.admitted != identity
+	c.admitted = identity
+	c.mu.Unlock()
+	if changed {
+		poke(c.wake)
+	}
+}
+
+func (c *connection) current() *Cluster {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cluster
+}

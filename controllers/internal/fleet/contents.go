@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// Occupant is an object that stands in the way of removing a namespace or a kind. The zero value is
+// nobody.
+type Occupant struct {
+	Kind, Namespace, Name string
+	// Passing: it is being deleted, or goes with its owner; it will be gone without anybody's doing.
+	Passing bool
+}
+
+// String is the form for people, as in "Pod cache/web-0".
+func (o Occupant) String() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// OccupantOf returns an object in a namespace, one that stays before one that is passing. What every
+// namespace has does not count, nor do events and the like, which nobody keeps.
+func (c *Cluster) OccupantOf(ctx context.Context, namespace string) (Occupant, error) {
+	lists, err := discovery.ServerPreferredNamespacedResources(c.ask)
+	if err != nil && len(lists) == 0 {
+		return Occupant{}, fmt.Errorf("discover namespaced kinds: %w", err)
+	}
+	var passing Occupant
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return Occupant{}, err
+		}
+		for _, resource := range list.APIResources {
+			if !slices.Contains(resource.Verbs, "list") || fleeting(version.Group, resource.Kind) {
+				continue
+			}
+			found, err := c.occupant(ctx, version.WithResource(resource.Name), resource.Kind, namespace)
+			if err != nil {
+				return Occupant{}, err
+			}
+			if found.Name != "" && !found.Passing {
+				return found, nil
+			}
+			if found.Name != "" {
+				passing = found
+			}
+		}
+	}
+	return passing, nil
+}
+
+// InstanceOf returns an object of the kind that a CustomResourceDefinition defines, given the
+// definition's name, <plural>.<group>.
+func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Occupant, error) {
+	plural, group, _ := strings.Cut(definition, ".")
+	lists, err := discovery.ServerPreferredResources(c.ask)
+	if err != nil && len(lists) == 0 {
+		return Occupant{}, fmt.Errorf("discover %s: %w", definition, err)
+	}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return Occupant{}, err
+		}
+		for _, resource := range list.APIResources {
+			if version.Group == group && resource.Name == plural {
+				return c.occupant(ctx, version.WithResource(plural), resource.Kind, metav1.NamespaceAll)
+			}
+		}
+	}
+	return Occupant{}, nil
+}
+
+func (c *Cluster) occupant(ctx context.Context, resource schema.GroupVersionResource, kind, namespace string) (Occupant, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: pageSize})
+	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+		return Occupant{}, nil
+	}
+	if err != nil {
+		return Occupant{}, fmt.Errorf("list %s: %w", resource.Resource, err)
+	}
+	var passing Occupant
+	for i := range list.Items {
+		item := &list.Items[i]
+		if everywhere(kind, item.Name) {
+			continue
+		}
+		found := Occupant{
+			Kind: kind, Namespace: item.Namespace, Name: item.Name,
+			Passing: item.DeletionTimestamp != nil || len(item.OwnerReferences) > 0,
+		}
+		if !found.Passing {
+			return found, nil
+		}
+		passing = found
+	}
+	return passing, nil
+}
+
+// fleeting kinds come and go by themselves, or are only views of others.
+func fleeting(group, kind string) bool {
+	switch kind {
+	case "Event", "Endpoints", "EndpointSlice", "Lease", "PodMetrics":
+		return true
+	}
+	return group == "metrics.k8s.io"
+}
+
+// everywhere are the objects that Kubernetes puts into every namespace.
+func everywhere(kind, name string) bool {
+	return kind == "ConfigMap" && name == "kube-root-ca.crt" || kind == "ServiceAccount" && name == "default"
+}

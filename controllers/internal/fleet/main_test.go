@@ -1,0 +1,199 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+const (
+	installation = "test"
+	// token is good in both clusters, so that only the identity tells them apart.
+	token = "good-in-both"
+	user  = "daytwo-test"
+	// patience is far longer than anything takes on an idle machine.
+	patience = time.Minute
+)
+
+// world is two API servers that take the same token. That of the second one keeps an audit log.
+type world struct {
+	first, second *localfleet.Cluster
+	audit         string
+}
+
+var shared world
+
+func TestMain(m *testing.M) {
+	code, err := runInWorld(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runInWorld(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "fleet")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	servers, err := localfleet.Start(ctx, localfleet.Options{
+		StateDir: filepath.Join(dir, "state"), ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer servers.Close()
+	if err := shared.start(ctx, servers, dir); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+func (w *world) start(ctx context.Context, servers *localfleet.Fleet, dir string) (err error) {
+	tokens, policy := filepath.Join(dir, "tokens.csv"), filepath.Join(dir, "policy.yaml")
+	w.audit = filepath.Join(dir, "audit.log")
+	for file, content := range map[string]string{
+		tokens: token + "," + user + ",1,system:masters\n",
+		policy: "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	// The highest chance of a GOAWAY that the API server permits: all tests live with it.
+	first := []string{"--token-auth-file=" + tokens, "--goaway-chance=0.02"}
+	if w.first, err = servers.AddCluster(ctx, "first", localfleet.ClusterOptions{Bare: true, APIServerArgs: first}); err != nil {
+		return err
+	}
+	second := []string{"--token-auth-file=" + tokens, "--audit-policy-file=" + policy, "--audit-log-path=" + w.audit}
+	w.second, err = servers.AddCluster(ctx, "second", localfleet.ClusterOptions{Bare: true, APIServerArgs: second})
+	return err
+}
+
+// access by way of an address, with the CAs of both clusters.
+func (w *world) access(address string) kubeconfig.Access {
+	return kubeconfig.Access{
+		Server: "https://" + address, TLSServerName: "127.0.0.1", Token: token,
+		CAData: append(append([]byte{}, w.first.Config().CAData...), w.second.Config().CAData...),
+	}
+}
+
+// timeouts notice everything within a few seconds.
+func timeouts() Timeouts {
+	return Timeouts{
+		Connect: 3 * time.Second, PingAfter: time.Second, Ping: time.Second, Probe: 5 * time.Second,
+		Patience: 2 * time.Second, RetryMax: 2 * time.Second, Request: 5 * time.Second,
+	}
+}
+
+// rig is a fleet of one test.
+type rig struct {
+	*testing.T
+	fleet *Fleet
+	key   types.NamespacedName
+	admin kubernetes.Interface
+}
+
+func newRig(t *testing.T, limits Timeouts) *rig {
+	t.Helper()
+	r := &rig{
+		T: t, key: types.NamespacedName{Namespace: "acme", Name: "prod"}, admin: kubernetes.NewForConfigOrDie(shared.first.Config()),
+		fleet: New(Options{
+			Installation: installation, Controllers: ownership.NewControllers(), Timeouts: limits,
+			Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+		}),
+	}
+	t.Cleanup(func() { r.fleet.Forget(r.key) })
+	return r
+}
+
+func (r *rig) eventually(what string, check func() bool) {
+	r.Helper()
+	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+		return check(), nil
+	})
+	if err != nil {
+		state, _ := r.fleet.State(r.key)
+		r.Fatalf("waited for: %s (%v); the connection is %+v", what, err, state)
+	}
+}
+
+// connected connects, admits whoever is there, and returns the cluster.
+func (r *rig) connected(access kubeconfig.Access) *Cluster {
+	r.Helper()
+	r.fleet.Connect(r.key, access)
+	r.admitted()
+	cluster, _ := r.fleet.Get(r.key)
+	return cluster
+}
+
+func (r *rig) admitted() {
+	r.Helper()
+	r.eventually("the cluster is handed out", func() bool {
+		if state, _ := r.fleet.State(r.key); state.Phase == Connected {
+			if err := r.fleet.Admit(r.key, state.Identity); err != nil {
+				r.Fatal(err)
+			}
+		}
+		_, ok := r.fleet.Get(r.key)
+		return ok
+	})
+}
+
+// watched claims a ConfigMap of the first cluster, watches it, and makes it.
+func (r *rig) watched(cluster *Cluster) *corev1.ConfigMap {
+	r.Helper()
+	object, err := r.admin.CoreV1().ConfigMaps("default").Create(r.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "watched-", Labels: map[string]string{common.LabelManagedBy: installation},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	cluster.Tracker.Claim(release, keyOf(object))
+	if err := cluster.Watch(r.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}); err != nil {
+		r.Fatal(err)
+	}
+	r.seen(cluster.Tracker, object)
+	return object
+}
+
+// seen waits until a tracker knows of the newest version of an object.
+func (r *rig) seen(tracker *Tracker, object *corev1.ConfigMap) {
+	r.Helper()
+	r.eventually("the watch sees "+object.Name, func() bool {
+		seen, _ := tracker.Look(keyOf(object))
+		return seen != nil && seen.ResourceVersion == object.ResourceVersion
+	})
+}
+
+// edit changes an object behind Daytwo's back.
+func (r *rig) edit(object *corev1.ConfigMap) *corev1.ConfigMap {
+	r.Helper()
+	patch := fmt.Sprintf(`{"data":{"edited":%q}}`, time.Now())
+	edited, err := r.admin.CoreV1().ConfigMaps("default").Patch(r.Context(), object.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return edited
+}

@@ -1,0 +1,279 @@
+package fleet
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// Owner is the target that an object in a workload cluster belongs to.
+type Owner struct {
+	// Kind of the target, as in "AddonRelease".
+	Kind string
+	types.NamespacedName
+}
+
+// Seen is what a watch last saw of an object.
+type Seen struct {
+	// Gone: the watch knows of no such object. It was deleted, or lost our label.
+	Gone            bool
+	UID             types.UID
+	ResourceVersion string
+	Fingerprint     string
+	Health          Health
+	// Object holds the metadata of an object whose fingerprint is not the expected one, to tell who
+	// changed what. Nil otherwise.
+	Object *metav1.PartialObjectMetadata
+	// At is when the event was received.
+	At time.Time
+}
+
+// Expectation is what an object should look like when nobody has changed it.
+type Expectation struct {
+	UID         types.UID
+	Fingerprint string
+	// ResourceVersion of the answer to our last apply; older sightings say nothing. Empty after a
+	// restart of the manager, when every sighting counts.
+	ResourceVersion string
+}
+
+// Tracker knows, for one workload cluster, which target owns which object, what each should look
+// like, and what the watches saw of it. It keeps nothing of objects that nobody claimed. It
+// outlives connections. Safe for concurrent use.
+type Tracker struct {
+	mu      sync.Mutex
+	objects map[objects.Key]*tracked
+	synced  map[schema.GroupKind]bool
+	notify  func(owner Owner, drifted bool)
+
+	restoring sync.Mutex
+	restored  map[string]bool
+}
+
+type tracked struct {
+	owner    Owner
+	expected Expectation
+	// inFlight: an apply is under way; its own event may come before its answer.
+	inFlight int
+	seen     *Seen
+}
+
+// NewTracker returns an empty tracker. notify is called, without a lock held, for the owner of an
+// object that drifted or whose health changed; it must not block.
+func NewTracker(notify func(owner Owner, drifted bool)) *Tracker {
+	return &Tracker{
+		objects: map[objects.Key]*tracked{},
+		synced:  map[schema.GroupKind]bool{},
+		notify:  notify,
+
+		restored: map[string]bool{},
+	}
+}
+
+// Restore runs a function once for each kind of target: it is to claim what the targets of that kind
+// own already, before the first watch lists it. If it fails, the next call runs it again.
+func (t *Tracker) Restore(kind string, claim func(*Tracker) error) error {
+	t.restoring.Lock()
+	defer t.restoring.Unlock()
+	if t.restored[kind] {
+		return nil
+	}
+	if err := claim(t); err != nil {
+		return err
+	}
+	t.restored[kind] = true
+	return nil
+}
+
+// Claim makes an object the owner's. If it is another's already, it stays so and that owner is
+// returned.
+func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		return entry.owner, entry.owner == owner
+	}
+	t.objects[key] = &tracked{owner: owner}
+	return owner, true
+}
+
+// Release ends the owner's claim on an object.
+func (t *Tracker) Release(owner Owner, key objects.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil && entry.owner == owner {
+		delete(t.objects, key)
+	}
+}
+
+// Retain ends all claims of the owner but those on the objects for which keep is true.
+func (t *Tracker) Retain(owner Owner, keep func(objects.Key) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, entry := range t.objects {
+		if entry.owner == owner && !keep(key) {
+			delete(t.objects, key)
+		}
+	}
+}
+
+// Expect records what a claimed object should look like, unless that is known already.
+func (t *Tracker) Expect(key objects.Key, expected Expectation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil && entry.expected == (Expectation{}) {
+		entry.expected = expected
+	}
+}
+
+// Begin holds the events of an object back while an apply of it is in flight. End must follow.
+func (t *Tracker) Begin(key objects.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		entry.inFlight++
+	}
+}
+
+// End lets events of the object through again. If the apply succeeded, applied says what the object
+// should look like from now on; otherwise it is nil. A change that came after the apply is told to
+// the owner now.
+func (t *Tracker) End(key objects.Key, applied *Expectation) {
+	t.mu.Lock()
+	entry := t.objects[key]
+	if entry == nil {
+		t.mu.Unlock()
+		return
+	}
+	entry.inFlight--
+	if applied != nil {
+		entry.expected = *applied
+	}
+	owner, drifted := entry.owner, entry.inFlight == 0 && entry.drifted()
+	if !drifted && entry.seen != nil {
+		entry.seen.Object = nil
+	}
+	t.mu.Unlock()
+	if drifted && applied != nil {
+		t.notify(owner, true)
+	}
+}
+
+// Look returns what was last seen of a claimed object, and whether that is drift. seen is nil if no
+// watch has spoken of it yet.
+func (t *Tracker) Look(key objects.Key) (seen *Seen, drifted bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	entry := t.objects[key]
+	if entry == nil || entry.seen == nil {
+		return nil, false
+	}
+	sighting := *entry.seen
+	return &sighting, entry.drifted()
+}
+
+// Synced says whether the watch of a kind has listed what is there, since the cluster was last
+// connected.
+func (t *Tracker) Synced(kind schema.GroupKind) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.synced[kind]
+}
+
+// drifted: there is an expectation, and a sighting that is no older and not the same.
+func (e *tracked) drifted() bool {
+	if e.seen == nil || e.expected.Fingerprint == "" || e.older() {
+		return false
+	}
+	return e.seen.Gone || e.seen.Fingerprint != e.expected.Fingerprint
+}
+
+// older: the sighting is from before our last apply.
+func (e *tracked) older() bool {
+	if e.expected.ResourceVersion == "" || e.seen.ResourceVersion == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(e.seen.ResourceVersion, e.expected.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// forget drops what was seen: the connection is gone, and with it the watches.
+func (t *Tracker) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.synced)
+	for _, entry := range t.objects {
+		entry.seen = nil
+	}
+}
+
+// observe takes one sighting from a watch.
+func (t *Tracker) observe(key objects.Key, seen Seen) {
+	t.mu.Lock()
+	entry := t.objects[key]
+	if entry == nil {
+		t.mu.Unlock()
+		return
+	}
+	owner := entry.owner
+	tell, drifted := entry.take(seen)
+	t.mu.Unlock()
+	if tell {
+		t.notify(owner, drifted)
+	}
+}
+
+// take keeps a sighting and says whether the owner should hear of it.
+func (e *tracked) take(seen Seen) (tell, drifted bool) {
+	healthChanged := e.seen == nil || e.seen.Health != seen.Health || e.seen.Gone != seen.Gone
+	if e.seen == nil && seen.Gone && e.expected.Fingerprint == "" {
+		healthChanged = false
+	}
+	e.seen = &seen
+	if e.inFlight > 0 {
+		return false, false
+	}
+	drifted = e.drifted()
+	if !drifted {
+		seen.Object = nil
+		e.seen = &seen
+	}
+	return drifted || healthChanged, drifted
+}
+
+// replace takes a whole list from a watch, as of a resource version: what is claimed and not in it was
+// gone then. What was applied since is not in it either.
+func (t *Tracker) replace(kind schema.GroupKind, list map[objects.Key]Seen, version string, at time.Time) {
+	t.mu.Lock()
+	t.synced[kind] = true
+	owners := map[Owner]bool{}
+	for key, entry := range t.objects {
+		if key.GroupKind != kind {
+			continue
+		}
+		seen, ok := list[key]
+		if !ok {
+			seen = Seen{Gone: true, ResourceVersion: version, At: at}
+		}
+		_, drifted := entry.take(seen)
+		// Every owner hears of a list: some wait for it.
+		owners[entry.owner] = owners[entry.owner] || drifted
+	}
+	t.mu.Unlock()
+	for owner, drifted := range owners {
+		t.notify(owner, drifted)
+	}
+}
+
+// claims says whether anybody owns an object; what nobody owns is not looked at.
+func (t *Tracker) claims(key objects.Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.objects[key] != nil
+}

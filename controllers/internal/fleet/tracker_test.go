@@ -1,0 +1,204 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+var (
+	configMaps = schema.GroupKind{Kind: "ConfigMap"}
+	settings   = objects.Key{GroupKind: configMaps, Namespace: "cache", Name: "settings"}
+	release    = Owner{Kind: "AddonRelease", NamespacedName: types.NamespacedName{Namespace: "acme", Name: "cache-prod"}}
+	healthy    = Health{Status: status.CurrentStatus}
+)
+
+// heard records what a tracker tells.
+type heard []string
+
+func (h *heard) notify(owner Owner, drifted bool) {
+	*h = append(*h, fmt.Sprintf("%s drifted=%t", owner.Name, drifted))
+}
+
+func (h *heard) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if fmt.Sprint([]string(*h)) != fmt.Sprint(want) {
+		t.Errorf("heard %q, want %q", *h, want)
+	}
+	*h = nil
+}
+
+const (
+	drift = "cache-prod drifted=true"
+	news  = "cache-prod drifted=false"
+)
+
+// applied returns a tracker that knows of one object, applied at resource version 10 and seen since.
+func applied(t *testing.T) (*Tracker, *heard) {
+	t.Helper()
+	told := &heard{}
+	tracker := NewTracker(told.notify)
+	if _, ok := tracker.Claim(release, settings); !ok {
+		t.Fatal("nobody else claims the object, and yet it is refused")
+	}
+	tracker.Begin(settings)
+	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "ours", ResourceVersion: "10"})
+	tracker.observe(settings, seenAt("10", "ours"))
+	*told = nil
+	return tracker, told
+}
+
+func seenAt(version, fingerprint string) Seen {
+	return Seen{UID: "1", ResourceVersion: version, Fingerprint: fingerprint, Health: healthy, Object: &metav1.PartialObjectMetadata{}}
+}
+
+func TestEventBeforeTheAnswerToItsApplyIsNoDrift(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.Begin(settings)
+	tracker.observe(settings, seenAt("11", "newer"))
+	told.expect(t)
+	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "newer", ResourceVersion: "11"})
+	told.expect(t)
+	if seen, drifted := tracker.Look(settings); drifted || seen == nil || seen.Object != nil {
+		t.Errorf("drifted=%t, seen=%+v; want neither drift nor an object kept", drifted, seen)
+	}
+}
+
+func TestChangeDuringAnApplyIsToldAfterItsAnswer(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.Begin(settings)
+	tracker.observe(settings, seenAt("12", "theirs"))
+	told.expect(t)
+	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "newer", ResourceVersion: "11"})
+	told.expect(t, drift)
+	if seen, _ := tracker.Look(settings); seen.Object == nil {
+		t.Error("nothing is kept to tell who it was")
+	}
+}
+
+func TestStaleEventAfterTheAnswerIsNoDrift(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.observe(settings, seenAt("9", "before our apply"))
+	told.expect(t)
+	if _, drifted := tracker.Look(settings); drifted {
+		t.Error("what was before our apply counts as drift")
+	}
+}
+
+func TestRemovedLabelOrDeletionIsDrift(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.observe(settings, Seen{Gone: true, UID: "1", ResourceVersion: "11"})
+	told.expect(t, drift)
+	if seen, drifted := tracker.Look(settings); !drifted || !seen.Gone {
+		t.Errorf("drifted=%t, seen=%+v", drifted, seen)
+	}
+}
+
+func TestEveryChangeAfterAnApplyIsDrift(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.observe(settings, seenAt("11", "theirs"))
+	told.expect(t, drift)
+	// Taken back by themselves.
+	tracker.observe(settings, seenAt("12", "ours"))
+	told.expect(t)
+	if _, drifted := tracker.Look(settings); drifted {
+		t.Error("what is as it should be counts as drift")
+	}
+}
+
+func TestChangedHealthIsTold(t *testing.T) {
+	tracker, told := applied(t)
+	failed := seenAt("11", "ours")
+	failed.Health = Health{Status: status.FailedStatus, Message: "no"}
+	tracker.observe(settings, failed)
+	told.expect(t, news)
+	failed.ResourceVersion = "12"
+	tracker.observe(settings, failed)
+	told.expect(t)
+}
+
+func TestListReportsWhatIsMissing(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.replace(configMaps, nil, "20", time.Time{})
+	told.expect(t, drift)
+	if !tracker.Synced(configMaps) {
+		t.Error("not synced after a list")
+	}
+}
+
+func TestListFromBeforeAnApplyDoesNotReportItsObjectAsMissing(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.replace(configMaps, nil, "9", time.Time{})
+	told.expect(t, news)
+	if _, drifted := tracker.Look(settings); drifted {
+		t.Error("an object that was made after the list counts as deleted")
+	}
+}
+
+func TestListOfOneKindLeavesOthersAlone(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.replace(schema.GroupKind{Kind: "Secret"}, nil, "20", time.Time{})
+	told.expect(t)
+	if tracker.Synced(configMaps) {
+		t.Error("the list of another kind counts")
+	}
+}
+
+func TestObjectsThatNobodyClaimedCostNothing(t *testing.T) {
+	told := &heard{}
+	tracker := NewTracker(told.notify)
+	tracker.observe(settings, seenAt("1", "theirs"))
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("1", "theirs")}, "2", time.Time{})
+	told.expect(t)
+	if len(tracker.objects) != 0 || tracker.claims(settings) {
+		t.Errorf("kept %d objects", len(tracker.objects))
+	}
+	if seen, _ := tracker.Look(settings); seen != nil {
+		t.Errorf("kept %+v", seen)
+	}
+}
+
+func TestObjectBelongsToWhoClaimedItFirst(t *testing.T) {
+	tracker, _ := applied(t)
+	other := Owner{Kind: "AddonRelease", NamespacedName: types.NamespacedName{Namespace: "acme", Name: "other"}}
+	if holder, ok := tracker.Claim(other, settings); ok || holder != release {
+		t.Errorf("holder %v, ok=%t", holder, ok)
+	}
+	tracker.Release(other, settings)
+	if !tracker.claims(settings) {
+		t.Error("somebody else ended the claim")
+	}
+	tracker.Release(release, settings)
+	if _, ok := tracker.Claim(other, settings); !ok {
+		t.Error("a released object cannot be claimed")
+	}
+}
+
+func TestLostConnectionForgetsWhatWasSeenAndKeepsWhatIsExpected(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("10", "ours")}, "10", time.Time{})
+	*told = nil
+	tracker.forget()
+	if seen, _ := tracker.Look(settings); seen != nil || tracker.Synced(configMaps) {
+		t.Error("old news is kept")
+	}
+	// Drift while the connection was down.
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("15", "theirs")}, "15", time.Time{})
+	told.expect(t, drift)
+}
+
+func TestAfterARestartEverySightingCounts(t *testing.T) {
+	told := &heard{}
+	tracker := NewTracker(told.notify)
+	tracker.Claim(release, settings)
+	tracker.Expect(settings, Expectation{UID: "1", Fingerprint: "ours"})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "theirs")}, "5", time.Time{})
+	told.expect(t, drift)
+}

@@ -1,0 +1,238 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// link is the HTTP/2 transport of one workload cluster: one connection at a time, and every new one
+// is asked for the cluster's identity before it carries anything else.
+type link struct {
+	server   string
+	address  string
+	tls      *tls.Config
+	proxy    func(*http.Request) (*url.URL, error)
+	timeouts Timeouts
+	http2    *http2.Transport
+	// authorize adds the credentials to what passes through it.
+	authorize func(http.RoundTripper) http.RoundTripper
+
+	// opening is held while a connection is opened, so that all who need one share it.
+	opening chan struct{}
+	// ctx ends with Close, and with it an attempt to open a connection.
+	ctx   context.Context
+	close context.CancelFunc
+
+	mu     sync.Mutex
+	conn   *http2.ClientConn
+	pinned types.UID
+}
+
+// newLink prepares a link; nothing is opened yet.
+func newLink(access kubeconfig.Access, timeouts Timeouts) (*link, error) {
+	config := access.RESTConfig()
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("TLS configuration: %w", err)
+	}
+	if tlsConfig == nil {
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	server, err := url.Parse(access.Server)
+	if err != nil {
+		return nil, fmt.Errorf("server URL: %w", err)
+	}
+	address := server.Host
+	if server.Port() == "" {
+		address = net.JoinHostPort(server.Hostname(), "443")
+	}
+	tlsConfig.NextProtos = []string{http2.NextProtoTLS}
+	if tlsConfig.ServerName == "" {
+		tlsConfig.ServerName = server.Hostname()
+	}
+	l := &link{
+		server: access.Server, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
+		opening: make(chan struct{}, 1),
+	}
+	l.ctx, l.close = context.WithCancel(context.Background())
+	l.http2 = &http2.Transport{
+		ConnPool:        l,
+		ReadIdleTimeout: timeouts.PingAfter,
+		PingTimeout:     timeouts.Ping,
+	}
+	transportConfig, err := config.TransportConfig()
+	if err != nil {
+		return nil, fmt.Errorf("credentials: %w", err)
+	}
+	l.authorize = func(inner http.RoundTripper) http.RoundTripper {
+		wrapped, err := transport.HTTPWrappersForConfig(transportConfig, inner)
+		if err != nil {
+			return failing{err}
+		}
+		return wrapped
+	}
+	return l, nil
+}
+
+type failing struct{ err error }
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// RoundTripper sends requests over the link, with its credentials.
+func (l *link) RoundTripper() http.RoundTripper {
+	return l.authorize(l.http2)
+}
+
+// Pin sets the identity that every connection from now on must have; empty for any.
+func (l *link) Pin(identity types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pinned = identity
+}
+
+// Close ends the connection and what is in flight on it. No other is opened.
+func (l *link) Close() {
+	l.close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		_ = l.conn.Close() // It is being thrown away.
+		l.conn = nil
+	}
+}
+
+// GetClientConn implements http2.ClientConnPool: it returns the connection, or opens and checks a
+// new one in its place.
+func (l *link) GetClientConn(request *http.Request, _ string) (*http2.ClientConn, error) {
+	if conn := l.reserve(); conn != nil {
+		return conn, nil
+	}
+	select {
+	case l.opening <- struct{}{}:
+		defer func() { <-l.opening }()
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	case <-l.ctx.Done():
+		return nil, net.ErrClosed
+	}
+	if conn := l.reserve(); conn != nil {
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.timeouts.Connect)
+	defer cancel()
+	defer context.AfterFunc(request.Context(), cancel)()
+	conn, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.keep(conn)
+}
+
+// reserve returns the connection if it takes another request.
+func (l *link) reserve() *http2.ClientConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil && l.conn.ReserveNewRequest() {
+		return l.conn
+	}
+	return nil
+}
+
+// keep makes a new connection the one to use. One that it replaces (the server asked for that, or
+// all its streams are taken) ends when its last request does.
+func (l *link) keep(conn *http2.ClientConn) (*http2.ClientConn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() != nil || !conn.ReserveNewRequest() {
+		_ = conn.Close() // Not to be used.
+		return nil, fmt.Errorf("connection to %s: %w", l.address, net.ErrClosed)
+	}
+	if l.conn != nil {
+		l.conn.SetDoNotReuse()
+	}
+	l.conn = conn
+	return conn, nil
+}
+
+// MarkDead implements http2.ClientConnPool.
+func (l *link) MarkDead(conn *http2.ClientConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == conn {
+		l.conn = nil
+	}
+}
+
+// open dials, shakes hands and checks the identity.
+func (l *link) open(ctx context.Context) (*http2.ClientConn, error) {
+	raw, err := l.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	secure := tls.Client(raw, l.tls)
+	conn, err := l.shakeHands(ctx, secure)
+	if err == nil {
+		err = l.checkIdentity(ctx, conn)
+	}
+	if err != nil {
+		_ = raw.Close() // The first error is the one to tell.
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (l *link) shakeHands(ctx context.Context, secure *tls.Conn) (*http2.ClientConn, error) {
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("TLS handshake with %s: %w", l.address, err)
+	}
+	if secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
+		return nil, fmt.Errorf("%s does not speak HTTP/2, which Daytwo needs to notice dead connections", l.address)
+	}
+	conn, err := l.http2.NewClientConn(secure)
+	if err != nil {
+		return nil, fmt.Errorf("HTTP/2 with %s: %w", l.address, err)
+	}
+	return conn, nil
+}
+
+func (l *link) checkIdentity(ctx context.Context, conn *http2.ClientConn) error {
+	l.mu.Lock()
+	pinned := l.pinned
+	l.mu.Unlock()
+	if pinned == "" {
+		return nil
+	}
+	identity, err := readIdentity(ctx, l.server, l.authorize(conn))
+	if err != nil {
+		return err
+	}
+	if identity != pinned {
+		return errOtherCluster
+	}
+	return nil
+}
+
+func (l *link) dial(ctx context.Context) (net.Conn, error) {
+	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
+	if l.proxy == nil {
+		return dialer.DialContext(ctx, "tcp", l.address)
+	}
+	proxy, err := l.proxy(nil)
+	if err != nil {
+		return nil, fmt.Errorf("proxy URL: %w", err)
+	}
+	return dialThrough(ctx, dialer, proxy, l.address)
+}

@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// pageSize is how many objects one answer to a list may hold: what nobody claimed is dropped page by
+// page, so that memory does not grow with what others labelled.
+const pageSize = 500
+
+// Watch sees to it that the objects of a kind are watched, as long as the connection lasts. It
+// returns at once; Tracker.Synced tells when the first list is in.
+func (c *Cluster) Watch(ctx context.Context, kind schema.GroupVersionKind) error {
+	c.mu.Lock()
+	started := c.watches[kind.GroupKind()]
+	c.mu.Unlock()
+	if started {
+		return nil
+	}
+	resource, err := c.Resource(ctx, kind)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.watches[kind.GroupKind()] {
+		c.watches[kind.GroupKind()] = true
+		w := &kindWatch{cluster: c, kind: kind, source: c.sourceFor(resource)}
+		go w.run(c.ctx)
+	}
+	return nil
+}
+
+// source lists and watches one kind; dynamic clients and metadata clients differ in types only.
+type source struct {
+	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// sourceFor watches kinds with a status whole, for their health, and others metadata-only.
+func (c *Cluster) sourceFor(resource Resource) source {
+	if resource.HasStatus {
+		client := c.dynamic.Resource(resource.GroupVersionResource)
+		return source{
+			list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				return client.List(ctx, options)
+			},
+			watch: client.Watch,
+		}
+	}
+	client := c.metadata.Resource(resource.GroupVersionResource)
+	return source{
+		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, options)
+		},
+		watch: client.Watch,
+	}
+}
+
+// kindWatch keeps the tracker informed of one kind, until its context ends.
+type kindWatch struct {
+	cluster *Cluster
+	kind    schema.GroupVersionKind
+	source  source
+}
+
+// run lists and watches, again and again. A failure makes the connection look whether the cluster is
+// still there, and is tried again with backoff.
+func (w *kindWatch) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 12, Cap: 30 * time.Second}
+		_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+			err := w.listAndWatch(ctx)
+			if err != nil && ctx.Err() == nil {
+				w.cluster.connection.fleet.options.Log.V(1).Info("watch ended", "cluster", w.cluster.connection.key, "kind", w.kind.Kind, "reason", err.Error())
+				poke(w.cluster.connection.suspicious)
+			}
+			return err == nil, nil
+		})
+	}
+}
+
+// listAndWatch returns nil when the list should be made anew at once: what it continued from is no
+// longer known to the API server.
+func (w *kindWatch) listAndWatch(ctx context.Context) error {
+	version, err := w.list(ctx)
+	if err != nil {
+		return err
+	}
+	// The retrier goes on where a watch ended, and ends itself when the server has forgotten that place.
+	retrier, err := watchtools.NewRetryWatcherWithContext(ctx, version, watcherFunc(w.watch))
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", w.kind.Kind, err)
+	}
+	defer retrier.Stop()
+	for event := range retrier.ResultChan() {
+		if event.Type == watch.Error {
+			if err := apierrors.FromObject(event.Object); !apierrors.IsGone(err) && !apierrors.IsResourceExpired(err) {
+				return fmt.Errorf("watch %s: %w", w.kind.Kind, err)
+			}
+			return nil
+		}
+		w.handle(event)
+	}
+	return nil
+}
+
+type watcherFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+func (f watcherFunc) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return f(ctx, options)
+}
+
+func (w *kindWatch) selector() string {
+	return common.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
+}
+
+func (w *kindWatch) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.LabelSelector = w.selector()
+	watching, err := w.source.watch(ctx, options)
+	if err != nil && ctx.Err() == nil {
+		poke(w.cluster.connection.suspicious)
+	}
+	return watching, err
+}
+
+// list takes in what is there, page by page, and returns the resource version to watch from.
+func (w *kindWatch) list(ctx context.Context) (string, error) {
+	seen := map[objects.Key]Seen{}
+	now := w.cluster.connection.fleet.clock.Now()
+	options := metav1.ListOptions{LabelSelector: w.selector(), Limit: pageSize}
+	for {
+		page, err := w.page(ctx, options)
+		if err != nil {
+			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
+		}
+		if err := meta.EachListItem(page, func(item runtime.Object) error {
+			if key, sighting, ok := w.look(item, now); ok {
+				seen[key] = sighting
+			}
+			return nil
+		}); err != nil {
+			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
+		}
+		list, err := meta.ListAccessor(page)
+		if err != nil {
+			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			w.cluster.Tracker.replace(w.kind.GroupKind(), seen, list.GetResourceVersion(), now)
+			return list.GetResourceVersion(), nil
+		}
+	}
+}
+
+func (w *kindWatch) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := w.cluster.deadline(ctx)
+	defer cancel()
+	return w.source.list(ctx, options)
+}
+
+func (w *kindWatch) handle(event watch.Event) {
+	now := w.cluster.connection.fleet.clock.Now()
+	key, seen, ok := w.look(event.Object, now)
+	if !ok {
+		return
+	}
+	if event.Type == watch.Deleted {
+		seen = Seen{Gone: true, UID: seen.UID, ResourceVersion: seen.ResourceVersion, At: now}
+	}
+	if event.Type != watch.Bookmark {
+		w.cluster.Tracker.observe(key, seen)
+	}
+}
+
+// look makes a sighting of an object; false for one that nobody claimed.
+func (w *kindWatch) look(object runtime.Object, now time.Time) (objects.Key, Seen, bool) {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return objects.Key{}, Seen{}, false
+	}
+	key := objects.Key{GroupKind: w.kind.GroupKind(), Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+	if !w.cluster.Tracker.claims(key) {
+		return key, Seen{}, false
+	}
+	partial, health, err := reduce(object)
+	if err != nil {
+		return key, Seen{}, false
+	}
+	return key, Seen{
+		UID:             partial.UID,
+		ResourceVersion: partial.ResourceVersion,
+		Fingerprint:     w.cluster.connection.fleet.options.Controllers.Fingerprint(partial),
+		Health:          health,
+		Object:          partial,
+		At:              now,
+	}, true
+}
+
+// reduce keeps the metadata and the health of an object.
+func reduce(object runtime.Object) (*metav1.PartialObjectMetadata, Health, error) {
+	switch typed := object.(type) {
+	case *metav1.PartialObjectMetadata:
+		return typed, healthOfMetadata(typed), nil
+	case *unstructured.Unstructured:
+		partial := &metav1.PartialObjectMetadata{}
+		metadata, _, err := unstructured.NestedMap(typed.Object, "metadata")
+		if err != nil {
+			return nil, Health{}, err
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"metadata": metadata}, partial); err != nil {
+			return nil, Health{}, err
+		}
+		return partial, healthOf(typed), nil
+	}
+	return nil, Health{}, errors.New("neither metadata nor a whole object")
+}

@@ -1,0 +1,54 @@
+package graceful
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Reconciler lets a reconcile of inner go on for up to grace after its context has ended, and starts
+// none whose context has ended already. A deadline of the context holds as it is.
+func Reconciler[request comparable](inner reconcile.TypedReconciler[request], grace time.Duration) reconcile.TypedReconciler[request] {
+	return &reconciler[request]{inner: inner, grace: grace}
+}
+
+type reconciler[request comparable] struct {
+	inner reconcile.TypedReconciler[request]
+	grace time.Duration
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (r *reconciler[request]) Reconcile(ctx context.Context, req request) (reconcile.Result, error) {
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil
+	}
+	inner, cancel := r.outlive(ctx)
+	defer cancel()
+	return r.inner.Reconcile(inner, req)
+}
+
+// outlive returns a context with the values and the deadline of ctx that ends the grace period later.
+func (r *reconciler[request]) outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	inner, cancel := withoutCancel(ctx)
+	forget := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(r.grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-inner.Done():
+		}
+	})
+	return inner, func() {
+		forget()
+		cancel()
+	}
+}
+
+func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	}
+	return context.WithCancel(context.WithoutCancel(ctx))
+}

@@ -1,0 +1,363 @@
+package ownership
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+var known = NewControllers(DefaultControllers()...)
+
+var applied = metav1.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+// What Daytwo applied of a Deployment.
+const ownFields = `{"f:metadata":{"f:labels":{"f:daytwo.dev/managed-by":{}}},"f:spec":{"f:replicas":{},"f:selector":{},` +
+	`"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{},"f:name":{}}}}}}}`
+
+func entry(manager string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: operation, APIVersion: "apps/v1", Time: &applied, Subresource: subresource,
+		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+	}
+}
+
+func ours() metav1.ManagedFieldsEntry {
+	return entry("daytwo", metav1.ManagedFieldsOperationApply, "", ownFields)
+}
+
+func edited(fields string) metav1.ManagedFieldsEntry {
+	return entry("kubectl-edit", metav1.ManagedFieldsOperationUpdate, "", fields)
+}
+
+const sidecarFields = `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"sidecar\"}":{".":{},"f:image":{},"f:name":{}}}}}}}`
+
+func statusEntry() metav1.ManagedFieldsEntry {
+	return entry("kube-controller-manager", metav1.ManagedFieldsOperationUpdate, "status", `{"f:status":{"f:replicas":{}}}`)
+}
+
+func object(entries ...metav1.ManagedFieldsEntry) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "7", ManagedFields: entries}}
+}
+
+func TestFingerprintIsNotChangedByWhatControllersDo(t *testing.T) {
+	want := known.Fingerprint(object(ours(), edited(`{"f:data":{}}`)))
+	for name, same := range map[string]*metav1.PartialObjectMetadata{
+		"status":           object(ours(), edited(`{"f:data":{}}`), statusEntry()),
+		"scale":            object(ours(), edited(`{"f:data":{}}`), entry("kubectl", "Update", "scale", `{"f:spec":{"f:replicas":{}}}`)),
+		"known controller": object(ours(), edited(`{"f:data":{}}`), entry("kube-controller-manager", "Update", "", `{"f:spec":{"f:volumeName":{}}}`)),
+		"order":            object(edited(`{"f:data":{}}`), ours()),
+		"order of keys":    object(reordered(ours()), edited(`{"f:data":{}}`)),
+		"resourceVersion":  withMeta(object(ours(), edited(`{"f:data":{}}`)), func(m *metav1.ObjectMeta) { m.ResourceVersion, m.Generation = "9", 4 }),
+		"annotation value": withMeta(object(ours(), edited(`{"f:data":{}}`)), func(m *metav1.ObjectMeta) { m.Annotations = map[string]string{"a": "b"} }),
+	} {
+		if got := known.Fingerprint(same); got != want {
+			t.Errorf("%s: the fingerprint changed", name)
+		}
+	}
+}
+
+func reordered(e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+	e.FieldsV1 = &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:name":{},"f:image":{},".":{}}}}},` +
+		`"f:selector":{},"f:replicas":{}},"f:metadata":{"f:labels":{"f:daytwo.dev/managed-by":{}}}}`)}
+	return e
+}
+
+func withMeta(o *metav1.PartialObjectMetadata, change func(*metav1.ObjectMeta)) *metav1.PartialObjectMetadata {
+	change(&o.ObjectMeta)
+	return o
+}
+
+func TestFingerprintIsChangedByEverythingElse(t *testing.T) {
+	base := func() *metav1.PartialObjectMetadata { return object(ours()) }
+	later := metav1.NewTime(applied.Add(time.Second))
+	shrunk, touched := ours(), ours()
+	shrunk.FieldsV1 = &metav1.FieldsV1{Raw: []byte(strings.Replace(ownFields, `"f:replicas":{},`, "", 1))}
+	touched.Time = &later
+	seen := map[string]string{known.Fingerprint(base()): "as applied"}
+	for name, changed := range map[string]*metav1.PartialObjectMetadata{
+		"edit":                 object(ours(), edited(sidecarFields)),
+		"another edit":         object(ours(), edited(`{"f:spec":{"f:paused":{}}}`)),
+		"our entry shrank":     object(shrunk),
+		"our entry is newer":   object(touched),
+		"our entry is gone":    object(),
+		"update in our name":   object(ours(), entry("daytwo", "Update", "", `{"f:spec":{"f:replicas":{}}}`)),
+		"somebody's apply":     object(ours(), entry("kubectl", "Apply", "", `{"f:spec":{"f:replicas":{}}}`)),
+		"another manager":      object(ours(), entry("helm", "Apply", "", `{"f:spec":{"f:replicas":{}}}`)),
+		"wiped managedFields":  object(entry("before-first-apply", "Update", "", ownFields)),
+		"another object":       withMeta(base(), func(m *metav1.ObjectMeta) { m.UID = "8" }),
+		"waits to be deleted":  withMeta(base(), func(m *metav1.ObjectMeta) { m.DeletionTimestamp = &applied }),
+		"unreadable fields":    object(ours(), edited(`{"f:`)),
+		"same fields, else's":  object(ours(), entry("kubectl-patch", "Update", "", sidecarFields)),
+		"another API version":  object(func() metav1.ManagedFieldsEntry { e := ours(); e.APIVersion = "apps/v1beta1"; return e }()),
+		"without any of those": object(statusEntry()),
+	} {
+		fingerprint := known.Fingerprint(changed)
+		if name == "without any of those" {
+			if fingerprint != known.Fingerprint(object()) {
+				t.Error("status alone counts")
+			}
+			continue
+		}
+		if other, ok := seen[fingerprint]; ok {
+			t.Errorf("%s has the same fingerprint as %s", name, other)
+		}
+		seen[fingerprint] = name
+	}
+}
+
+func TestForeignLeavesOutOursAndControllers(t *testing.T) {
+	foreign := known.Foreign([]metav1.ManagedFieldsEntry{
+		ours(), statusEntry(), edited(sidecarFields),
+		entry("kube-scheduler", "Update", "", `{}`), entry("daytwo", "Update", "", `{}`),
+	}, nil)
+	var names []string
+	for _, e := range foreign {
+		names = append(names, e.Manager+"/"+string(e.Operation))
+	}
+	if want := []string{"kubectl-edit/Update", "daytwo/Update"}; !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
+	}
+}
+
+// takeOver applies the takeover's patch to an object, as an API server would.
+func takeOver(t *testing.T, of *metav1.PartialObjectMetadata, to runtime.Object, spare ...string) (*metav1.PartialObjectMetadata, error) {
+	t.Helper()
+	patch, err := known.Takeover(of, spare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := json.Marshal(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patched, err := decoded.Apply(document)
+	if err != nil {
+		return nil, err
+	}
+	result := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(patched, result); err != nil {
+		t.Fatal(err)
+	}
+	return result, nil
+}
+
+func TestTakeoverMovesWhatOthersOwn(t *testing.T) {
+	wiped := entry("before-first-apply", metav1.ManagedFieldsOperationUpdate, "", ownFields)
+	for name, c := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		// owns are fields that Daytwo's entry must have afterwards.
+		owns []string
+		left int
+	}{
+		"added container":     {[]metav1.ManagedFieldsEntry{ours(), statusEntry(), edited(sidecarFields)}, []string{"sidecar", "web", "f:replicas"}, 2},
+		"two people":          {[]metav1.ManagedFieldsEntry{edited(sidecarFields), ours(), entry("helm", "Apply", "", `{"f:spec":{"f:paused":{}}}`)}, []string{"sidecar", "f:paused", "web"}, 1},
+		"wiped managedFields": {[]metav1.ManagedFieldsEntry{wiped, edited(sidecarFields)}, []string{"sidecar", "web"}, 1},
+		"update in our name":  {[]metav1.ManagedFieldsEntry{ours(), entry("daytwo", "Update", "", `{"f:spec":{"f:paused":{}}}`)}, []string{"f:paused", "web"}, 1},
+		"controllers stay":    {[]metav1.ManagedFieldsEntry{entry("kube-controller-manager", "Update", "", `{"f:spec":{"f:volumeName":{}}}`), ours(), edited(sidecarFields)}, []string{"sidecar"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := object(c.entries...)
+			after, err := takeOver(t, before, before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(after.ManagedFields) != c.left {
+				t.Errorf("%d entries are left, want %d", len(after.ManagedFields), c.left)
+			}
+			if foreign := known.Foreign(after.ManagedFields, nil); len(foreign) != 0 {
+				t.Errorf("foreign entries are left: %v", foreign)
+			}
+			own := Ours(after.ManagedFields)
+			if own < 0 {
+				t.Fatal("Daytwo has no entry")
+			}
+			for _, field := range c.owns {
+				if !strings.Contains(string(after.ManagedFields[own].FieldsV1.Raw), field) {
+					t.Errorf("%s is not Daytwo's: %s", field, after.ManagedFields[own].FieldsV1.Raw)
+				}
+			}
+			if patch, err := known.Takeover(after, nil); patch != nil || err != nil {
+				t.Errorf("a second takeover does something: %s, %v", patch, err)
+			}
+		})
+	}
+}
+
+func TestTakeoverFailsWhenTheSamePeopleChangeSomethingMeanwhile(t *testing.T) {
+	before := object(ours(), statusEntry(), edited(sidecarFields))
+	meanwhile := object(ours(), statusEntry(), edited(`{"f:spec":{"f:paused":{}}}`))
+	if _, err := takeOver(t, before, meanwhile); err == nil {
+		t.Error("the patch went through: what they added is left without an owner")
+	}
+}
+
+func TestTakeoverIsNotDisturbedByStatusUpdates(t *testing.T) {
+	before := object(ours(), statusEntry(), edited(sidecarFields))
+	meanwhile := before.DeepCopy()
+	meanwhile.ManagedFields[1].FieldsV1 = &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:readyReplicas":{}}}`)}
+	if _, err := takeOver(t, before, meanwhile); err != nil {
+		t.Errorf("a status update fails the patch: %v", err)
+	}
+}
+
+func TestTakeoverRemovesAddedFinalizersAndOwners(t *testing.T) {
+	before := object(ours(), edited(`{"f:metadata":{"f:finalizers":{".":{},"v:\"theirs/a\"":{},"v:\"theirs/b\"":{}},`+
+		`"f:ownerReferences":{".":{},"k:{\"uid\":\"13\"}":{}}}}`))
+	before.Finalizers = []string{"theirs/a", "kept/x", "theirs/b"}
+	before.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: "kept", UID: "12"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "theirs", UID: "13"},
+	}
+	after, err := takeOver(t, before, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(after.Finalizers, []string{"kept/x"}) {
+		t.Errorf("finalizers are %v", after.Finalizers)
+	}
+	if len(after.OwnerReferences) != 1 || after.OwnerReferences[0].UID != "12" {
+		t.Errorf("ownerReferences are %v", after.OwnerReferences)
+	}
+}
+
+func TestTakeoverLeavesSparedFieldsToTheirOwners(t *testing.T) {
+	before := object(ours(), edited(`{"f:spec":{"f:paused":{},"f:minReadySeconds":{}}}`))
+	after, err := takeOver(t, before, before, "/spec/paused")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := Ours(after.ManagedFields)
+	if own < 0 || len(after.ManagedFields) != 2 {
+		t.Fatalf("got the entries %v", after.ManagedFields)
+	}
+	if raw := string(after.ManagedFields[own].FieldsV1.Raw); !strings.Contains(raw, "f:minReadySeconds") || strings.Contains(raw, "f:paused") {
+		t.Errorf("Daytwo owns %s", raw)
+	}
+	if raw := string(after.ManagedFields[1-own].FieldsV1.Raw); !strings.Contains(raw, "f:paused") || strings.Contains(raw, "f:minReadySeconds") {
+		t.Errorf("they own %s", raw)
+	}
+}
+
+func TestWhoSetsSparedFieldsOnlyIsNotForeign(t *testing.T) {
+	entries := []metav1.ManagedFieldsEntry{ours(), edited(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}}}`)}
+	if foreign := known.Foreign(entries, Spare{"/spec/template/spec/containers/0/image"}); len(foreign) != 0 {
+		t.Errorf("got %v", foreign)
+	}
+	if foreign := known.Foreign(entries, Spare{"/spec/replicas"}); len(foreign) != 1 {
+		t.Errorf("got %v", foreign)
+	}
+}
+
+func TestNothingToTakeOver(t *testing.T) {
+	if patch, err := known.Takeover(object(ours(), statusEntry()), nil); patch != nil || err != nil {
+		t.Errorf("got %s, %v", patch, err)
+	}
+}
+
+func TestIntrudes(t *testing.T) {
+	desired := map[string]any{"spec": map[string]any{
+		"replicas": int64(2),
+		"template": map[string]any{"spec": map[string]any{"containers": []any{
+			map[string]any{"name": "web", "image": "web:1", "ports": []any{map[string]any{"containerPort": int64(80), "protocol": "TCP"}}},
+		}}},
+	}, "metadata": map[string]any{"finalizers": []any{"ours/a"}}}
+	for name, c := range map[string]struct {
+		fields string
+		want   bool
+	}{
+		"changed value":      {`{"f:spec":{"f:replicas":{}}}`, false},
+		"changed image":      {`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}}}`, false},
+		"declared list item": {`{"f:metadata":{"f:finalizers":{"v:\"ours/a\"":{}}}}`, false},
+		"declared port":      {`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{"f:containerPort":{}}}}}}}}}`, false},
+		"added container":    {sidecarFields, true},
+		"added field":        {`{"f:spec":{"f:paused":{}}}`, true},
+		"added port":         {`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:ports":{"k:{\"containerPort\":81,\"protocol\":\"TCP\"}":{"f:containerPort":{}}}}}}}}}`, true},
+		"added finalizer":    {`{"f:metadata":{"f:finalizers":{"v:\"theirs/a\"":{}}}}`, true},
+		"unreadable":         {`{"f:`, true},
+	} {
+		if got := Intrudes([]metav1.ManagedFieldsEntry{edited(c.fields)}, desired); got != c.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+	}
+	if Intrudes(nil, desired) {
+		t.Error("nobody intrudes")
+	}
+}
+
+func TestOwnsPointer(t *testing.T) {
+	e := edited(`{"f:spec":{"f:replicas":{},"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}},` +
+		`"f:metadata":{"f:annotations":{"f:example.com/a~b":{}}}}`)
+	fields, err := Fields(&e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pointer, want := range map[string]bool{
+		"/spec/replicas":                          true,
+		"/spec":                                   true,
+		"/spec/template/spec/containers/0/image":  true,
+		"/spec/template/spec/containers/0/env":    false,
+		"/spec/paused":                            false,
+		"/metadata/annotations/example.com~1a~0b": true,
+		"/metadata/labels":                        false,
+	} {
+		if got := OwnsPointer(fields, pointer); got != want {
+			t.Errorf("%s: got %t", pointer, got)
+		}
+	}
+}
+
+func TestScaler(t *testing.T) {
+	scale := `{"f:spec":{"f:replicas":{}}}`
+	for name, c := range map[string]struct {
+		entries      []metav1.ManagedFieldsEntry
+		manager      string
+		byController bool
+	}{
+		"nobody":       {[]metav1.ManagedFieldsEntry{ours(), statusEntry()}, "", false},
+		"autoscaler":   {[]metav1.ManagedFieldsEntry{ours(), entry("kube-controller-manager", "Update", "scale", scale)}, "kube-controller-manager", true},
+		"person":       {[]metav1.ManagedFieldsEntry{ours(), entry("kubectl", "Update", "scale", scale)}, "kubectl", false},
+		"other fields": {[]metav1.ManagedFieldsEntry{entry("kubectl", "Update", "scale", `{"f:metadata":{}}`)}, "", false},
+	} {
+		found, byController := known.Scaler(c.entries)
+		manager := ""
+		if found != nil {
+			manager = found.Manager
+		}
+		if manager != c.manager || byController != c.byController {
+			t.Errorf("%s: got %q, %t", name, manager, byController)
+		}
+	}
+}
+
+func TestNamesTellsTenFieldsAndCountsTheRest(t *testing.T) {
+	fields := fieldpath.NewSet()
+	for _, name := range strings.Split("a b c d e f g h i j k l", " ") {
+		fields.Insert(fieldpath.MakePathOrDie("data", name))
+	}
+	names := Names(fields)
+	if len(names) != 11 || names[0] != ".data.a" || names[10] != "and 2 more" {
+		t.Errorf("got %v", names)
+	}
+}
+
+func TestOwnFieldsOfAnObjectThatIsNotOurs(t *testing.T) {
+	fields, err := OwnFields([]metav1.ManagedFieldsEntry{edited(sidecarFields)})
+	if err != nil || !fields.Empty() {
+		t.Errorf("got %v, %v", fields, err)
+	}
+	if manager := ours().Manager; manager != common.FieldManager {
+		t.Errorf("the tests use the field manager %q, Daytwo %q", manager, common.FieldManager)
+	}
+}

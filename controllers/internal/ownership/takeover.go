@@ -1,0 +1,164 @@
+package ownership
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+type patchOperation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Takeover returns a JSON patch that moves what foreign entries own to Daytwo's own entry, so that
+// the next apply removes whatever of it is not declared. Server-side apply alone would leave it. What
+// is spared stays where it is. It returns nil if there is nothing to move.
+//
+// The patch tests the entries that it changes, and no others: a status update in between does not
+// fail it, while a change by the same people does, so that nothing is left without an owner. Added
+// finalizers and owner references, which no apply removes, are removed by the patch itself.
+func (c Controllers) Takeover(object metav1.Object, spare Spare) ([]byte, error) {
+	entries := object.GetManagedFields()
+	moved := fieldpath.NewSet()
+	var moves []move
+	for _, i := range c.foreignIndices(entries, spare) {
+		fields, err := Fields(&entries[i])
+		if err != nil {
+			return nil, err
+		}
+		kept := spare.of(fields)
+		moved = moved.Union(fields.Difference(kept))
+		moves = append(moves, move{index: i, kept: kept})
+	}
+	if len(moves) == 0 {
+		return nil, nil
+	}
+	operations, err := moveOperations(entries, moves, moved)
+	if err != nil {
+		return nil, err
+	}
+	operations = append(operations, removeFinalizers(object, moved)...)
+	operations = append(operations, removeOwnerReferences(object, moved)...)
+	return json.Marshal(operations)
+}
+
+// move empties one foreign entry, but for what is kept of it.
+type move struct {
+	index int
+	kept  *fieldpath.Set
+}
+
+// moveOperations merges what is moved into our entry, which is added if there is none.
+func moveOperations(entries []metav1.ManagedFieldsEntry, moves []move, moved *fieldpath.Set) ([]patchOperation, error) {
+	home := Ours(entries)
+	merged := metav1.ManagedFieldsEntry{
+		Manager: common.FieldManager, Operation: metav1.ManagedFieldsOperationApply,
+		APIVersion: entries[moves[0].index].APIVersion, Time: entries[moves[0].index].Time, FieldsType: "FieldsV1",
+	}
+	var operations []patchOperation
+	if home >= 0 {
+		own, err := Fields(&entries[home])
+		if err != nil {
+			return nil, err
+		}
+		moved = moved.Union(own)
+		merged = entries[home]
+		operations = append(operations, patchOperation{Op: "test", Path: entryPath(home), Value: entries[home]})
+	}
+	for _, m := range moves {
+		operations = append(operations, patchOperation{Op: "test", Path: entryPath(m.index), Value: entries[m.index]})
+	}
+	var err error
+	if merged.FieldsV1, err = fieldsV1(moved); err != nil {
+		return nil, err
+	}
+	if home >= 0 {
+		operations = append(operations, patchOperation{Op: "replace", Path: entryPath(home), Value: merged})
+	}
+	for _, m := range slices.Backward(moves) {
+		operation, err := m.operation(entries)
+		if err != nil {
+			return nil, err
+		}
+		operations = append(operations, operation)
+	}
+	if home < 0 {
+		operations = append(operations, patchOperation{Op: "add", Path: "/metadata/managedFields/-", Value: merged})
+	}
+	return operations, nil
+}
+
+func (m move) operation(entries []metav1.ManagedFieldsEntry) (patchOperation, error) {
+	if m.kept.Empty() {
+		return patchOperation{Op: "remove", Path: entryPath(m.index)}, nil
+	}
+	rest := entries[m.index]
+	var err error
+	rest.FieldsV1, err = fieldsV1(m.kept)
+	return patchOperation{Op: "replace", Path: entryPath(m.index), Value: rest}, err
+}
+
+func fieldsV1(set *fieldpath.Set) (*metav1.FieldsV1, error) {
+	raw, err := set.ToJSON()
+	if err != nil {
+		return nil, fmt.Errorf("write managed fields: %w", err)
+	}
+	return &metav1.FieldsV1{Raw: raw}, nil
+}
+
+func entryPath(index int) string {
+	return fmt.Sprintf("/metadata/managedFields/%d", index)
+}
+
+func removeFinalizers(object metav1.Object, moved *fieldpath.Set) []patchOperation {
+	var operations []patchOperation
+	for i, finalizer := range slices.Backward(object.GetFinalizers()) {
+		if owned(moved, "finalizers", func(element fieldpath.PathElement) bool {
+			return element.Value != nil && (*element.Value).IsString() && (*element.Value).AsString() == finalizer
+		}) {
+			operations = append(operations, removeTested(fmt.Sprintf("/metadata/finalizers/%d", i), finalizer)...)
+		}
+	}
+	return operations
+}
+
+func removeOwnerReferences(object metav1.Object, moved *fieldpath.Set) []patchOperation {
+	var operations []patchOperation
+	for i, reference := range slices.Backward(object.GetOwnerReferences()) {
+		if owned(moved, "ownerReferences", func(element fieldpath.PathElement) bool {
+			if element.Key == nil {
+				return false
+			}
+			return slices.ContainsFunc(*element.Key, func(field value.Field) bool {
+				return field.Name == "uid" && field.Value.IsString() && field.Value.AsString() == string(reference.UID)
+			})
+		}) {
+			operations = append(operations, removeTested(fmt.Sprintf("/metadata/ownerReferences/%d", i), reference)...)
+		}
+	}
+	return operations
+}
+
+func removeTested(path string, expected any) []patchOperation {
+	return []patchOperation{{Op: "test", Path: path, Value: expected}, {Op: "remove", Path: path}}
+}
+
+// owned says whether an element of a metadata list is among the fields.
+func owned(fields *fieldpath.Set, list string, matches func(fieldpath.PathElement) bool) bool {
+	found := false
+	prefix := fieldpath.MakePathOrDie("metadata", list)
+	fields.Iterate(func(path fieldpath.Path) {
+		if len(path) > len(prefix) && path[:len(prefix)].Equals(prefix) && matches(path[len(prefix)]) {
+			found = true
+		}
+	})
+	return found
+}

@@ -1,0 +1,67 @@
+// Package suspension reads whether a person asked for hands off an object, and until when.
+package suspension
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// Suspension is a request for hands off. The zero value is none.
+type Suspension struct {
+	// Active: it holds now.
+	Active bool
+	// Until is when it ends by itself; zero if it does not.
+	Until time.Time
+	// Complaint tells that the annotation cannot be read, and is ignored.
+	Complaint string
+}
+
+// Of reads spec.suspend and the annotation daytwo.dev/suspend-until of one object.
+func Of(suspend bool, annotations map[string]string, now time.Time) Suspension {
+	found := Suspension{Active: suspend}
+	value, set := annotations[common.AnnotationSuspendUntil]
+	if !set {
+		return found
+	}
+	until, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		found.Complaint = fmt.Sprintf("the annotation %s is ignored: %q is no time as in 2006-01-02T15:04:05Z",
+			common.AnnotationSuspendUntil, value)
+		return found
+	}
+	if until.After(now) && !suspend {
+		found.Until = until
+	}
+	found.Active = suspend || until.After(now)
+	return found
+}
+
+// Or joins two: it holds while either does.
+func (s Suspension) Or(other Suspension) Suspension {
+	joined := Suspension{Active: s.Active || other.Active, Complaint: s.Complaint}
+	if joined.Complaint == "" {
+		joined.Complaint = other.Complaint
+	}
+	switch {
+	case !other.Active:
+		joined.Until = s.Until
+	case !s.Active:
+		joined.Until = other.Until
+	case !s.Until.IsZero() && !other.Until.IsZero():
+		joined.Until = s.Until
+		if other.Until.After(s.Until) {
+			joined.Until = other.Until
+		}
+	}
+	return joined
+}
+
+// String is "suspended" or "suspended until ...".
+func (s Suspension) String() string {
+	if s.Until.IsZero() {
+		return "suspended"
+	}
+	return "suspended until " + s.Until.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,49 @@
+package suspension
+
+import (
+	"testing"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+func until(offset time.Duration) map[string]string {
+	return map[string]string{common.AnnotationSuspendUntil: now.Add(offset).Format(time.RFC3339)}
+}
+
+func TestSuspensionEndsByItself(t *testing.T) {
+	if got := Of(false, until(time.Hour), now); !got.Active || !got.Until.Equal(now.Add(time.Hour)) {
+		t.Errorf("before its end: %+v", got)
+	}
+	if got := Of(false, until(-time.Second), now); got.Active || !got.Until.IsZero() {
+		t.Errorf("after its end: %+v", got)
+	}
+	if got := Of(true, until(time.Hour), now); !got.Active || !got.Until.IsZero() {
+		t.Errorf("spec.suspend does not end by itself: %+v", got)
+	}
+}
+
+func TestUnreadableTimeIsIgnoredWithAComplaint(t *testing.T) {
+	got := Of(false, map[string]string{common.AnnotationSuspendUntil: "tomorrow"}, now)
+	if got.Active || got.Complaint == "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestJoinedSuspensionHoldsWhileEitherDoes(t *testing.T) {
+	short, long, forever := Of(false, until(time.Minute), now), Of(false, until(time.Hour), now), Of(true, nil, now)
+	if got := short.Or(long); !got.Until.Equal(long.Until) {
+		t.Errorf("short or long ends at %v", got.Until)
+	}
+	if got := forever.Or(short); !got.Active || !got.Until.IsZero() {
+		t.Errorf("forever or short: %+v", got)
+	}
+	if got := (Suspension{}).Or(short); !got.Active || !got.Until.Equal(short.Until) {
+		t.Errorf("none or short: %+v", got)
+	}
+	if got := (Suspension{}).Or(Suspension{}); got.Active {
+		t.Errorf("none or none: %+v", got)
+	}
+}
