@@ -1,0 +1,101 @@
+package fanout
+
+import (
+	"slices"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+const namesPerTally = 10
+
+// Summary counts a policy's clusters. Every selected cluster is in exactly one of Ready, Failed,
+// Unreachable, Waiting and Progressing.
+type Summary struct {
+	// Selected by the policy.
+	Selected common.Tally
+	// Updated: the target has the current revision and facts.
+	Updated common.Tally
+	// Ready: updated, connected, and the target is ready.
+	Ready common.Tally
+	// Failed: the target failed, at whichever revision.
+	Failed common.Tally
+	// Unreachable: the cluster is not connected, or its target could not look.
+	Unreachable common.Tally
+	// Waiting: nothing moves there, because the policy is on hold or the cluster suspended.
+	Waiting common.Tally
+	// Progressing: the others, which are on their way or wait for a slot.
+	Progressing common.Tally
+	// Leaving are the clusters that are not selected any more and still have a target.
+	Leaving common.Tally
+	// FirstFailure is what the first of the failed targets says.
+	FirstFailure string
+	// FirstObstacle is what keeps the first of the leaving targets, if one says so.
+	FirstObstacle string
+}
+
+// Summarize counts the clusters of a policy.
+func Summarize(input Input) Summary {
+	pairs, strays := match(input)
+	policy := input.Policy
+	var selected, updated, ready, failed, unreachable, waiting, progressing, leaving names
+	failures := map[string]string{}
+	for _, p := range pairs {
+		name := displayName(policy, p.cluster.ClusterKey)
+		selected = append(selected, name)
+		if p.follows(policy) && !p.target.leaving() {
+			updated = append(updated, name)
+		}
+		switch {
+		case !p.cluster.Connected || (p.target != nil && p.target.State == Unreachable):
+			unreachable = append(unreachable, name)
+		case p.ready(policy):
+			ready = append(ready, name)
+		case p.target != nil && p.target.State == Failed:
+			failed = append(failed, name)
+			failures[name] = p.target.Message
+		case !p.follows(policy) && (policy.Hold || p.cluster.Suspended):
+			waiting = append(waiting, name)
+		default:
+			progressing = append(progressing, name)
+		}
+	}
+	obstacle := ""
+	for _, stray := range strays {
+		name := displayName(policy, stray.Cluster)
+		leaving = append(leaving, name)
+		if obstacle == "" && stray.Message != "" && (stray.State == Failed || stray.State == Unreachable) {
+			obstacle = name + ": " + stray.Message
+		}
+	}
+	summary := Summary{
+		Selected: selected.tally(), Updated: updated.tally(), Ready: ready.tally(),
+		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(),
+		Progressing: progressing.tally(), Leaving: leaving.tally(),
+		FirstObstacle: obstacle,
+	}
+	if len(failed) > 0 {
+		summary.FirstFailure = failures[summary.Failed.Names[0]]
+	}
+	return summary
+}
+
+// displayName is how a policy's status names a cluster.
+func displayName(policy Policy, cluster ClusterKey) string {
+	if cluster.Namespace == policy.Namespace {
+		return cluster.Name
+	}
+	return cluster.Namespace + "/" + cluster.Name
+}
+
+type names []string
+
+func (n names) tally() common.Tally { return Tally(n) }
+
+// Tally counts names and keeps the first ten in alphabetical order.
+func Tally(names []string) common.Tally {
+	ordered := slices.Sorted(slices.Values(names))
+	return common.Tally{
+		Count: int32(len(ordered)),
+		Names: ordered[:min(len(ordered), namesPerTally)],
+	}
+}

@@ -1,0 +1,115 @@
+package fanout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+const maxMessageLength = 1024
+
+// Verdict is what a policy's conditions say, in the sense of kstatus.
+type Verdict struct {
+	Ready   metav1.ConditionStatus
+	Reason  string
+	Message string
+	// Reconciling: work is under way.
+	Reconciling bool
+	// Stalled: no further try helps until a person changes something.
+	Stalled bool
+}
+
+// Judge sums the clusters up: any failed target makes the policy not ready; else any
+// unreachable cluster makes it unknown; else it is ready once all clusters are.
+func Judge(policy Policy, summary Summary) Verdict {
+	verdict := judge(summary)
+	verdict.Reconciling = summary.Progressing.Count > 0 || policy.Deleting
+	if policy.Deleting {
+		verdict.Ready, verdict.Reason, verdict.Message = metav1.ConditionFalse, common.ReasonDeleting, "being deleted"
+	}
+	if summary.Leaving.Count > 0 {
+		verdict.Message += "; still to be removed from " + describe(summary.Leaving)
+	}
+	if summary.FirstObstacle != "" {
+		verdict.Message += "; " + summary.FirstObstacle
+	}
+	return verdict
+}
+
+func judge(s Summary) Verdict {
+	total := s.Selected.Count
+	progress := fmt.Sprintf("%d of %d clusters updated, %d ready", s.Updated.Count, total, s.Ready.Count)
+	switch {
+	case s.Failed.Count > 0:
+		message := "failed in " + describe(s.Failed)
+		if s.FirstFailure != "" {
+			message += fmt.Sprintf("; %s: %s", s.Failed.Names[0], s.FirstFailure)
+		}
+		return Verdict{Ready: metav1.ConditionFalse, Reason: common.ReasonTargetsFailed, Message: message + "; " + progress}
+	case s.Unreachable.Count > 0:
+		return Verdict{
+			Ready: metav1.ConditionUnknown, Reason: common.ReasonClusterUnreachable,
+			Message: "no answer from " + describe(s.Unreachable) + "; " + progress,
+		}
+	case s.Progressing.Count > 0:
+		return Verdict{Ready: metav1.ConditionFalse, Reason: common.ReasonRollingOut, Message: progress}
+	case s.Waiting.Count > 0:
+		return Verdict{
+			Ready: metav1.ConditionFalse, Reason: common.ReasonSuspended,
+			Message: "held back by suspension in " + describe(s.Waiting) + "; " + progress,
+		}
+	case total == 0:
+		return Verdict{Ready: metav1.ConditionTrue, Reason: common.ReasonNoClusters, Message: "no TenantCluster is selected"}
+	}
+	return Verdict{Ready: metav1.ConditionTrue, Reason: common.ReasonSucceeded, Message: fmt.Sprintf("ready in %s", plural(total))}
+}
+
+// Write sets the conditions Ready, Reconciling and Stalled. The transition time changes with
+// the status only.
+func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now time.Time) {
+	set := func(kind string, status metav1.ConditionStatus) {
+		meta.SetStatusCondition(conditions, metav1.Condition{
+			Type: kind, Status: status, Reason: v.Reason, Message: truncate(v.Message),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	setOrRemove := func(kind string, holds bool) {
+		if !holds {
+			meta.RemoveStatusCondition(conditions, kind)
+			return
+		}
+		set(kind, metav1.ConditionTrue)
+	}
+	set(common.ConditionReady, v.Ready)
+	setOrRemove(common.ConditionReconciling, v.Reconciling)
+	setOrRemove(common.ConditionStalled, v.Stalled)
+}
+
+// describe is a tally in words: "2 clusters (a, b)".
+func describe(tally common.Tally) string {
+	names := strings.Join(tally.Names, ", ")
+	if int(tally.Count) > len(tally.Names) {
+		names += ", …"
+	}
+	return fmt.Sprintf("%s (%s)", plural(tally.Count), names)
+}
+
+func plural(clusters int32) string {
+	if clusters == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", clusters)
+}
+
+func truncate(message string) string {
+	runes := []rune(message)
+	if len(runes) <= maxMessageLength {
+		return message
+	}
+	return string(runes[:maxMessageLength-1]) + "…"
+}

@@ -1,0 +1,117 @@
+package saasaddon
+
+import (
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+)
+
+const abandonedLimit = 10
+
+// abandonment is a target that a person let go, with what it left behind.
+type abandonment struct {
+	target  types.UID
+	cluster common.ClusterReference
+	objects common.Tally
+	deleted metav1.Time
+}
+
+// abandonmentOf is nil for a target that is not being let go.
+func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
+	if target.DeletionTimestamp.IsZero() || target.Annotations[common.AnnotationAbandon] != "true" {
+		return nil
+	}
+	var objects []string
+	for _, entry := range target.Status.Inventory {
+		objects = append(objects, entry.ID)
+	}
+	return &abandonment{
+		target:  target.UID,
+		cluster: target.Spec.ClusterRef,
+		objects: fanout.Tally(objects),
+		deleted: *target.DeletionTimestamp,
+	}
+}
+
+// recordAbandoned puts what is new first and keeps the latest ten. The same target is recorded once.
+func recordAbandoned(recorded []addonsv1alpha1.AbandonedTarget, found []abandonment, now metav1.Time) (all, added []addonsv1alpha1.AbandonedTarget) {
+	for _, one := range found {
+		known := slices.ContainsFunc(recorded, func(entry addonsv1alpha1.AbandonedTarget) bool {
+			return entry.Cluster == one.cluster && !entry.Time.Before(&one.deleted)
+		})
+		if known {
+			continue
+		}
+		entry := addonsv1alpha1.AbandonedTarget{Cluster: one.cluster, Objects: one.objects, Time: now}
+		if now.Before(&one.deleted) { // The API server's clock is ahead.
+			entry.Time = one.deleted
+		}
+		added = append(added, entry)
+	}
+	all = slices.Concat(added, recorded)
+	return all[:min(len(all), abandonedLimit)], added
+}
+
+// abandonedMemory keeps targets that were seen being let go until the add-on's status names
+// them: they are often gone from the cache before the add-on is reconciled.
+type abandonedMemory struct {
+	mutex    sync.Mutex
+	byPolicy map[types.NamespacedName]map[types.UID]abandonment
+}
+
+func (m *abandonedMemory) note(policy types.NamespacedName, target *addonsv1alpha1.AddonRelease) {
+	found := abandonmentOf(target)
+	if found == nil {
+		return
+	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.byPolicy == nil {
+		m.byPolicy = map[types.NamespacedName]map[types.UID]abandonment{}
+	}
+	if m.byPolicy[policy] == nil {
+		m.byPolicy[policy] = map[types.UID]abandonment{}
+	}
+	m.byPolicy[policy][found.target] = *found
+}
+
+// with returns what was noted and what is to be seen in the targets, each once, by cluster.
+func (m *abandonedMemory) with(policy types.NamespacedName, targets []addonsv1alpha1.AddonRelease) []abandonment {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	var all []abandonment
+	for _, noted := range m.byPolicy[policy] {
+		all = append(all, noted)
+	}
+	for i := range targets {
+		_, known := m.byPolicy[policy][targets[i].UID]
+		if found := abandonmentOf(&targets[i]); found != nil && !known {
+			all = append(all, *found)
+		}
+	}
+	slices.SortFunc(all, func(a, b abandonment) int {
+		return fanout.ClusterKey(a.cluster).Compare(fanout.ClusterKey(b.cluster))
+	})
+	return all
+}
+
+// forget drops what has been recorded.
+func (m *abandonedMemory) forget(policy types.NamespacedName, recorded []abandonment) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	for _, one := range recorded {
+		delete(m.byPolicy[policy], one.target)
+	}
+}
+
+func (m *abandonedMemory) forgetAll(policy types.NamespacedName) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.byPolicy, policy)
+}

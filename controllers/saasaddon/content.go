@@ -1,0 +1,162 @@
+package saasaddon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+// observeContent reads the add-on's content, unless it is known and stored already.
+func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
+	key := client.ObjectKeyFromObject(seen.addon)
+	inputs, err := r.contentInputs(ctx, seen.addon)
+	if err != nil {
+		return err
+	}
+	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(seen.stored) {
+		seen.snapshot = known
+		return nil
+	}
+	content, unusable, err := r.readContent(ctx, seen.addon)
+	if err != nil {
+		return err
+	}
+	if unusable == nil {
+		seen.snapshot, err = revision.NewSnapshot(seen.addon.Name, content)
+		if tooLarge := (*revision.TooLargeError)(nil); errors.As(err, &tooLarge) {
+			unusable, err = &problem{reason: common.ReasonInvalidSpec, message: tooLarge.Error()}, nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if seen.snapshot != nil {
+		r.contents.remember(key, inputs, seen.snapshot)
+	}
+	if seen.problem == nil {
+		seen.problem = unusable
+	}
+	return nil
+}
+
+// contentInputs changes whenever the content may have changed. It costs no request.
+func (r *Reconciler) contentInputs(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (string, error) {
+	inputs := []string{string(addon.UID), fmt.Sprint(addon.Generation)}
+	for _, name := range configMapNames(addon) {
+		config := &metav1.PartialObjectMetadata{}
+		config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
+		if client.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("look up ConfigMap %s: %w", name, err)
+		}
+		inputs = append(inputs, string(config.UID), config.ResourceVersion)
+	}
+	return strings.Join(inputs, "/"), nil
+}
+
+// readContent reads every referenced ConfigMap from the API server: a cache of them all would
+// be as large as customers like.
+func (r *Reconciler) readContent(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (revision.AddonContent, *problem, error) {
+	content := revision.AddonContent{Namespace: addon.Spec.Namespace, CreateNamespace: addon.Spec.CreateNamespace}
+	if manifests := addon.Spec.Source.Manifests; manifests != nil && manifests.Inline != "" {
+		content.Sources = append(content.Sources, revision.Source{Name: "inline", Text: manifests.Inline})
+	}
+	for _, name := range configMapNames(addon) {
+		config := &corev1.ConfigMap{}
+		err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
+		if apierrors.IsNotFound(err) {
+			return content, &problem{
+				reason:  addonsv1alpha1.ReasonReferenceNotFound,
+				message: fmt.Sprintf("ConfigMap %s/%s, which spec.source.manifests.configMapRefs names, does not exist: create it, or remove the reference", addon.Namespace, name),
+			}, nil
+		}
+		if err != nil {
+			return content, nil, fmt.Errorf("read ConfigMap %s: %w", name, err)
+		}
+		sources, unusable := sourcesOf(config)
+		if unusable != nil {
+			return content, unusable, nil
+		}
+		content.Sources = append(content.Sources, sources...)
+	}
+	return content, nil, nil
+}
+
+// sourcesOf are the keys of a ConfigMap in alphabetical order.
+func sourcesOf(config *corev1.ConfigMap) ([]revision.Source, *problem) {
+	if binary := slices.Sorted(maps.Keys(config.BinaryData)); len(binary) > 0 {
+		return nil, &problem{
+			reason:  common.ReasonInvalidSpec,
+			message: fmt.Sprintf("ConfigMap %s/%s holds binary data under %s: manifests are text, move it elsewhere", config.Namespace, config.Name, binary[0]),
+		}
+	}
+	var sources []revision.Source
+	for key, text := range config.Data {
+		sources = append(sources, revision.Source{Name: "configmap/" + config.Name + "/" + key, Text: text})
+	}
+	slices.SortFunc(sources, func(a, b revision.Source) int { return strings.Compare(a.Name, b.Name) })
+	return sources, nil
+}
+
+// configMapNames are the ConfigMaps that an add-on references, in alphabetical order.
+func configMapNames(addon *addonsv1alpha1.SaaSAddon) []string {
+	if addon.Spec.Source.Manifests == nil {
+		return nil
+	}
+	var names []string
+	for _, reference := range addon.Spec.Source.Manifests.ConfigMapRefs {
+		names = append(names, reference.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// contentMemory remembers which snapshot some inputs gave, so that a rollout does not read and
+// hash the same content again for every target that becomes ready. It holds no content.
+type contentMemory struct {
+	mutex sync.Mutex
+	known map[types.NamespacedName]knownContent
+}
+
+type knownContent struct {
+	inputs   string
+	snapshot *revision.Snapshot
+}
+
+func (m *contentMemory) recall(addon types.NamespacedName, inputs string) *revision.Snapshot {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if known, ok := m.known[addon]; ok && known.inputs == inputs {
+		return known.snapshot
+	}
+	return nil
+}
+
+func (m *contentMemory) remember(addon types.NamespacedName, inputs string, snapshot *revision.Snapshot) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.known == nil {
+		m.known = map[types.NamespacedName]knownContent{}
+	}
+	m.known[addon] = knownContent{inputs: inputs, snapshot: snapshot.WithoutContent()}
+}
+
+func (m *contentMemory) forget(addon types.NamespacedName) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.known, addon)
+}

@@ -1,0 +1,118 @@
+package saasaddon
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+// defaultMaxConcurrent is what an add-on without spec.rollout gets: the API server sets defaults
+// inside of what is written only.
+const defaultMaxConcurrent = 10
+
+// Plan is what to write, in the order in which it has to happen.
+type Plan struct {
+	// AddFinalizer before anything that it has to undo.
+	AddFinalizer bool
+	// Store this revision before a target names it; nil if it is stored already.
+	Store *revision.Snapshot
+	// Rollout of the targets.
+	Rollout fanout.Plan
+	// Prune these revisions, which no target needs.
+	Prune []revision.Stored
+	// Release the add-on, whose targets are gone, and all its revisions.
+	Release bool
+
+	input fanout.Input
+	knobs knobs
+}
+
+// plan decides what to do about what was seen. It reads nothing and writes nothing.
+func plan(seen observed) Plan {
+	input := rolloutInput(seen)
+	todo := Plan{Rollout: fanout.Make(input), input: input, knobs: knobsOf(seen)}
+	held := slices.Contains(seen.addon.Finalizers, common.FinalizerPolicy)
+	if input.Policy.Deleting {
+		todo.Release = held && len(seen.targets) == 0
+		return todo
+	}
+	todo.AddFinalizer = !held
+	if seen.snapshot != nil {
+		if !seen.snapshot.StoredIn(seen.stored) {
+			todo.Store = seen.snapshot
+		}
+		todo.Prune = revision.Prune(seen.stored, seen.snapshot.Name, referencedRevisions(seen.targets))
+	}
+	return todo
+}
+
+// rolloutInput is what was seen, in the words of package fanout.
+func rolloutInput(seen observed) fanout.Input {
+	wanted := knobsOf(seen)
+	input := fanout.Input{Policy: fanout.Policy{
+		Namespace:     seen.addon.Namespace,
+		Name:          seen.addon.Name,
+		Revision:      currentRevision(seen),
+		MaxConcurrent: cmp.Or(int(seen.addon.Spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
+		Hold:          wanted.suspend || seen.problem != nil || seen.snapshot == nil,
+		Deleting:      !seen.addon.DeletionTimestamp.IsZero(),
+	}}
+	for i := range seen.clusters {
+		cluster := &seen.clusters[i]
+		input.Clusters = append(input.Clusters, fanout.Cluster{
+			ClusterKey: fanout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
+			Facts:      comparableFacts(factsOf(cluster)),
+			Connected:  isConnected(cluster),
+			Suspended:  suspensionOf(cluster.Spec.Suspend, cluster.Annotations, seen.now).active,
+			Deleting:   !cluster.DeletionTimestamp.IsZero(),
+		})
+	}
+	for i := range seen.targets {
+		target := &seen.targets[i]
+		state, message := stateOf(target)
+		input.Targets = append(input.Targets, fanout.Target{
+			Name:         target.Name,
+			Cluster:      fanout.ClusterKey(target.Spec.ClusterRef),
+			Revision:     target.Spec.Revision,
+			Facts:        comparableFacts(target.Spec.Cluster),
+			KnobsCurrent: wanted.areOn(&target.Spec),
+			State:        state,
+			Message:      message,
+			Deleting:     !target.DeletionTimestamp.IsZero(),
+		})
+	}
+	return input
+}
+
+// currentRevision is the revision of the content as it is now, or the last one that is known.
+func currentRevision(seen observed) string {
+	if seen.snapshot != nil {
+		return seen.snapshot.Name
+	}
+	return seen.addon.Status.Revision
+}
+
+func knobsOf(seen observed) knobs {
+	spec := seen.addon.Spec
+	wanted := knobs{
+		drift:          spec.Drift,
+		deletionPolicy: cmp.Or(spec.DeletionPolicy, addonsv1alpha1.DeletionPolicyDelete),
+		suspend:        suspensionOf(spec.Suspend, seen.addon.Annotations, seen.now).active,
+	}
+	wanted.drift.Mode = cmp.Or(spec.Drift.Mode, addonsv1alpha1.DriftCorrect)
+	return wanted
+}
+
+func referencedRevisions(targets []addonsv1alpha1.AddonRelease) sets.Set[string] {
+	referenced := sets.New[string]()
+	for _, target := range targets {
+		referenced.Insert(target.Spec.Revision, target.Status.Revision)
+	}
+	return referenced
+}

@@ -1,0 +1,171 @@
+package saasaddon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+)
+
+// outcome is what people are told.
+type outcome struct {
+	status addonsv1alpha1.SaaSAddonStatus
+	events []announcement
+	// again is when to look again without being asked, from now; 0 is never.
+	again time.Duration
+}
+
+// report sums up what was seen and done. It reads nothing and writes nothing.
+func report(seen observed, todo Plan, done applied) outcome {
+	summary := fanout.Summarize(todo.input.After(done.rollout))
+	verdict := judge(seen, todo.input.Policy, summary, done.err)
+
+	status := *seen.addon.Status.DeepCopy()
+	status.ObservedGeneration = seen.addon.Generation
+	status.Revision = todo.input.Policy.Revision
+	status.Clusters = addonsv1alpha1.ClusterSummary{
+		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
+		Failed: summary.Failed, Unreachable: summary.Unreachable,
+	}
+	var abandoned []addonsv1alpha1.AbandonedTarget
+	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
+	verdict.Write(&status.Conditions, seen.addon.Generation, seen.now)
+
+	return outcome{
+		status: status,
+		events: announcements(seen.addon.Status, status, abandoned),
+		again:  untilSuspensionEnds(seen),
+	}
+}
+
+// judge is fanout's verdict on the clusters, and what stands above it: first what nobody but a
+// person can mend, then what failed just now.
+func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err error) fanout.Verdict {
+	verdict := fanout.Judge(policy, summary)
+	switch {
+	case policy.Deleting:
+	case seen.problem != nil:
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, seen.problem.reason
+		verdict.Message = seen.problem.message + "; until then targets stay as they are: " + verdict.Message
+		verdict.Stalled, verdict.Reconciling = true, false
+	case len(seen.missing) > 0:
+		verdict = withMissing(verdict, seen.missing)
+	}
+	if err != nil {
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, common.ReasonFailed
+		verdict.Message = oneLine(err) + "; " + verdict.Message
+		verdict.Reconciling, verdict.Stalled = true, false
+	}
+	suspended := suspensionOf(seen.addon.Spec.Suspend, seen.addon.Annotations, seen.now)
+	if suspended.active && !policy.Deleting {
+		verdict.Message += "; " + suspended.String()
+	}
+	if suspended.complaint != "" {
+		verdict.Message += "; " + suspended.complaint
+	}
+	return verdict
+}
+
+// withMissing: an add-on is not ready in a cluster that does not exist.
+func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
+	if verdict.Ready == metav1.ConditionTrue {
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, addonsv1alpha1.ReasonReferenceNotFound
+	}
+	tally := fanout.Tally(missing)
+	names := strings.Join(tally.Names, ", ")
+	if int(tally.Count) > len(tally.Names) {
+		names += fmt.Sprintf(" and %d more", int(tally.Count)-len(tally.Names))
+	}
+	verdict.Message += fmt.Sprintf("; spec.clusterNames names TenantClusters that do not exist: %s", names)
+	return verdict
+}
+
+// untilSuspensionEnds is when the first of the suspensions that matter ends by itself.
+func untilSuspensionEnds(seen observed) time.Duration {
+	next := suspensionOf(false, seen.addon.Annotations, seen.now).until
+	for i := range seen.clusters {
+		next = earlier(next, suspensionOf(false, seen.clusters[i].Annotations, seen.now).until)
+	}
+	if next.IsZero() {
+		return 0
+	}
+	return next.Sub(seen.now)
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// publish writes the status if it changed, once, and announces what is new.
+func (r *Reconciler) publish(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, said outcome) error {
+	if equality.Semantic.DeepEqual(addon.Status, said.status) {
+		return nil
+	}
+	base := &addonsv1alpha1.SaaSAddon{
+		ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Name: addon.Name, ResourceVersion: addon.ResourceVersion},
+		Status:     addon.Status,
+	}
+	changed := base.DeepCopy()
+	changed.Status = said.status
+	err := r.Client.Status().Patch(ctx, changed, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	for _, news := range said.events {
+		r.Events.Eventf(addon, nil, news.kind, news.reason, news.action, "%s", news.note)
+	}
+	return nil
+}
+
+// announcement is an Event.
+type announcement struct {
+	kind   string
+	reason string
+	action string
+	note   string
+}
+
+// Reasons and actions of Events, beside the reasons of Stalled.
+const (
+	eventRolloutStarted  = "RolloutStarted"
+	eventRolloutFinished = "RolloutFinished"
+	eventAbandoned       = "TargetAbandoned"
+
+	actionRollOut = "RollOut"
+	actionSelect  = "Observe"
+	actionAbandon = "Abandon"
+)
+
+// announcements tells what is different between two statuses and worth an Event.
+func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []addonsv1alpha1.AbandonedTarget) []announcement {
+	var news []announcement
+	if after.Revision != before.Revision && after.Clusters.Selected.Count > 0 {
+		news = append(news, announcement{corev1.EventTypeNormal, eventRolloutStarted, actionRollOut,
+			fmt.Sprintf("revision %s goes out; clusters selected: %d", after.Revision, after.Clusters.Selected.Count)})
+	}
+	if becameTrue(before, after, common.ConditionReady) && after.Clusters.Ready.Count > 0 {
+		news = append(news, announcement{corev1.EventTypeNormal, eventRolloutFinished, actionRollOut,
+			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count)})
+	}
+	if becameTrue(before, after, common.ConditionStalled) {
+		stalled := meta.FindStatusCondition(after.Conditions, common.ConditionStalled)
+		news = append(news, announcement{corev1.EventTypeWarning, stalled.Reason, actionSelect, stalled.Message})
+	}
+	for _, target := range abandoned {
+		news = append(news, announcement{corev1.EventTypeWarning, eventAbandoned, actionAbandon,
+			fmt.Sprintf("TenantCluster %s/%s was let go; objects left in it: %d", target.Cluster.Namespace, target.Cluster.Name, target.Objects.Count)})
+	}
+	return news
+}
+
+func becameTrue(before, after addonsv1alpha1.SaaSAddonStatus, condition string) bool {
+	return meta.IsStatusConditionTrue(after.Conditions, condition) && !meta.IsStatusConditionTrue(before.Conditions, condition)
+}

@@ -1,0 +1,179 @@
+package saasaddon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// settled is an add-on that is ready in one cluster.
+func settled(t *testing.T) observed {
+	t.Helper()
+	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "acme", Name: "cache", Generation: 3, Finalizers: []string{common.FinalizerPolicy},
+	}}
+	snapshot, err := revision.NewSnapshot("cache", revision.AddonContent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"},
+		Status: tenancyv1alpha1.TenantClusterStatus{
+			Version:    "v1.36.3",
+			Conditions: []metav1.Condition{{Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue}},
+		},
+	}
+	seen := observed{addon: addon, now: noon, clusters: []tenancyv1alpha1.TenantCluster{cluster}, snapshot: snapshot}
+	target := newTarget(addon, fanout.ClusterKey{Namespace: "acme", Name: "prod"})
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, factsOf(&cluster)
+	knobsOf(seen).setOn(&target.Spec)
+	target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionTrue}}
+	seen.targets = []addonsv1alpha1.AddonRelease{*target}
+	return seen
+}
+
+func TestReport(t *testing.T) {
+	tests := map[string]struct {
+		change  func(*observed)
+		failed  error
+		ready   metav1.ConditionStatus
+		reason  string
+		message string
+		stalled bool
+		again   time.Duration
+	}{
+		"ready": {
+			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, message: "ready in 1 cluster",
+		},
+		"a problem stalls": {
+			change: func(o *observed) {
+				o.problem, o.snapshot = &problem{reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing"}, nil
+			},
+			ready: metav1.ConditionFalse, reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing", stalled: true,
+		},
+		"an error does not stall": {
+			failed: errors.New("create AddonRelease: quota exceeded"),
+			ready:  metav1.ConditionFalse, reason: common.ReasonFailed, message: "quota exceeded",
+		},
+		"a name that no cluster has": {
+			change: func(o *observed) { o.missing = []string{"prdo"} },
+			ready:  metav1.ConditionFalse, reason: addonsv1alpha1.ReasonReferenceNotFound, message: "do not exist: prdo",
+		},
+		"suspended and up to date": {
+			change: func(o *observed) {
+				o.addon.Annotations = map[string]string{common.AnnotationSuspendUntil: "2030-01-01T13:00:00Z"}
+				o.targets[0].Spec.Suspend = true
+			},
+			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, message: "suspended until 2030-01-01T13:00:00Z", again: time.Hour,
+		},
+		"a cluster's suspension ends by itself": {
+			change: func(o *observed) {
+				o.clusters[0].Annotations = map[string]string{common.AnnotationSuspendUntil: "2030-01-01T12:30:00Z"}
+			},
+			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, again: 30 * time.Minute,
+		},
+		"a suspension that has ended is none": {
+			change: func(o *observed) {
+				o.addon.Annotations = map[string]string{common.AnnotationSuspendUntil: "2030-01-01T11:00:00Z"}
+			},
+			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded,
+		},
+		"a suspension that cannot be read is told and ignored": {
+			change: func(o *observed) { o.addon.Annotations = map[string]string{common.AnnotationSuspendUntil: "tomorrow"} },
+			ready:  metav1.ConditionTrue, reason: common.ReasonSucceeded, message: `"tomorrow" is no time`,
+		},
+		"what a target said of an older generation does not count": {
+			change: func(o *observed) { o.targets[0].Generation = 2 },
+			ready:  metav1.ConditionFalse, reason: common.ReasonRollingOut,
+		},
+		"a conflict of identity is no connection": {
+			change: func(o *observed) {
+				conditions := &o.clusters[0].Status.Conditions
+				*conditions = append(*conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionIdentityConflict, Status: metav1.ConditionTrue})
+			},
+			ready: metav1.ConditionUnknown, reason: common.ReasonClusterUnreachable,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			seen := settled(t)
+			if test.change != nil {
+				test.change(&seen)
+			}
+			result := report(seen, plan(seen), applied{err: test.failed})
+			ready := meta.FindStatusCondition(result.status.Conditions, common.ConditionReady)
+			if ready.Status != test.ready || ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
+				t.Errorf("Ready is %s/%s %q", ready.Status, ready.Reason, ready.Message)
+			}
+			if stalled := meta.IsStatusConditionTrue(result.status.Conditions, common.ConditionStalled); stalled != test.stalled {
+				t.Errorf("Stalled is %t", stalled)
+			}
+			if result.again != test.again {
+				t.Errorf("again in %s, want %s", result.again, test.again)
+			}
+		})
+	}
+}
+
+func TestPlanStoresTheRevisionOnceAndKeepsWhatTargetsUse(t *testing.T) {
+	seen := settled(t)
+	if plan(seen).Store == nil {
+		t.Error("the revision is not stored")
+	}
+	seen.stored = []revision.Stored{{Name: seen.snapshot.Name, Label: seen.snapshot.Label, Complete: true, Secrets: []string{seen.snapshot.Name}}}
+	if todo := plan(seen); todo.Store != nil || !todo.Rollout.Empty() || len(todo.Prune) > 0 || todo.AddFinalizer {
+		t.Errorf("still to do: %+v", todo)
+	}
+}
+
+func TestRefusedSelectorLeavesTargetsAlone(t *testing.T) {
+	seen := settled(t)
+	seen.problem = &problem{reason: addonsv1alpha1.ReasonSelectorNotAllowed}
+	seen.targets[0].Spec.Revision = "cache-older"
+	if todo := plan(seen); !todo.Rollout.Empty() {
+		t.Errorf("plan %+v", todo.Rollout)
+	}
+}
+
+func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
+	found := []abandonment{{cluster: common.ClusterReference{Namespace: "acme", Name: "prod"}, deleted: metav1.NewTime(noon.Add(time.Minute))}}
+	recorded, added := recordAbandoned(nil, found, metav1.NewTime(noon))
+	again, more := recordAbandoned(recorded, found, metav1.NewTime(noon.Add(time.Hour)))
+	if len(added) != 1 || len(more) != 0 || len(again) != 1 {
+		t.Errorf("recorded %v, then %v", recorded, again)
+	}
+}
+
+func TestOwnWritesAreAwaited(t *testing.T) {
+	addon := metav1.ObjectMeta{Namespace: "acme", Name: "cache"}
+	key := addonOf(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{common.LabelPolicy: addon.Name}}})
+	cached := func(version string) []addonsv1alpha1.AddonRelease {
+		return []addonsv1alpha1.AddonRelease{{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}}
+	}
+	writes := &ownWrites{}
+	writes.record(key, "a", "100", noon)
+	switch {
+	case !writes.ahead(key, nil, noon):
+		t.Error("a target that the cache lacks is not awaited")
+	case !writes.ahead(key, cached("99"), noon):
+		t.Error("an older target is taken for the written one")
+	case writes.ahead(key, cached("101"), noon):
+		t.Error("a newer target is not recognised")
+	}
+	writes.record(key, "a", "100", noon)
+	if writes.ahead(key, nil, noon.Add(time.Minute)) {
+		t.Error("a lost write is awaited for ever")
+	}
+}

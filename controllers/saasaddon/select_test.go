@@ -1,0 +1,72 @@
+package saasaddon
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+func TestSelectorsThatAreRefused(t *testing.T) {
+	everything := &metav1.LabelSelector{}
+	ours := &metav1.LabelSelector{MatchLabels: map[string]string{"provider.daytwo.dev/tier": "gold"}}
+	theirs := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: metav1.LabelSelectorOpExists}}}
+	broken := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Is"}}}
+
+	tests := map[string]struct {
+		namespace string
+		spec      addonsv1alpha1.SaaSAddonSpec
+		reason    string
+		message   []string
+	}{
+		"a customer selects in its own namespace": {
+			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}},
+		},
+		"a customer does not select elsewhere": {
+			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: ours, ClusterNamespaceSelector: ours},
+			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "namespace daytwo-system", "remove it"},
+		},
+		"the provider selects elsewhere by its own labels": {
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: everything, ClusterNamespaceSelector: ours},
+		},
+		"the provider does not select elsewhere by a customer's labels": {
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: theirs, ClusterNamespaceSelector: ours},
+			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterSelector", "label tier", "provider.daytwo.dev/"},
+		},
+		"nor namespaces by a label that is not the provider's": {
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: ours, ClusterNamespaceSelector: theirs},
+			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "label tier"},
+		},
+		"nor by name": {
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}, ClusterNamespaceSelector: ours},
+			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNames"},
+		},
+		"the provider selects in its own namespace as it likes": {
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}},
+		},
+		"a selector that is none": {
+			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: broken},
+			reason: common.ReasonInvalidSpec, message: []string{"spec.clusterSelector", "Is"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace}, Spec: test.spec}
+			_, refused := selectionOf(addon, providerNamespace)
+			if refused == nil {
+				refused = &problem{}
+			}
+			if refused.reason != test.reason {
+				t.Errorf("refused %+v, want %q", refused, test.reason)
+			}
+			for _, part := range test.message {
+				if !strings.Contains(refused.message, part) {
+					t.Errorf("message %q lacks %q", refused.message, part)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package saasaddon
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+)
+
+const ownLabelDomain = "daytwo.dev/"
+
+// factsOf is what templates may know of a cluster.
+func factsOf(cluster *tenancyv1alpha1.TenantCluster) addonsv1alpha1.ClusterFacts {
+	facts := addonsv1alpha1.ClusterFacts{Version: minorVersion(cluster.Status.Version)}
+	for key, value := range cluster.Labels {
+		if strings.HasPrefix(key, ownLabelDomain) {
+			continue
+		}
+		if facts.Labels == nil {
+			facts.Labels = map[string]string{}
+		}
+		facts.Labels[key] = value
+	}
+	return facts
+}
+
+// minorVersion makes "1.36" of "v1.36.3", and nothing of what is no version.
+func minorVersion(full string) string {
+	parsed, err := version.ParseGeneric(full)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
+}
+
+// comparableFacts makes facts comparable: JSON sorts the keys of maps.
+func comparableFacts(facts addonsv1alpha1.ClusterFacts) string {
+	encoded, err := json.Marshal(facts)
+	if err != nil {
+		panic(fmt.Sprintf("strings and maps of strings are always JSON: %v", err))
+	}
+	return string(encoded)
+}
+
+// isConnected is whether a cluster answers, is the right one, and has told its version.
+func isConnected(cluster *tenancyv1alpha1.TenantCluster) bool {
+	conditions := cluster.Status.Conditions
+	return meta.IsStatusConditionTrue(conditions, tenancyv1alpha1.ConditionConnected) &&
+		!meta.IsStatusConditionTrue(conditions, tenancyv1alpha1.ConditionIdentityConflict) &&
+		minorVersion(cluster.Status.Version) != ""
+}
+
+// knobs are what a target takes from its policy that is no part of the revision.
+type knobs struct {
+	drift          addonsv1alpha1.DriftPolicy
+	deletionPolicy addonsv1alpha1.DeletionPolicy
+	suspend        bool
+}
+
+func (k knobs) setOn(spec *addonsv1alpha1.AddonReleaseSpec) {
+	spec.Drift = *k.drift.DeepCopy()
+	spec.DeletionPolicy = k.deletionPolicy
+	spec.Suspend = k.suspend
+}
+
+func (k knobs) areOn(spec *addonsv1alpha1.AddonReleaseSpec) bool {
+	return spec.DeletionPolicy == k.deletionPolicy && spec.Suspend == k.suspend &&
+		equality.Semantic.DeepEqual(spec.Drift, k.drift)
+}
+
+// newTarget is the add-on in one cluster. Its finalizer is there from the start: nothing is done
+// in a cluster that could not be undone.
+func newTarget(addon *addonsv1alpha1.SaaSAddon, cluster fanout.ClusterKey) *addonsv1alpha1.AddonRelease {
+	return &addonsv1alpha1.AddonRelease{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: addon.Namespace,
+			Name:      fanout.TargetName(addon.Name, cluster),
+			Labels: map[string]string{
+				common.LabelPolicy:           addon.Name,
+				common.LabelCluster:          cluster.Name,
+				common.LabelClusterNamespace: cluster.Namespace,
+			},
+			Finalizers: []string{common.FinalizerTarget},
+		},
+		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference(cluster)},
+	}
+}
+
+// stateOf is what a target says of its current generation, and the message that goes with it.
+func stateOf(target *addonsv1alpha1.AddonRelease) (fanout.State, string) {
+	ready := currentCondition(target, common.ConditionReady)
+	stalled := currentCondition(target, common.ConditionStalled)
+	switch {
+	case stalled != nil && stalled.Status == metav1.ConditionTrue:
+		return fanout.Failed, stalled.Message
+	case ready == nil:
+		return fanout.Progressing, ""
+	case ready.Status == metav1.ConditionTrue:
+		return fanout.Ready, ready.Message
+	case ready.Reason == common.ReasonClusterUnreachable:
+		return fanout.Unreachable, ready.Message
+	case ready.Status == metav1.ConditionUnknown || isOnItsWay(ready.Reason):
+		return fanout.Progressing, ready.Message
+	}
+	return fanout.Failed, ready.Message
+}
+
+// isOnItsWay tells the reasons for which a target that is not ready has not failed.
+func isOnItsWay(reason string) bool {
+	switch reason {
+	case common.ReasonProgressing, common.ReasonSuspended, common.ReasonDeleting, addonsv1alpha1.ReasonWaiting:
+		return true
+	}
+	return false
+}
+
+func currentCondition(target *addonsv1alpha1.AddonRelease, kind string) *metav1.Condition {
+	condition := meta.FindStatusCondition(target.Status.Conditions, kind)
+	if condition == nil || condition.ObservedGeneration != target.Generation {
+		return nil
+	}
+	return condition
+}
