@@ -1,0 +1,66 @@
+package addonrelease
+
+import (
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// Events: types, reasons and actions.
+const (
+	eventNormal  = corev1.EventTypeNormal
+	eventWarning = corev1.EventTypeWarning
+
+	eventDriftCorrected = "DriftCorrected"
+	eventLeftBehind     = "LeftBehind"
+	eventAbandoned      = "Abandoned"
+
+	actionCorrect = "Correct"
+	actionDelete  = "Delete"
+)
+
+// notSeenYet is the health of an object with a status that no watch has shown since it was applied.
+var notSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
+
+// announce tells people, by events, and metrics what was done.
+func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, done outcome) {
+	policy := release.Labels[common.LabelPolicy]
+	for _, w := range done.corrections() {
+		r.Metrics.corrected(release.Namespace, policy, w)
+		correction := describe(w)
+		r.Recorder.Eventf(release, nil, eventWarning, eventDriftCorrected, actionCorrect, "%s changed %s in %s (%s): taken back %s after it was seen",
+			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.took.Round(time.Microsecond*100))
+		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
+			"operation", correction.Operation, "fields", correction.Fields, "took", w.took.String())
+	}
+	for _, left := range done.left {
+		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)
+	}
+	r.Metrics.setReady(release.Namespace, policy, release.Spec.ClusterRef.Name, readiness(release))
+}
+
+func changes(correction addonsv1alpha1.DriftCorrection) string {
+	if len(correction.Fields) == 0 {
+		return correction.Operation
+	}
+	return correction.Operation + " " + strings.Join(correction.Fields, ", ")
+}
+
+func readiness(release *addonsv1alpha1.AddonRelease) float64 {
+	condition := meta.FindStatusCondition(release.Status.Conditions, common.ConditionReady)
+	switch {
+	case condition == nil || condition.Status == metav1.ConditionUnknown:
+		return -1
+	case condition.Status == metav1.ConditionTrue:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,71 @@
+package addonrelease
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+)
+
+const replicasPointer = "/spec/replicas"
+
+// yield says which declared fields are left to others, given who owns what now. A spared field is
+// yielded once somebody else has set it; the number of replicas once an autoscaler has. A field that
+// Daytwo still owns is not: to leave it out would remove it.
+func yield(entries []metav1.ManagedFieldsEntry, spare []string, controllers ownership.Controllers) ([]string, error) {
+	own, err := ownership.OwnFields(entries)
+	if err != nil {
+		return nil, err
+	}
+	var yielded []string
+	for _, pointer := range spare {
+		if !ownership.OwnsPointer(own, pointer) {
+			yielded = append(yielded, pointer)
+		}
+	}
+	_, scaled := controllers.Scaler(entries)
+	if scaled && !ownership.OwnsPointer(own, replicasPointer) && !slices.Contains(yielded, replicasPointer) {
+		yielded = append(yielded, replicasPointer)
+	}
+	return yielded, nil
+}
+
+// without removes the fields of some JSON pointers from a body.
+func without(body []byte, pointers []string) ([]byte, error) {
+	if len(pointers) == 0 {
+		return body, nil
+	}
+	var object map[string]any
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, fmt.Errorf("leave out fields: %w", err)
+	}
+	for _, pointer := range pointers {
+		path := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+		for i := range path {
+			path[i] = strings.ReplaceAll(strings.ReplaceAll(path[i], "~1", "/"), "~0", "~")
+		}
+		remove(object, path)
+	}
+	return json.Marshal(object)
+}
+
+// remove deletes a field of a map, or of one element of a list that the path gives the index of.
+func remove(in any, path []string) {
+	switch typed := in.(type) {
+	case map[string]any:
+		if len(path) == 1 {
+			delete(typed, path[0])
+			return
+		}
+		remove(typed[path[0]], path[1:])
+	case []any:
+		var index int
+		if _, err := fmt.Sscanf(path[0], "%d", &index); err == nil && index >= 0 && index < len(typed) && len(path) > 1 {
+			remove(typed[index], path[1:])
+		}
+	}
+}

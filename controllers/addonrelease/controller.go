@@ -1,0 +1,183 @@
+package addonrelease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+)
+
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch;patch;manage
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases/status,verbs=get;patch
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler keeps AddonReleases as their revisions declare them.
+type Reconciler struct {
+	// Client reads from the manager's cache and writes to the management cluster.
+	Client client.Client
+	// Reader reads revisions, which are Secrets, past the cache.
+	Reader client.Reader
+	// Fleet of connected workload clusters.
+	Fleet *fleet.Fleet
+	// Renderer of manifests.
+	Renderer *render.Pool
+	// Controllers whose changes are no drift.
+	Controllers ownership.Controllers
+	// Installation is the value of the label daytwo.dev/managed-by.
+	Installation string
+	Recorder     events.EventRecorder
+	Metrics      *Metrics
+	Clock        clock.PassiveClock
+	Log          logr.Logger
+
+	memory memory
+	caches caches
+}
+
+// Reconcile observes, plans, applies and reports.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	release := &addonsv1alpha1.AddonRelease{}
+	if err := r.Client.Get(ctx, request.NamespacedName, release); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.forget(request)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	known := r.memory.of(request.NamespacedName)
+	o, cluster, err := r.observe(ctx, release, known)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if o.waiting() {
+		return ctrl.Result{}, nil
+	}
+	before := release.DeepCopy()
+
+	p := makePlan(o)
+	done := r.apply(ctx, o, p, cluster)
+	release.Status = report(o, p, done, r.health(ctx, o, done, cluster))
+
+	r.remember(o, done, known, cluster)
+	r.announce(o, release, done)
+	if err := r.writeStatus(ctx, before, release, known); err != nil {
+		return ctrl.Result{}, err
+	}
+	if p.release && (len(release.Status.Inventory) == 0 || o.abandoned() || orphans(release)) {
+		return ctrl.Result{}, r.letGo(ctx, o, release)
+	}
+	return r.next(o, p, done, release)
+}
+
+func orphans(release *addonsv1alpha1.AddonRelease) bool {
+	return release.Spec.DeletionPolicy == addonsv1alpha1.DeletionPolicyOrphan
+}
+
+// next asks for another try where one may help, or at the time that was computed.
+func (r *Reconciler) next(o observed, p plan, done outcome, release *addonsv1alpha1.AddonRelease) (ctrl.Result, error) {
+	var retry []error
+	if verdict := judge(o, p, done); verdict != nil && verdict.reason == common.ReasonFailed && o.unreachable == "" {
+		retry = append(retry, errors.New(verdict.message))
+	}
+	if len(retry) > 0 {
+		return ctrl.Result{}, fmt.Errorf("%s in %s: %w", release.Name, clusterKey(release), errors.Join(retry...))
+	}
+	if at := due(o, p, done, release.Status); !at.IsZero() {
+		return ctrl.Result{RequeueAfter: max(at.Sub(o.now), time.Millisecond)}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// writeStatus writes the status once, and only if it changed.
+func (r *Reconciler) writeStatus(ctx context.Context, before, release *addonsv1alpha1.AddonRelease, known *remembered) error {
+	if equality.Semantic.DeepEqual(before.Status, release.Status) {
+		return nil
+	}
+	if err := r.Client.Status().Patch(ctx, release, client.MergeFrom(before)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	known.written = release.DeepCopy()
+	return nil
+}
+
+// remember keeps what the next reconcile needs to know.
+func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
+	known.policy, known.cluster = o.release.Labels[common.LabelPolicy], o.release.Spec.ClusterRef.Name
+	for _, w := range done.corrections() {
+		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, blame(w.write).manager)
+	}
+	for _, e := range done.gone {
+		delete(known.deleted, e.uid)
+		delete(known.fights, e.Key())
+	}
+	if cluster == nil {
+		return
+	}
+	declared := map[objects.Key]bool{}
+	for _, d := range o.desired {
+		declared[d.Key()] = true
+	}
+	cluster.Tracker.Retain(ownerOf(o.release), func(key objects.Key) bool {
+		_, listed := o.inventory[key]
+		return listed || declared[key]
+	})
+}
+
+// health looks at the inventory as it is now. What has no status is fine as soon as it was applied.
+func (r *Reconciler) health(ctx context.Context, o observed, done outcome, cluster *fleet.Cluster) map[objects.Key]fleet.Health {
+	if cluster == nil {
+		return nil
+	}
+	health := make(map[objects.Key]fleet.Health, len(o.inventory))
+	for key, e := range o.inventory {
+		if seen, drifted := cluster.Tracker.Look(key); seen != nil && !seen.Gone && !drifted {
+			health[key] = seen.Health
+			continue
+		}
+		resource, err := cluster.Resource(ctx, e.GroupVersionKind)
+		if err == nil && resource.HasStatus {
+			health[key] = notSeenYet
+		}
+	}
+	return health
+}
+
+// letGo removes the finalizer: nothing is left to do in the cluster, or nothing will be done.
+func (r *Reconciler) letGo(ctx context.Context, o observed, release *addonsv1alpha1.AddonRelease) error {
+	if o.abandoned() && len(o.inventory) > 0 {
+		r.Recorder.Eventf(release, nil, eventWarning, eventAbandoned, actionDelete,
+			"%d objects were left in TenantCluster %s: %s", len(o.inventory), clusterKey(release), names(o.inventory.sorted()))
+	}
+	r.Fleet.Tracker(clusterKey(release)).Retain(ownerOf(release), func(objects.Key) bool { return false })
+	before := release.DeepCopy()
+	finalizers := release.Finalizers[:0:0]
+	for _, finalizer := range release.Finalizers {
+		if finalizer != common.FinalizerTarget {
+			finalizers = append(finalizers, finalizer)
+		}
+	}
+	release.Finalizers = finalizers
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Client.Patch(ctx, release, patch))
+}
+
+func (r *Reconciler) forget(request ctrl.Request) {
+	known := r.memory.of(request.NamespacedName)
+	r.Metrics.forget(request.Namespace, known.policy, known.cluster)
+	r.memory.forget(request.NamespacedName)
+}

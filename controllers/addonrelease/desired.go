@@ -1,0 +1,160 @@
+package addonrelease
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// stage orders what is applied: everything of a stage is there before the next begins.
+type stage int
+
+const (
+	// foundations are namespaces and custom resource definitions: others need them to exist.
+	foundations stage = iota
+	rest
+)
+
+var (
+	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
+	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+)
+
+func stageOf(kind schema.GroupKind) stage {
+	if kind == namespaceKind || kind == definitionKind {
+		return foundations
+	}
+	return rest
+}
+
+// desired is one object as it should be in the cluster.
+type desired struct {
+	objects.Ref
+	stage stage
+	// body is what is applied, as JSON.
+	body []byte
+	// hash of the body, without the hash label itself.
+	hash string
+	// implied: the object is not in the source; Daytwo adds it (spec.createNamespace).
+	implied bool
+}
+
+// unknownKind is a kind that the cluster does not serve, and that no definition in the same add-on
+// brings.
+type unknownKindError struct{ ref objects.Ref }
+
+func (e *unknownKindError) Error() string {
+	return fmt.Sprintf("%s: the cluster does not serve kind %s of %s; correct apiVersion and kind, or install its CRD first",
+		e.ref, e.ref.Kind, e.ref.GroupVersion())
+}
+
+// resolver knows how a cluster serves kinds.
+type resolver interface {
+	Resource(ctx context.Context, kind schema.GroupVersionKind) (fleet.Resource, error)
+}
+
+// scopeObjects gives namespaced objects that name no namespace the default one, and refuses kinds
+// that nobody serves. Kinds that a CRD in the same set brings are taken at that CRD's word.
+func scopeObjects(ctx context.Context, cluster resolver, list []*unstructured.Unstructured, namespace string) error {
+	brought := definedKinds(list)
+	for _, object := range list {
+		kind := object.GroupVersionKind()
+		namespaced, ok := brought[kind.GroupKind()]
+		if !ok {
+			resource, err := cluster.Resource(ctx, kind)
+			if meta.IsNoMatchError(err) {
+				return &unknownKindError{objects.RefOf(object)}
+			}
+			if err != nil {
+				return err
+			}
+			namespaced = resource.Namespaced
+		}
+		switch {
+		case !namespaced:
+			object.SetNamespace("")
+		case object.GetNamespace() == "":
+			object.SetNamespace(namespace)
+		}
+	}
+	return nil
+}
+
+// definedKinds returns the kinds that CRDs in the list define, and whether each is namespaced.
+func definedKinds(list []*unstructured.Unstructured) map[schema.GroupKind]bool {
+	defined := map[schema.GroupKind]bool{}
+	for _, object := range list {
+		if object.GroupVersionKind().GroupKind() != definitionKind {
+			continue
+		}
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		scope, _, _ := unstructured.NestedString(object.Object, "spec", "scope")
+		defined[schema.GroupKind{Group: group, Kind: kind}] = scope != "Cluster"
+	}
+	return defined
+}
+
+// prepare turns rendered objects into what is applied: labelled, hashed and serialized.
+func prepare(list []*unstructured.Unstructured, installation string, implied *unstructured.Unstructured) ([]desired, error) {
+	prepared := make([]desired, 0, len(list)+1)
+	taken := map[objects.Key]bool{}
+	for _, object := range list {
+		ref := objects.RefOf(object)
+		if taken[ref.Key()] {
+			return nil, fmt.Errorf("%s is declared twice; remove one", ref)
+		}
+		taken[ref.Key()] = true
+		one, err := prepareOne(object, installation)
+		if err != nil {
+			return nil, err
+		}
+		prepared = append(prepared, one)
+	}
+	if implied == nil || taken[objects.RefOf(implied).Key()] {
+		return prepared, nil
+	}
+	one, err := prepareOne(implied, installation)
+	one.implied = true
+	return append(prepared, one), err
+}
+
+func prepareOne(object *unstructured.Unstructured, installation string) (desired, error) {
+	ref := objects.RefOf(object)
+	labels := maps.Clone(object.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[common.LabelManagedBy] = installation
+	object.SetLabels(labels)
+	unhashed, err := json.Marshal(object)
+	if err != nil {
+		return desired{}, fmt.Errorf("serialize %s: %w", ref, err)
+	}
+	digest := sha256.Sum256(unhashed)
+	hash := hex.EncodeToString(digest[:8])
+	labels[common.LabelHash] = "v1-" + hash
+	object.SetLabels(labels)
+	body, err := json.Marshal(object)
+	if err != nil {
+		return desired{}, fmt.Errorf("serialize %s: %w", ref, err)
+	}
+	return desired{Ref: ref, stage: stageOf(ref.GroupKind()), body: body, hash: hash}, nil
+}
+
+func newNamespace(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name},
+	}}
+}

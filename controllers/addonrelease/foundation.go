@@ -1,0 +1,47 @@
+package addonrelease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// leftover is a namespace or definition that was not removed, and why.
+type leftover struct {
+	entry
+	because string
+}
+
+// removeFoundation removes a namespace or a definition that Daytwo made, if nothing else is in it. What
+// others put there is worth more than tidiness.
+func (r *Reconciler) removeFoundation(ctx context.Context, o observed, one removal, cluster *fleet.Cluster, done *outcome) {
+	if one.sent || one.intended() {
+		r.removeOne(ctx, o, one, cluster, done)
+		return
+	}
+	if one.adopted {
+		done.left = append(done.left, leftover{one.entry, "it was there before"})
+		return
+	}
+	content, err := r.contentOf(ctx, one, cluster)
+	switch {
+	case err != nil:
+		done.err = errors.Join(done.err, fmt.Errorf("look what is in %s: %w", one.Ref, err))
+	case content.Name != "" && content.Passing:
+		done.recheck = true
+		done.removing = append(done.removing, one.entry)
+	case content.Name != "":
+		done.left = append(done.left, leftover{one.entry, "it still holds " + content.String()})
+	default:
+		r.removeOne(ctx, o, one, cluster, done)
+	}
+}
+
+func (r *Reconciler) contentOf(ctx context.Context, one removal, cluster *fleet.Cluster) (fleet.Occupant, error) {
+	if one.GroupKind() == namespaceKind {
+		return cluster.OccupantOf(ctx, one.Name)
+	}
+	return cluster.InstanceOf(ctx, one.Name)
+}

@@ -1,0 +1,80 @@
+package addonrelease
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// maxInventory is how many objects a release may have; the CRD says the same.
+const maxInventory = 2000
+
+// entry is one object that is, or may be, in the cluster because of a release.
+type entry struct {
+	objects.Ref
+	uid         types.UID
+	hash        string
+	fingerprint string
+	adopted     bool
+	yielded     []string
+}
+
+// intended: the entry was written before the object was, and nothing is known of the object yet.
+func (e entry) intended() bool { return e.uid == "" }
+
+// inventory is by object, whatever API version it was written in.
+type inventory map[objects.Key]entry
+
+func readInventory(stored []addonsv1alpha1.InventoryEntry) (inventory, error) {
+	found := make(inventory, len(stored))
+	for _, one := range stored {
+		ref, err := objects.ParseID(one.ID)
+		if err != nil {
+			return nil, fmt.Errorf("status.inventory: %w", err)
+		}
+		found[ref.Key()] = entry{
+			Ref: ref, uid: types.UID(one.UID), hash: one.Hash, fingerprint: one.Fingerprint,
+			adopted: one.Adopted, yielded: one.Yielded,
+		}
+	}
+	return found, nil
+}
+
+// stored is the form for the status, in a stable order.
+func (i inventory) stored() []addonsv1alpha1.InventoryEntry {
+	list := make([]addonsv1alpha1.InventoryEntry, 0, len(i))
+	for _, e := range i.sorted() {
+		list = append(list, addonsv1alpha1.InventoryEntry{
+			ID: e.ID(), UID: string(e.uid), Hash: e.hash, Fingerprint: e.fingerprint,
+			Adopted: e.adopted, Yielded: e.yielded,
+		})
+	}
+	return list
+}
+
+func (i inventory) sorted() []entry {
+	list := make([]entry, 0, len(i))
+	for _, e := range i {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.ID(), b.ID()) })
+	return list
+}
+
+// names lists the first few objects for people.
+func names[T fmt.Stringer](list []T) string {
+	const most = 3
+	text := make([]string, 0, most)
+	for _, one := range list[:min(most, len(list))] {
+		text = append(text, one.String())
+	}
+	if more := len(list) - most; more > 0 {
+		text = append(text, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(text, ", ")
+}

@@ -1,0 +1,66 @@
+package addonrelease
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics of releases.
+type Metrics struct {
+	ready    *prometheus.GaugeVec
+	detected *prometheus.CounterVec
+	rollback prometheus.Histogram
+	exposure prometheus.Histogram
+}
+
+// NewMetrics makes the metrics and registers them.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	metrics := &Metrics{
+		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "daytwo_target_ready",
+			Help: "1 while a target is Ready, 0 while it is not, -1 while that cannot be known.",
+		}, []string{"kind", "namespace", "policy", "cluster"}),
+		detected: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "daytwo_drift_detected_total",
+			Help: "Changes by others that were taken back, by the policy and the field manager that made them.",
+		}, []string{"namespace", "policy", "manager"}),
+		rollback: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "daytwo_drift_rollback_seconds",
+			Help:    "From the event that showed a change to the answer that it was taken back.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		}),
+		exposure: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "daytwo_drift_exposure_seconds",
+			Help:    "How long a change stood, by the two times in managedFields, which are whole seconds.",
+			Buckets: []float64{0, 1, 2, 5, 10, 30, 60, 300, 1800, 3600, 86400},
+		}),
+	}
+	registry.MustRegister(metrics.ready, metrics.detected, metrics.rollback, metrics.exposure)
+	return metrics
+}
+
+func (m *Metrics) setReady(namespace, policy, cluster string, value float64) {
+	m.ready.WithLabelValues(ownerKind, namespace, policy, cluster).Set(value)
+}
+
+func (m *Metrics) forget(namespace, policy, cluster string) {
+	m.ready.DeleteLabelValues(ownerKind, namespace, policy, cluster)
+}
+
+// corrected counts one correction. The manager label is what the cluster says, so a person could fill
+// the metrics with names of their own: only well-known ones are kept apart.
+func (m *Metrics) corrected(namespace, policy string, w written) {
+	m.detected.WithLabelValues(namespace, policy, wellKnown(blame(w.write).manager)).Inc()
+	m.rollback.Observe(w.took.Seconds())
+	if changed := blame(w.write).at; changed != nil {
+		m.exposure.Observe(max(0, w.at.Truncate(1e9).Sub(changed.Time).Seconds()))
+	}
+}
+
+func wellKnown(manager string) string {
+	switch manager {
+	case "", "kubectl", "kubectl-edit", "kubectl-patch", "kubectl-label", "kubectl-annotate", "kubectl-set", "kubectl-rollout",
+		"kubectl-client-side-apply", "kubectl-replace", "kubectl-create", "helm", "argocd-controller", "kustomize-controller":
+		return manager
+	}
+	return "other"
+}

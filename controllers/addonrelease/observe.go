@@ -1,0 +1,276 @@
+package addonrelease
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// observed is all that a plan and a report are made from.
+type observed struct {
+	release    *addonsv1alpha1.AddonRelease
+	now        time.Time
+	suspension suspension.Suspension
+	// unreachable says why the cluster cannot be worked with; empty if it can.
+	unreachable string
+	// pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
+	// does, or is found unreachable, what was known before stands.
+	pending   bool
+	clusterID types.UID
+	// unlisted are the kinds whose watch has not listed yet; drift cannot be told until then.
+	unlisted int
+	inputs   string
+	// desired is known only where it is needed: when something is to be written.
+	desired      []desired
+	desiredKnown bool
+	// problem is why desired is not known although it is needed.
+	problem error
+
+	inventory inventory
+	sightings map[objects.Key]sighting
+	holders   map[objects.Key]string
+	fights    map[objects.Key]fight
+	deleted   map[types.UID]bool
+}
+
+// sighting is what a watch saw of an object, and whether that is drift.
+type sighting struct {
+	seen    *fleet.Seen
+	drifted bool
+}
+
+func (o observed) reachable() bool { return o.unreachable == "" && !o.waiting() }
+
+// waiting: there is nothing to say yet. What is awaited, a connection or the first list of a watch,
+// makes for another reconcile.
+func (o observed) waiting() bool { return o.pending || o.unlisted > 0 }
+
+func (o observed) abandoned() bool {
+	return o.unreachable != "" && o.release.Annotations[common.AnnotationAbandon] == "true"
+}
+
+func (o observed) driftMode() addonsv1alpha1.DriftMode {
+	if o.release.Spec.Drift.Mode == "" {
+		return addonsv1alpha1.DriftCorrect
+	}
+	return o.release.Spec.Drift.Mode
+}
+
+func (o observed) requested() bool {
+	return o.release.Annotations[common.AnnotationRequestedAt] != o.release.Status.HandledRequest
+}
+
+// needsDesired: the release is to be written, or something in it.
+func (o observed) needsDesired() bool {
+	if !o.release.DeletionTimestamp.IsZero() || !o.reachable() {
+		return false
+	}
+	if o.inputs != o.release.Status.InputsHash || o.requested() || o.driftPolicyChanged() {
+		return true
+	}
+	for key, e := range o.inventory {
+		if e.intended() || o.sightings[key].drifted {
+			return true
+		}
+	}
+	return false
+}
+
+// driftPolicyChanged: what was left in place before may have to be taken back now.
+func (o observed) driftPolicyChanged() bool {
+	return o.release.Generation != o.release.Status.ObservedGeneration
+}
+
+// observe reads everything once. It returns the cluster to work with, nil if there is none.
+func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
+	known.freshen(release)
+	o := observed{
+		release: release, now: r.Clock.Now(), inputs: r.inputsHash(release),
+		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
+		fights:     known.fights, deleted: known.deleted,
+	}
+	var err error
+	if o.inventory, err = readInventory(release.Status.Inventory); err != nil {
+		return o, nil, err
+	}
+	cluster, err := r.observeCluster(ctx, &o)
+	if err != nil || cluster == nil {
+		return o, nil, err
+	}
+	if err := r.observeObjects(ctx, &o, cluster); err != nil {
+		return o, cluster, err
+	}
+	if o.requested() {
+		clear(known.fights)
+	}
+	if o.needsDesired() {
+		o.problem = r.observeDesired(ctx, &o, cluster)
+	}
+	return o, cluster, nil
+}
+
+// observeCluster finds the cluster, or why there is none to work with.
+func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cluster, error) {
+	key := clusterKey(o.release)
+	tenant := &tenancyv1alpha1.TenantCluster{}
+	if err := r.Client.Get(ctx, key, tenant); apierrors.IsNotFound(err) {
+		o.unreachable = fmt.Sprintf("TenantCluster %s does not exist", key)
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("get TenantCluster %s: %w", key, err)
+	}
+	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.now))
+	cluster, connected := r.Fleet.Get(key)
+	if !connected {
+		o.unreachable = whyUnreachable(tenant)
+		o.pending = o.unreachable == ""
+		return nil, nil
+	}
+	o.clusterID = cluster.ID
+	if before := o.release.Status.ClusterID; before != "" && before != string(cluster.ID) {
+		// The provider accepted another cluster here: what is in the first is not in this one.
+		o.inventory = inventory{}
+		o.release.Status.InputsHash = ""
+	}
+	return cluster, r.restore(ctx, key, cluster)
+}
+
+// whyUnreachable reads it from the TenantCluster; empty if that is connected as far as it says.
+func whyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
+	for _, one := range []struct {
+		conditionType string
+		bad           metav1.ConditionStatus
+	}{
+		{tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue},
+		{tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse},
+		{tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse},
+	} {
+		if condition := meta.FindStatusCondition(tenant.Status.Conditions, one.conditionType); condition != nil && condition.Status == one.bad {
+			return fmt.Sprintf("TenantCluster %s/%s: %s", tenant.Namespace, tenant.Name, condition.Message)
+		}
+	}
+	if meta.IsStatusConditionTrue(tenant.Status.Conditions, tenancyv1alpha1.ConditionConnected) {
+		return ""
+	}
+	return fmt.Sprintf("TenantCluster %s/%s is not connected yet", tenant.Namespace, tenant.Name)
+}
+
+// restore tells the tracker of all releases of a cluster what they own there, before any watch lists
+// it: a watch keeps nothing of objects that nobody claimed.
+func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName, cluster *fleet.Cluster) error {
+	return cluster.Tracker.Restore(ownerKind, func(tracker *fleet.Tracker) error {
+		releases, err := r.releasesIn(ctx, key)
+		if err != nil {
+			return err
+		}
+		for i := range releases {
+			stored, err := readInventory(releases[i].Status.Inventory)
+			if err != nil || releases[i].Status.ClusterID != string(cluster.ID) {
+				continue // Its own reconcile tells.
+			}
+			for key, e := range stored {
+				tracker.Claim(ownerOf(&releases[i]), key)
+				tracker.Expect(key, fleet.Expectation{UID: e.uid, Fingerprint: e.fingerprint})
+			}
+		}
+		return nil
+	})
+}
+
+// observeObjects looks at what the watches saw of the inventory.
+func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
+	o.sightings = make(map[objects.Key]sighting, len(o.inventory))
+	for key, e := range o.inventory {
+		if err := cluster.Watch(ctx, e.GroupVersionKind); meta.IsNoMatchError(err) {
+			// The kind is gone from the cluster, and its objects with it.
+			o.sightings[key] = sighting{seen: &fleet.Seen{Gone: true, At: o.now}, drifted: !e.intended()}
+			continue
+		} else if err != nil {
+			return err
+		}
+		if !cluster.Tracker.Synced(key.GroupKind) {
+			o.unlisted++
+			continue
+		}
+		seen, drifted := cluster.Tracker.Look(key)
+		o.sightings[key] = sighting{seen: seen, drifted: drifted}
+	}
+	return nil
+}
+
+// observeDesired renders the revision, and looks who else claims what is in it.
+func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
+	list, err := r.desired(ctx, o.release, o.inputs, cluster)
+	if err != nil {
+		return err
+	}
+	if len(list) > maxInventory {
+		return &tooManyError{count: len(list)}
+	}
+	o.desired, o.desiredKnown = list, true
+	o.holders = map[objects.Key]string{}
+	owner := ownerOf(o.release)
+	for _, d := range list {
+		if _, listed := o.inventory[d.Key()]; listed {
+			continue
+		}
+		if holder, ok := cluster.Tracker.Claim(owner, d.Key()); !ok {
+			o.holders[d.Key()] = r.holderName(ctx, holder)
+		}
+	}
+	return nil
+}
+
+// holderName says who a person should talk to: the policy, not the target.
+func (r *Reconciler) holderName(ctx context.Context, holder fleet.Owner) string {
+	release := &addonsv1alpha1.AddonRelease{}
+	if err := r.Client.Get(ctx, holder.NamespacedName, release); err == nil {
+		return fmt.Sprintf("SaaSAddon %s/%s", release.Namespace, release.Labels[common.LabelPolicy])
+	}
+	return fmt.Sprintf("%s %s", holder.Kind, holder.NamespacedName)
+}
+
+// inputsHash is over everything that the desired objects are made from. A revision never changes, so
+// its name stands for its content.
+func (r *Reconciler) inputsHash(release *addonsv1alpha1.AddonRelease) string {
+	inputs, err := json.Marshal([]any{
+		release.Spec.Revision, release.Spec.ClusterRef, release.Spec.Cluster, r.Installation,
+	})
+	if err != nil {
+		// Strings and maps of strings always marshal.
+		panic(err)
+	}
+	digest := sha256.Sum256(inputs)
+	return hex.EncodeToString(digest[:8])
+}
+
+func clusterKey(release *addonsv1alpha1.AddonRelease) types.NamespacedName {
+	return types.NamespacedName{Namespace: release.Spec.ClusterRef.Namespace, Name: release.Spec.ClusterRef.Name}
+}
+
+const ownerKind = "AddonRelease"
+
+func ownerOf(release *addonsv1alpha1.AddonRelease) fleet.Owner {
+	return fleet.Owner{Kind: ownerKind, NamespacedName: types.NamespacedName{Namespace: release.Namespace, Name: release.Name}}
+}
+
+type tooManyError struct{ count int }
+
+func (e *tooManyError) Error() string {
+	return fmt.Sprintf("the add-on has %d objects, more than the %d that one may have; split it", e.count, maxInventory)
+}

@@ -1,0 +1,41 @@
+package addonrelease
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// claimedBy says who else an object belongs to, by the marks that the tools of this field leave on
+// what they manage; empty for nobody.
+func claimedBy(object metav1.Object, installation string) string {
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
+	if controller := metav1.GetControllerOf(object); controller != nil {
+		return controller.Kind + " " + controller.Name
+	}
+	if other := labels[common.LabelManagedBy]; other != "" && other != installation {
+		return "another installation of Daytwo (" + other + ")"
+	}
+	for _, mark := range []struct {
+		in        map[string]string
+		namespace string
+		name      string
+		owner     string
+	}{
+		{annotations, "meta.helm.sh/release-namespace", "meta.helm.sh/release-name", "Helm release"},
+		{labels, "helm.toolkit.fluxcd.io/namespace", "helm.toolkit.fluxcd.io/name", "Flux HelmRelease"},
+		{labels, "kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/name", "Flux Kustomization"},
+		{annotations, "", "argocd.argoproj.io/tracking-id", "Argo CD application"},
+		{annotations, "objectset.rio.cattle.io/owner-namespace", "objectset.rio.cattle.io/owner-name", "Rancher Fleet bundle"},
+	} {
+		if name := mark.in[mark.name]; name != "" {
+			return mark.owner + " " + strings.TrimPrefix(mark.in[mark.namespace]+"/"+name, "/")
+		}
+	}
+	if labels["app.kubernetes.io/managed-by"] == "Helm" {
+		return "a Helm release"
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package addonrelease
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// purpose of a write.
+type purpose string
+
+const (
+	create  purpose = "create"
+	update  purpose = "update"
+	correct purpose = "correct"
+)
+
+// write is one object to apply.
+type write struct {
+	desired
+	purpose purpose
+	// entry of the inventory; the zero entry for an object that is not in it.
+	entry entry
+	// seen is what made a correction necessary.
+	seen *fleet.Seen
+	// spare are the fields, as JSON pointers, that others may set.
+	spare []string
+}
+
+// removal is one object to remove.
+type removal struct {
+	entry
+	seen *fleet.Seen
+	// sent: its deletion was asked for already.
+	sent bool
+}
+
+// conflict is an object that belongs to another target.
+type conflict struct {
+	objects.Ref
+	holder string
+}
+
+// plan is what to do. The zero plan is to do nothing.
+type plan struct {
+	// foundations are applied first, rest after them.
+	foundations, rest []write
+	// awaited are the definitions that must be established before rest is applied.
+	awaited []objects.Key
+	// removals are made when everything was applied. Foundations among them come last.
+	removals []removal
+	// dropped are removed from the inventory without a request: the cluster is another one now.
+	conflicts []conflict
+	// reported is drift that stays in place.
+	reported []write
+	// held are corrections that wait, because somebody keeps changing the object.
+	held []write
+	// wakeAt is when a held correction is due; zero if none is.
+	wakeAt time.Time
+	// release removes the finalizer once the inventory is empty.
+	release bool
+}
+
+// makePlan decides. It is pure.
+func makePlan(o observed) plan {
+	switch {
+	case !o.release.DeletionTimestamp.IsZero():
+		return planDeletion(o)
+	case !o.reachable() || o.problem != nil || !o.desiredKnown:
+		return plan{}
+	}
+	p := plan{}
+	for _, d := range o.desired {
+		p.place(o, d)
+	}
+	if !o.suspension.Active {
+		p.removals = planRemovals(o)
+	}
+	return p
+}
+
+// place finds out what one declared object needs.
+func (p *plan) place(o observed, d desired) {
+	known, listed := o.inventory[d.Key()]
+	if holder, taken := o.holders[d.Key()]; taken {
+		p.conflicts = append(p.conflicts, conflict{Ref: d.Ref, holder: holder})
+		return
+	}
+	w := write{desired: d, entry: known, spare: sparedOf(o, d.Ref)}
+	sighting := o.sightings[d.Key()]
+	switch {
+	case !listed || known.intended():
+		w.purpose = create
+	case sighting.drifted && o.driftMode() != addonsv1alpha1.DriftOff:
+		w.purpose, w.seen = correct, sighting.seen
+	case known.hash != d.hash:
+		w.purpose = update
+	default:
+		p.await(d, sighting.seen)
+		return
+	}
+	p.schedule(o, w)
+}
+
+// schedule puts a write where it belongs.
+func (p *plan) schedule(o observed, w write) {
+	if w.purpose == correct && (o.suspension.Active || o.driftMode() == addonsv1alpha1.DriftReport) {
+		p.reported = append(p.reported, w)
+		if o.suspension.Active || w.entry.hash == w.hash {
+			return
+		}
+	}
+	if o.suspension.Active {
+		return
+	}
+	if due := o.fights[w.Key()].ready(); w.purpose == correct && due.After(o.now) {
+		p.held = append(p.held, w)
+		if p.wakeAt.IsZero() || due.Before(p.wakeAt) {
+			p.wakeAt = due
+		}
+		return
+	}
+	if w.stage == foundations {
+		p.foundations = append(p.foundations, w)
+		if w.GroupKind() == definitionKind {
+			p.awaited = append(p.awaited, w.Key())
+		}
+		return
+	}
+	p.rest = append(p.rest, w)
+}
+
+// await holds the rest back while a definition that needs no write is not established yet.
+func (p *plan) await(d desired, seen *fleet.Seen) {
+	if d.GroupKind() == definitionKind && (seen == nil || seen.Health.Status != status.CurrentStatus) {
+		p.awaited = append(p.awaited, d.Key())
+	}
+}
+
+// planRemovals finds what left the source.
+func planRemovals(o observed) []removal {
+	declared := make(map[objects.Key]bool, len(o.desired))
+	for _, d := range o.desired {
+		declared[d.Key()] = true
+	}
+	var removals []removal
+	for _, e := range o.inventory.sorted() {
+		if !declared[e.Key()] {
+			removals = append(removals, removal{entry: e, seen: o.sightings[e.Key()].seen, sent: o.deleted[e.uid]})
+		}
+	}
+	return removals
+}
+
+// planDeletion removes everything, or lets go of it.
+func planDeletion(o observed) plan {
+	if o.release.Spec.DeletionPolicy == addonsv1alpha1.DeletionPolicyOrphan || len(o.inventory) == 0 || o.abandoned() {
+		return plan{release: true}
+	}
+	if !o.reachable() {
+		return plan{}
+	}
+	o.desired = nil
+	return plan{removals: planRemovals(o), release: true}
+}
+
+// sparedOf lists the fields of an object that others may set: what drift.ignore names, and what was
+// left to an autoscaler.
+func sparedOf(o observed, ref objects.Ref) []string {
+	var spared []string
+	for _, ignore := range o.release.Spec.Drift.Ignore {
+		if selects(ignore.Target, ref) {
+			spared = append(spared, ignore.JSONPointers...)
+		}
+	}
+	slices.Sort(spared)
+	return slices.Compact(spared)
+}
+
+func selects(selector addonsv1alpha1.ObjectSelector, ref objects.Ref) bool {
+	fits := func(want, is string) bool { return want == "" || strings.EqualFold(want, is) }
+	return fits(selector.Group, ref.Group) && fits(selector.Kind, ref.Kind) &&
+		fits(selector.Namespace, ref.Namespace) && fits(selector.Name, ref.Name)
+}

@@ -1,0 +1,319 @@
+package addonrelease
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+// retryStalled is how long what needs a person is left alone before it is looked at again anyway.
+const retryStalled = 5 * time.Minute
+
+// verdict is one step of judging a release: what is the matter, if anything.
+type verdict struct {
+	reason  string
+	message string
+	// stalled: no further try helps until a person changes something.
+	stalled bool
+}
+
+// report makes the new status from what was observed, planned and done. It is pure.
+func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Health) addonsv1alpha1.AddonReleaseStatus {
+	next := *o.release.Status.DeepCopy()
+	next.ObservedGeneration = o.release.Generation
+	if o.unreachable != "" {
+		reportUnreachable(&next, o)
+		return next
+	}
+	left := o.inventory.after(done)
+	next.Inventory = left.stored()
+	next.ClusterID = string(o.clusterID)
+	next.HandledRequest = o.release.Annotations[common.AnnotationRequestedAt]
+	reportDrift(&next, o, p, done)
+	trouble := judge(o, p, done)
+	if trouble == nil && o.complete(done) {
+		next.InputsHash, next.Revision = o.inputs, o.release.Spec.Revision
+	}
+	applied := next.InputsHash == o.inputs && trouble == nil
+	reportApplied(&next, o, trouble, applied)
+	culprit := firstUnhealthy(left, health)
+	reportHealth(&next, o, culprit)
+	reportReady(&next, o, trouble, applied, culprit)
+	return next
+}
+
+// complete: the revision is in the cluster, and nothing else of ours is.
+func (o observed) complete(done outcome) bool {
+	return o.desiredKnown && !o.suspension.Active && len(done.removing) == 0 && o.release.DeletionTimestamp.IsZero()
+}
+
+// after is the inventory when a plan was carried out.
+func (i inventory) after(done outcome) inventory {
+	for _, w := range done.written {
+		if w.result != nil {
+			i[w.Key()] = entry{
+				Ref: w.Ref, uid: w.result.UID, hash: w.hash, fingerprint: w.fingerprint,
+				adopted: w.adopted || w.entry.adopted, yielded: w.yielded,
+			}
+		}
+	}
+	for _, e := range done.gone {
+		delete(i, e.Key())
+	}
+	for _, e := range done.left {
+		delete(i, e.Key())
+	}
+	return i
+}
+
+// judge finds the first thing that is wrong, the most useful to know of first.
+func judge(o observed, p plan, done outcome) *verdict {
+	if o.problem != nil {
+		return judgeProblem(o.problem)
+	}
+	if done.err != nil {
+		return &verdict{reason: common.ReasonFailed, message: done.err.Error()}
+	}
+	if len(p.conflicts) > 0 {
+		return conflictVerdict(p.conflicts[0].Ref, p.conflicts[0].holder)
+	}
+	failed := done.failed()
+	for _, w := range failed {
+		if w.owner != "" {
+			return conflictVerdict(w.Ref, w.owner)
+		}
+	}
+	for _, w := range failed {
+		return judgeWrite(w, len(failed)-1)
+	}
+	if len(done.awaiting) > 0 {
+		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.awaiting) + " to be established"}
+	}
+	if len(done.removing) > 0 {
+		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.removing) + " to be gone"}
+	}
+	return nil
+}
+
+func judgeProblem(problem error) *verdict {
+	var unknown *unknownKindError
+	var tooMany *tooManyError
+	reason, isRender := render.ReasonOf(problem)
+	switch {
+	case isRender:
+		return &verdict{reason: renderReasons[reason], message: problem.Error(), stalled: true}
+	case errors.As(problem, &unknown):
+		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: problem.Error(), stalled: true}
+	case errors.As(problem, &tooMany):
+		return &verdict{reason: addonsv1alpha1.ReasonInvalidManifest, message: problem.Error(), stalled: true}
+	case errors.Is(problem, revision.ErrNotFound), errors.Is(problem, revision.ErrTorn):
+		return &verdict{
+			reason: addonsv1alpha1.ReasonRevisionNotFound, stalled: true,
+			message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
+		}
+	}
+	return &verdict{reason: common.ReasonFailed, message: problem.Error()}
+}
+
+var renderReasons = map[render.Reason]string{
+	render.TemplateFailed:      addonsv1alpha1.ReasonRenderFailed,
+	render.InvalidManifest:     addonsv1alpha1.ReasonInvalidManifest,
+	render.TimeLimitExceeded:   addonsv1alpha1.ReasonRenderLimit,
+	render.OutputLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+	render.MemoryLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+}
+
+func conflictVerdict(ref objects.Ref, owner string) *verdict {
+	return &verdict{
+		reason: addonsv1alpha1.ReasonConflict, stalled: true,
+		message: fmt.Sprintf("%s belongs to %s; remove it there, or from this add-on", ref, owner),
+	}
+}
+
+func judgeWrite(w written, others int) *verdict {
+	message := fmt.Sprintf("%s %s: %s", w.purpose, w.Ref, explain(w.err))
+	if others > 0 {
+		message += fmt.Sprintf(" (and %d more)", others)
+	}
+	switch {
+	case meta.IsNoMatchError(w.err):
+		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: message, stalled: true}
+	case isFinal(w.err):
+		return &verdict{reason: addonsv1alpha1.ReasonRefused, message: message, stalled: true}
+	}
+	return &verdict{reason: common.ReasonFailed, message: message}
+}
+
+func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *verdict, applied bool) {
+	switch {
+	case trouble != nil:
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, trouble.reason, trouble.message)
+	case applied:
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, common.ReasonSucceeded,
+			fmt.Sprintf("%d objects of revision %s", len(next.Inventory), next.Revision))
+	case o.suspension.Active:
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, common.ReasonSuspended,
+			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
+	default:
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, common.ReasonProgressing, "not applied yet")
+	}
+}
+
+// unhealthy is an object that is not what kstatus calls Current.
+type unhealthy struct {
+	objects.Ref
+	fleet.Health
+}
+
+// firstUnhealthy prefers what has failed to what is still on its way.
+func firstUnhealthy(i inventory, health map[objects.Key]fleet.Health) *unhealthy {
+	var first *unhealthy
+	for _, e := range i.sorted() {
+		is, known := health[e.Key()]
+		if !known || is.Status == status.CurrentStatus {
+			continue
+		}
+		if first == nil || is.Status == status.FailedStatus && first.Status != status.FailedStatus {
+			first = &unhealthy{Ref: e.Ref, Health: is}
+		}
+	}
+	return first
+}
+
+func (u unhealthy) reason() string {
+	if u.Status == status.FailedStatus {
+		return addonsv1alpha1.ReasonUnhealthy
+	}
+	return common.ReasonProgressing
+}
+
+func (u unhealthy) message() string {
+	if u.Message == "" {
+		return fmt.Sprintf("%s is %s", u.Ref, u.Status)
+	}
+	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
+}
+
+func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observed, culprit *unhealthy) {
+	if culprit == nil {
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, common.ReasonSucceeded, "every object is current")
+		return
+	}
+	set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
+}
+
+// reportReady sums up, the worst first.
+func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *verdict, applied bool, culprit *unhealthy) {
+	unset(next, common.ConditionStalled)
+	unset(next, common.ConditionReconciling)
+	drifted := meta.FindStatusCondition(next.Conditions, addonsv1alpha1.ConditionDrifted)
+	switch {
+	case !o.release.DeletionTimestamp.IsZero():
+		progress(next, o, common.ReasonDeleting, deletionMessage(next, trouble))
+	case trouble != nil && trouble.stalled:
+		set(next, o, common.ConditionReady, metav1.ConditionFalse, trouble.reason, trouble.message)
+		set(next, o, common.ConditionStalled, metav1.ConditionTrue, trouble.reason, trouble.message)
+	case trouble != nil:
+		progress(next, o, trouble.reason, trouble.message)
+	case !applied && o.suspension.Active:
+		set(next, o, common.ConditionReady, metav1.ConditionFalse, common.ReasonSuspended,
+			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
+	case !applied:
+		progress(next, o, common.ReasonProgressing, "applying revision "+o.release.Spec.Revision)
+	case culprit != nil && culprit.Status == status.FailedStatus:
+		set(next, o, common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, culprit.message())
+	case culprit != nil:
+		progress(next, o, common.ReasonProgressing, culprit.message())
+	case drifted != nil && drifted.Reason == addonsv1alpha1.ReasonFighting:
+		progress(next, o, drifted.Reason, drifted.Message)
+	default:
+		set(next, o, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded, readyMessage(next, o, drifted))
+	}
+}
+
+func readyMessage(next *addonsv1alpha1.AddonReleaseStatus, o observed, drifted *metav1.Condition) string {
+	message := fmt.Sprintf("%d objects as declared", len(next.Inventory))
+	if drifted != nil && drifted.Status == metav1.ConditionTrue {
+		message = drifted.Message
+	}
+	if o.suspension.Active {
+		message = o.suspension.String() + "; " + message
+	}
+	if o.suspension.Complaint != "" {
+		message += "; " + o.suspension.Complaint
+	}
+	return message
+}
+
+func deletionMessage(next *addonsv1alpha1.AddonReleaseStatus, trouble *verdict) string {
+	message := fmt.Sprintf("removing %d objects", len(next.Inventory))
+	if trouble != nil {
+		message += ": " + trouble.message
+	}
+	return message
+}
+
+// reportUnreachable leaves nothing green on old news.
+func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observed) {
+	message := o.unreachable
+	if !o.release.DeletionTimestamp.IsZero() {
+		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers, or set the annotation %s: \"true\" to leave them",
+			len(o.inventory), names(o.inventory.sorted()), o.unreachable, common.AnnotationAbandon)
+	}
+	for _, condition := range []string{common.ConditionReady, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted} {
+		set(next, o, condition, metav1.ConditionUnknown, common.ReasonClusterUnreachable, message)
+	}
+	unset(next, common.ConditionStalled)
+	unset(next, common.ConditionReconciling)
+}
+
+// progress says not ready, and that somebody is at it.
+func progress(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, message string) {
+	set(next, o, common.ConditionReady, metav1.ConditionFalse, reason, message)
+	set(next, o, common.ConditionReconciling, metav1.ConditionTrue, reason, message)
+}
+
+// maxMessage keeps one condition from filling the screen, in bytes; the API allows 32768.
+const maxMessage = 1024
+
+func set(next *addonsv1alpha1.AddonReleaseStatus, o observed, condition string, is metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = message[:maxMessage] + "…"
+	}
+	meta.SetStatusCondition(&next.Conditions, metav1.Condition{
+		Type: condition, Status: is, Reason: reason, Message: message,
+		ObservedGeneration: o.release.Generation, LastTransitionTime: metav1.NewTime(o.now),
+	})
+}
+
+func unset(next *addonsv1alpha1.AddonReleaseStatus, condition string) {
+	meta.RemoveStatusCondition(&next.Conditions, condition)
+}
+
+// due is when the release must be looked at again though nothing happens; zero for never.
+func due(o observed, p plan, done outcome, next addonsv1alpha1.AddonReleaseStatus) time.Time {
+	times := []time.Time{p.wakeAt, o.suspension.Until}
+	if meta.IsStatusConditionTrue(next.Conditions, common.ConditionStalled) {
+		times = append(times, o.now.Add(retryStalled))
+	}
+	if done.recheck {
+		times = append(times, o.now.Add(2*time.Second))
+	}
+	times = slices.DeleteFunc(times, time.Time.IsZero)
+	if len(times) == 0 {
+		return time.Time{}
+	}
+	return slices.MinFunc(times, time.Time.Compare)
+}

@@ -1,0 +1,166 @@
+package addonrelease
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+)
+
+// maxCorrections is how many corrections the status keeps.
+const maxCorrections = 10
+
+// Operations of a drift, beside those of managedFields (Update, Apply).
+const (
+	operationDelete  = "Delete"
+	operationUnlabel = "Unlabel"
+)
+
+// corrections are the writes that took something back. One that changed nothing was none: the manager
+// was killed before it recorded its own write, or the change was to a field that others may set.
+func (o outcome) corrections() []written {
+	var corrections []written
+	for _, w := range o.written {
+		if w.result != nil && w.purpose == correct && (w.seen.Gone || w.result.ResourceVersion != w.seen.ResourceVersion) {
+			corrections = append(corrections, w)
+		}
+	}
+	return corrections
+}
+
+func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, done outcome) {
+	for _, w := range done.corrections() {
+		next.Drift.Count++
+		seen, at := metav1.NewMicroTime(w.seen.At), metav1.NewMicroTime(w.at)
+		next.Drift.LastDetected, next.Drift.LastCorrected = &seen, &at
+		next.Drift.Corrections = append([]addonsv1alpha1.DriftCorrection{describe(w)}, next.Drift.Corrections...)
+	}
+	if len(next.Drift.Corrections) > maxCorrections {
+		next.Drift.Corrections = next.Drift.Corrections[:maxCorrections]
+	}
+	switch {
+	case o.driftMode() == addonsv1alpha1.DriftOff:
+		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
+	case len(p.held) > 0:
+		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonFighting, fightMessage(o, p))
+	case len(p.reported) > 0:
+		next.Drift.LastDetected = latest(p.reported)
+		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported, reportedMessage(p.reported))
+	default:
+		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync, "nobody changed anything")
+	}
+}
+
+func latest(writes []write) *metav1.MicroTime {
+	var at time.Time
+	for _, w := range writes {
+		if w.seen.At.After(at) {
+			at = w.seen.At
+		}
+	}
+	result := metav1.NewMicroTime(at)
+	return &result
+}
+
+func fightMessage(o observed, p plan) string {
+	w := p.held[0]
+	f := o.fights[w.Key()]
+	who := blame(w).manager
+	if who == "" {
+		who = f.manager
+	}
+	return fmt.Sprintf("%s keeps changing %s; it was taken back %d times, next at %s; stop it, or list the field in spec.drift.ignore",
+		orSomebody(who), w.Ref, f.rounds, p.wakeAt.UTC().Format(time.TimeOnly))
+}
+
+func reportedMessage(reported []write) string {
+	w := reported[0]
+	b := blame(w)
+	message := fmt.Sprintf("%s changed %s", orSomebody(b.manager), w.Ref)
+	if len(b.fields) > 0 {
+		message += " " + b.fields[0]
+	}
+	if more := len(reported) - 1; more > 0 {
+		message += fmt.Sprintf(", and %d more objects were changed", more)
+	}
+	return message + "; it is left as it is"
+}
+
+func orSomebody(manager string) string {
+	if manager == "" {
+		return "somebody"
+	}
+	return manager
+}
+
+func describe(w written) addonsv1alpha1.DriftCorrection {
+	b := blame(w.write)
+	correction := addonsv1alpha1.DriftCorrection{
+		Object: w.ID(), Fields: b.fields, Manager: b.manager, Operation: b.operation, Changed: b.at,
+		Corrected: metav1.NewMicroTime(w.at),
+	}
+	switch {
+	case w.seen.Gone && w.result.UID == w.entry.uid:
+		correction.Operation = operationUnlabel
+	case w.seen.Gone:
+		correction.Operation = operationDelete
+	case len(b.fields) == 0:
+		correction.Fields = lostFields(w)
+	}
+	return correction
+}
+
+// culprit is who changed an object, what of it, how and when.
+type culprit struct {
+	manager   string
+	operation string
+	fields    []string
+	at        *metav1.Time
+}
+
+// blame reads from managedFields who it was; the latest, if it was more than one.
+func blame(w write) culprit {
+	if w.seen == nil || w.seen.Object == nil {
+		return culprit{}
+	}
+	entries := w.seen.Object.ManagedFields
+	var last *metav1.ManagedFieldsEntry
+	// No controllers are excused here: a foreign entry is one that a known controller did not make,
+	// and the plan has decided that already.
+	for i := range entries {
+		e := &entries[i]
+		if ownership.IsOurs(e) || e.Subresource != "" && e.Subresource != "scale" {
+			continue
+		}
+		if last == nil || last.Time.Before(e.Time) {
+			last = e
+		}
+	}
+	if last == nil {
+		return culprit{}
+	}
+	found := culprit{manager: last.Manager, operation: string(last.Operation), at: last.Time}
+	if fields, err := ownership.Fields(last); err == nil {
+		found.fields = ownership.Names(fields)
+	}
+	return found
+}
+
+// lostFields are what our entry lacked before the correction, and has again.
+func lostFields(w written) []string {
+	if w.seen.Object == nil {
+		return nil
+	}
+	before, err := ownership.OwnFields(w.seen.Object.ManagedFields)
+	if err != nil {
+		return nil
+	}
+	after, err := ownership.OwnFields(w.result.ManagedFields)
+	if err != nil {
+		return nil
+	}
+	return ownership.Names(after.Difference(before))
+}

@@ -1,0 +1,149 @@
+package addonrelease
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// Priorities in the queue: drift is put right before anything else.
+const (
+	priorityDrift = 100
+	priorityPlain = 0
+)
+
+// spread is over how long the targets of a cluster that was lost are told of it, so that a large one
+// does not write all their statuses at once.
+const spread = 2 * time.Second
+
+// clusterIndex finds the releases in a TenantCluster.
+const clusterIndex = "spec.clusterRef"
+
+// Options of the controller.
+type Options struct {
+	// MaxConcurrentReconciles is how many releases are worked on at a time; default 16.
+	MaxConcurrentReconciles int
+	// Wrap decorates the reconciler, if it is not nil.
+	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
+	r.caches = newCaches()
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &addonsv1alpha1.AddonRelease{}, clusterIndex, indexCluster); err != nil {
+		return fmt.Errorf("index AddonReleases by cluster: %w", err)
+	}
+	if options.MaxConcurrentReconciles == 0 {
+		options.MaxConcurrentReconciles = 16
+	}
+	var reconciler reconcile.Reconciler = r
+	if options.Wrap != nil {
+		reconciler = options.Wrap(r)
+	}
+	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("addonrelease").
+		For(&addonsv1alpha1.AddonRelease{}, builder.WithPredicates(changed)).
+		Watches(&tenancyv1alpha1.TenantCluster{}, r.tenantChanges()).
+		WatchesRawSource(source.Func(r.subscribe)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, 5*time.Minute),
+		}).
+		Complete(reconciler)
+}
+
+func indexCluster(object client.Object) []string {
+	return []string{clusterKey(object.(*addonsv1alpha1.AddonRelease)).String()}
+}
+
+// releasesIn lists the releases in a cluster, from the cache.
+func (r *Reconciler) releasesIn(ctx context.Context, cluster types.NamespacedName) ([]addonsv1alpha1.AddonRelease, error) {
+	var list addonsv1alpha1.AddonReleaseList
+	if err := r.Client.List(ctx, &list, client.MatchingFields{clusterIndex: cluster.String()}); err != nil {
+		return nil, fmt.Errorf("list the AddonReleases in %s: %w", cluster, err)
+	}
+	return list.Items, nil
+}
+
+func (r *Reconciler) enqueue(ctx context.Context, cluster types.NamespacedName, add func(reconcile.Request)) {
+	releases, err := r.releasesIn(ctx, cluster)
+	if err != nil {
+		r.Log.Error(err, "the releases of a cluster are not told of its change", "cluster", cluster.String())
+		return
+	}
+	for i := range releases {
+		add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&releases[i])})
+	}
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// tenantChanges tells the releases of what people change on their TenantCluster, and of its loss.
+func (r *Reconciler) tenantChanges() handler.EventHandler {
+	return handler.Funcs{
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
+			before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
+			if before.Generation == after.Generation && !(predicate.AnnotationChangedPredicate{}).Update(e) &&
+				whyUnreachable(before) == whyUnreachable(after) {
+				return
+			}
+			r.enqueue(ctx, client.ObjectKeyFromObject(after), func(request reconcile.Request) {
+				queue.AddAfter(request, rand.N(spread))
+			})
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) {
+			r.enqueue(ctx, client.ObjectKeyFromObject(e.Object), func(request reconcile.Request) { queue.Add(request) })
+		},
+	}
+}
+
+// subscribe turns what the fleet tells into requests. That a cluster was lost comes by way of its
+// TenantCluster, with the reason.
+func (r *Reconciler) subscribe(ctx context.Context, queue queue) error {
+	r.Fleet.Subscribe(fleet.Subscriber{
+		Object: func(owner fleet.Owner, drifted bool) {
+			if owner.Kind == ownerKind {
+				add(queue, reconcile.Request{NamespacedName: owner.NamespacedName}, drifted)
+			}
+		},
+		Cluster: func(key types.NamespacedName) {
+			if _, connected := r.Fleet.Get(key); connected {
+				r.enqueue(ctx, key, func(request reconcile.Request) { queue.Add(request) })
+			}
+		},
+	})
+	return nil
+}
+
+func add(queue queue, request reconcile.Request, drifted bool) {
+	prioritized, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+	if !ok {
+		queue.Add(request)
+		return
+	}
+	priority := priorityPlain
+	if drifted {
+		priority = priorityDrift
+	}
+	prioritized.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(priority)}, request)
+}

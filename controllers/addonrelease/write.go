@@ -1,0 +1,254 @@
+package addonrelease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+)
+
+// maxTakeovers bounds how often one write moves ownership before it leaves the rest to the next try:
+// somebody may be writing as fast as we do.
+const maxTakeovers = 4
+
+// clusterView is what a release needs of its cluster.
+type clusterView interface {
+	resolver
+	Identity() types.UID
+	Apply(ctx context.Context, ref objects.Ref, body []byte, force bool) (*metav1.PartialObjectMetadata, error)
+	Patch(ctx context.Context, ref objects.Ref, patch []byte) (*metav1.PartialObjectMetadata, error)
+	Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
+	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
+}
+
+// written is what came of a write.
+type written struct {
+	write
+	// result is the object as the API server answered; nil if the write failed.
+	result *metav1.PartialObjectMetadata
+	// fingerprint of the result.
+	fingerprint string
+	// yielded are the fields that were left out.
+	yielded []string
+	// adopted: the object was there before.
+	adopted bool
+	// owner is whom the object belongs to, if it was left to them.
+	owner string
+	err   error
+	// took is the time from the event that asked for a correction to the answer.
+	took time.Duration
+	at   time.Time
+}
+
+// writer applies objects to one cluster.
+type writer struct {
+	cluster      clusterView
+	tracker      *fleet.Tracker
+	controllers  ownership.Controllers
+	installation string
+	now          func() time.Time
+}
+
+// do carries one write out. Events of the object are held back meanwhile: ours may come before our
+// answer.
+func (w *writer) do(ctx context.Context, one write) written {
+	w.tracker.Begin(one.Key())
+	done := written{write: one}
+	if one.purpose == create {
+		w.create(ctx, &done)
+	} else {
+		w.overwrite(ctx, &done)
+	}
+	done.at = w.now()
+	if one.seen != nil {
+		done.took = done.at.Sub(one.seen.At)
+	}
+	var expected *fleet.Expectation
+	if done.result != nil {
+		done.fingerprint = w.controllers.Fingerprint(done.result)
+		expected = &fleet.Expectation{
+			UID: done.result.UID, ResourceVersion: done.result.ResourceVersion, Fingerprint: done.fingerprint,
+		}
+	}
+	w.tracker.End(one.Key(), expected)
+	return done
+}
+
+// create applies an object that is not known to be ours. Without force: if it is there already, with
+// other values, its owner is looked up first. One that agrees with ours by chance shows in the answer.
+func (w *writer) create(ctx context.Context, done *written) {
+	answer, err := w.cluster.Apply(ctx, done.Ref, done.body, false)
+	switch {
+	case apierrors.IsConflict(err):
+		w.adopt(ctx, done)
+	case err != nil:
+		done.err = err
+	case len(w.controllers.Foreign(answer.ManagedFields, nil)) == 0:
+		done.result = answer
+		done.adopted = done.entry.adopted
+	default:
+		done.adopted = true
+		if done.owner = claimedBy(answer, w.installation); done.owner != "" {
+			done.err = w.letGo(ctx, done.Ref)
+			return
+		}
+		w.settle(ctx, done, answer)
+	}
+}
+
+// adopt takes an object over that is there already, unless it belongs to somebody.
+func (w *writer) adopt(ctx context.Context, done *written) {
+	existing, err := w.cluster.Get(ctx, done.Ref)
+	if err != nil {
+		done.err = err
+		return
+	}
+	done.adopted = true
+	if done.owner = claimedBy(existing, w.installation); done.owner == "" {
+		w.overwrite(ctx, done)
+	}
+}
+
+// letGo gives up what an apply took of an object that belongs to somebody else.
+func (w *writer) letGo(ctx context.Context, ref objects.Ref) error {
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": ref.GroupVersion().String(), "kind": ref.Kind,
+		"metadata": map[string]any{"name": ref.Name, "namespace": ref.Namespace},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.cluster.Apply(ctx, ref, body, true)
+	return err
+}
+
+// overwrite applies an object that is ours, whatever others set in it. What they added beyond what is
+// declared is taken over first, so that the apply removes it.
+func (w *writer) overwrite(ctx context.Context, done *written) {
+	object, err := w.before(ctx, done)
+	if err == nil && object != nil {
+		err = w.takeBack(ctx, done, object)
+	}
+	if err != nil {
+		done.err = err
+		return
+	}
+	answer, err := w.apply(ctx, done)
+	if err != nil {
+		done.err = err
+		return
+	}
+	w.settle(ctx, done, answer)
+}
+
+// before returns the object as it was seen, where that matters: somebody changed it, or set what we
+// yield. One that is gone from the watch may only have lost our label.
+func (w *writer) before(ctx context.Context, done *written) (*metav1.PartialObjectMetadata, error) {
+	if done.seen != nil && done.seen.Object != nil && !done.seen.Gone {
+		return done.seen.Object, nil
+	}
+	if len(done.entry.yielded) == 0 {
+		return nil, nil
+	}
+	object, err := w.cluster.Get(ctx, done.Ref)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return object, err
+}
+
+// takeBack decides from what was seen what to yield, and moves ownership if an apply alone would not
+// do.
+func (w *writer) takeBack(ctx context.Context, done *written, object *metav1.PartialObjectMetadata) error {
+	var err error
+	if done.yielded, err = yield(object.ManagedFields, done.spare, w.controllers); err != nil {
+		return err
+	}
+	var declared map[string]any
+	if err := json.Unmarshal(done.body, &declared); err != nil {
+		return fmt.Errorf("read %s: %w", done.Ref, err)
+	}
+	if !ownership.Intrudes(w.controllers.Foreign(object.ManagedFields, done.spare), declared) {
+		return nil
+	}
+	return w.takeOver(ctx, done, object)
+}
+
+// takeOver moves what others own to us. If they wrote in between, it looks again.
+func (w *writer) takeOver(ctx context.Context, done *written, object *metav1.PartialObjectMetadata) error {
+	for range maxTakeovers {
+		patch, err := w.controllers.Takeover(object, done.spare)
+		if err != nil || patch == nil {
+			return err
+		}
+		_, err = w.cluster.Patch(ctx, done.Ref, patch)
+		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
+			return ignoreGone(err)
+		}
+		if object, err = w.cluster.Get(ctx, done.Ref); err != nil {
+			return ignoreGone(err)
+		}
+	}
+	return fmt.Errorf("%s: others keep writing to it", done.Ref)
+}
+
+// ignoreGone: the apply that follows makes it anew.
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (w *writer) apply(ctx context.Context, done *written) (*metav1.PartialObjectMetadata, error) {
+	body, err := without(done.body, done.yielded)
+	if err != nil {
+		return nil, err
+	}
+	return w.cluster.Apply(ctx, done.Ref, body, true)
+}
+
+// settle looks for entries of others in the answer to an apply. To take such an answer as what we
+// expect would bless what they added just before.
+func (w *writer) settle(ctx context.Context, done *written, answer *metav1.PartialObjectMetadata) {
+	for range maxTakeovers {
+		if len(w.controllers.Foreign(answer.ManagedFields, done.spare)) == 0 {
+			done.result = answer
+			return
+		}
+		if done.err = w.takeOver(ctx, done, answer); done.err != nil {
+			return
+		}
+		if answer, done.err = w.apply(ctx, done); done.err != nil {
+			return
+		}
+	}
+	done.err = fmt.Errorf("%s: others keep writing to it", done.Ref)
+}
+
+// isFinal says whether another try of a write cannot help.
+func isFinal(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
+		apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err) || apierrors.IsRequestEntityTooLargeError(err)
+}
+
+// explain makes an API server's error readable: what it says, without its wrapping.
+func explain(err error) string {
+	if err == nil {
+		return "no answer"
+	}
+	if refused := apierrors.APIStatus(nil); errors.As(err, &refused) && refused.Status().Message != "" {
+		return refused.Status().Message
+	}
+	return err.Error()
+}
