@@ -1,0 +1,357 @@
+// Package admission_test tries the admission policies against a real API server.
+package admission_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+// Users of the tests.
+const (
+	admin    = ""
+	manager  = "daytwo-manager"
+	provider = "operator@provider"
+	customer = "dev@acme"
+	// powerful may write everything that the policies look at, and has none of the special verbs.
+	powerful            = "powerful@acme"
+	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
+	garbageCollector    = "system:serviceaccount:kube-system:generic-garbage-collector"
+
+	namespace = "acme"
+)
+
+var config *rest.Config
+
+func TestMain(m *testing.M) {
+	code, err := runWithServer(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runWithServer(m *testing.M) (int, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "admission")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	fleet, err := localfleet.Start(ctx, localfleet.Options{
+		StateDir: dir, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer fleet.Close()
+	config = fleet.Management().Config()
+	if err := install(ctx); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+func install(ctx context.Context) error {
+	direct, err := as(admin)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{namespace, "daytwo-system"} {
+		if err := direct.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			return err
+		}
+	}
+	for _, path := range []string{
+		"../crd/bases", "../rbac/role.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
+		"deletion_protection.yaml", "manager_only.yaml", "provider_only.yaml",
+	} {
+		objects, err := manifests.Load(path)
+		if err != nil {
+			return err
+		}
+		if err := manifests.Apply(ctx, config, objects); err != nil {
+			return err
+		}
+	}
+	if err := bindRoles(ctx, direct); err != nil {
+		return err
+	}
+	return waitEnforced(ctx, direct)
+}
+
+func bindRoles(ctx context.Context, direct client.Client) error {
+	writer := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "powerful"}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"", "addons.daytwo.dev", "tenancy.daytwo.dev"},
+		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "tenantclusters", "tenantclusters/status"},
+		Verbs:     []string{"get", "create", "update", "patch", "delete"},
+	}}}
+	if err := direct.Create(ctx, writer); err != nil {
+		return err
+	}
+	for user, role := range map[string]string{
+		manager: "daytwo-manager", provider: "daytwo-provider", powerful: "powerful",
+		namespaceController: "powerful", garbageCollector: "powerful",
+	} {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Subjects: subject(user),
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		}
+		if err := direct.Create(ctx, binding); err != nil {
+			return err
+		}
+	}
+	return direct.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "customer", Namespace: namespace}, Subjects: subject(customer),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "daytwo-customer"},
+	})
+}
+
+func subject(user string) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
+}
+
+// waitEnforced waits until the API server has taken the policies up: each of them refuses something.
+func waitEnforced(ctx context.Context, direct client.Client) error {
+	other, err := as(powerful)
+	if err != nil {
+		return err
+	}
+	protected := tenantCluster("enforced")
+	protected.Spec.DeletionProtection = true
+	if err := direct.Create(ctx, protected); err != nil {
+		return err
+	}
+	labelled := tenantCluster("labelled")
+	labelled.Labels = map[string]string{common.ProviderLabelPrefix + "tier": "gold"}
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, err := range []error{
+			direct.Delete(ctx, protected, client.DryRunAll),
+			other.Create(ctx, labelled.DeepCopy(), client.DryRunAll),
+			other.Create(ctx, target("enforced"), client.DryRunAll),
+			other.Create(ctx, revision("enforced"), client.DryRunAll),
+		} {
+			if !apierrors.IsForbidden(err) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+func as(user string) (client.Client, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	impersonating := rest.CopyConfig(config)
+	impersonating.Impersonate.UserName = user
+	return client.New(impersonating, client.Options{Scheme: scheme})
+}
+
+func tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
+	return &tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: name, Key: "value"}},
+	}
+}
+
+func target(name string) *addonsv1alpha1.AddonRelease {
+	return &addonsv1alpha1.AddonRelease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{common.FinalizerTarget}, Labels: map[string]string{common.LabelCluster: "prod"}},
+		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"},
+	}
+}
+
+func revision(name string) *corev1.Secret {
+	immutable := true
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: "daytwo.dev/revision", Immutable: &immutable}
+}
+
+// existing creates an object as an administrator.
+func existing[T client.Object](t *testing.T, object T) T {
+	t.Helper()
+	direct, err := as(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := direct.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+// attempt is one request of one user, which is not carried out.
+type attempt struct {
+	user    string
+	refused string // part of the message; empty if the request is allowed
+	request func(context.Context, client.Client) error
+}
+
+func try(t *testing.T, attempts map[string]attempt) {
+	t.Helper()
+	for name, attempt := range attempts {
+		t.Run(name, func(t *testing.T) {
+			client, err := as(attempt.user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = attempt.request(t.Context(), client)
+			switch {
+			case attempt.refused == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case attempt.refused != "" && err == nil:
+				t.Error("allowed")
+			case attempt.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), attempt.refused)):
+				t.Errorf("got %v, want %q in it", err, attempt.refused)
+			}
+		})
+	}
+}
+
+func create(object client.Object) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, object.DeepCopyObject().(client.Object), client.DryRunAll)
+	}
+}
+
+func remove(object client.Object) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, object, client.DryRunAll) }
+}
+
+func patch(object client.Object, body string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(body)), client.DryRunAll)
+	}
+}
+
+func patchStatus(object client.Object, body string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Status().Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(body)), client.DryRunAll)
+	}
+}
+
+func TestProtectedTenantClusterIsNotDeleted(t *testing.T) {
+	protected := tenantCluster("protected")
+	protected.Spec.DeletionProtection = true
+	existing(t, protected)
+	open := existing(t, tenantCluster("open"))
+	try(t, map[string]attempt{
+		"by its customer":           {customer, "TenantCluster acme/protected is protected from deletion: set spec.deletionProtection to false first", remove(protected)},
+		"by an administrator":       {admin, "is protected from deletion", remove(protected)},
+		"with its namespace":        {namespaceController, "is protected from deletion", remove(protected)},
+		"an unprotected one is":     {customer, "", remove(open)},
+		"protection can be removed": {customer, "", patch(protected, `{"spec":{"deletionProtection":false}}`)},
+	})
+}
+
+func TestTargetsAreWrittenByTheManagerOnly(t *testing.T) {
+	one := existing(t, target("one"))
+	const refused = "targets are written by Daytwo"
+	try(t, map[string]attempt{
+		"the manager creates":                {manager, "", create(target("two"))},
+		"the manager changes":                {manager, "", patch(one, `{"spec":{"revision":"r2"}}`)},
+		"the manager writes status":          {manager, "", patchStatus(one, `{"status":{"revision":"r2"}}`)},
+		"the manager deletes":                {manager, "", remove(one)},
+		"an administrator changes":           {admin, "", patch(one, `{"spec":{"revision":"r2"}}`)},
+		"somebody creates":                   {powerful, refused, create(target("two"))},
+		"somebody changes the spec":          {powerful, refused, patch(one, `{"spec":{"revision":"r2"}}`)},
+		"somebody writes status":             {powerful, refused, patchStatus(one, `{"status":{"clusterID":"x"}}`)},
+		"somebody deletes":                   {powerful, refused, remove(one)},
+		"somebody removes the finalizer":     {powerful, refused, patch(one, `{"metadata":{"finalizers":null}}`)},
+		"somebody adds an owner":             {powerful, refused, patch(one, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Secret","name":"a","uid":"1"}]}}`)},
+		"somebody changes a label":           {powerful, refused, patch(one, `{"metadata":{"labels":{"daytwo.dev/cluster":"other"}}}`)},
+		"somebody sets another annotation":   {powerful, refused, patch(one, `{"metadata":{"annotations":{"a":"b"}}}`)},
+		"a customer suspends":                {customer, "", patch(one, `{"metadata":{"annotations":{"daytwo.dev/suspend-until":"2030-01-01T00:00:00Z"}}}`)},
+		"a customer asks for a try":          {customer, "", patch(one, `{"metadata":{"annotations":{"daytwo.dev/requested-at":"now"}}}`)},
+		"a customer suspends and changes":    {customer, refused, patch(one, `{"metadata":{"annotations":{"daytwo.dev/requested-at":"now"}},"spec":{"revision":"r2"}}`)},
+		"the provider changes":               {provider, refused, patch(one, `{"spec":{"revision":"r2"}}`)},
+		"its namespace is deleted":           {namespaceController, "", remove(one)},
+		"it is collected":                    {garbageCollector, "", remove(one)},
+		"the garbage collector creates none": {garbageCollector, refused, create(target("two"))},
+	})
+}
+
+func TestRevisionsAreWrittenByTheManagerOnly(t *testing.T) {
+	one := existing(t, revision("one"))
+	other := existing(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other"}})
+	const refused = "revisions are written by Daytwo"
+	try(t, map[string]attempt{
+		"the manager creates":      {manager, "", create(revision("two"))},
+		"the manager deletes":      {manager, "", remove(one)},
+		"a customer creates":       {customer, refused, create(revision("two"))},
+		"a customer changes":       {customer, refused, patch(one, `{"metadata":{"labels":{"a":"b"}}}`)},
+		"a customer deletes":       {customer, refused, remove(one)},
+		"its namespace is deleted": {namespaceController, "", remove(one)},
+		"another Secret changes":   {customer, "", patch(other, `{"stringData":{"a":"b"}}`)},
+		"another Secret goes":      {customer, "", remove(other)},
+	})
+}
+
+func TestDangerousAnnotationsAreSetByTheProviderOnly(t *testing.T) {
+	cluster := existing(t, tenantCluster("annotated"))
+	accepted := tenantCluster("accepted")
+	accepted.Annotations = map[string]string{common.AnnotationAcceptClusterID: "x"}
+	existing(t, accepted)
+	fresh := tenantCluster("fresh")
+	fresh.Annotations = accepted.Annotations
+	release := existing(t, target("stuck"))
+	const refused = "ask the provider"
+	accept := `{"metadata":{"annotations":{"daytwo.dev/accept-cluster-id":"y"}}}`
+	abandon := `{"metadata":{"annotations":{"daytwo.dev/abandon":"true"}}}`
+	try(t, map[string]attempt{
+		"a customer accepts a cluster":         {customer, refused, patch(cluster, accept)},
+		"a customer accepts another":           {customer, refused, patch(accepted, accept)},
+		"a customer creates an accepted one":   {customer, refused, create(fresh)},
+		"a customer changes something else":    {customer, "", patch(accepted, `{"spec":{"suspend":true}}`)},
+		"a customer takes the acceptance back": {customer, "", patch(accepted, `{"metadata":{"annotations":null}}`)},
+		"the provider accepts a cluster":       {provider, "", patch(cluster, accept)},
+		"a customer abandons a target":         {customer, refused, patch(release, abandon)},
+		"the provider abandons a target":       {provider, "", patch(release, abandon)},
+	})
+}
+
+func TestProviderLabelsAreSetByTheProviderOnly(t *testing.T) {
+	labelled := tenantCluster("gold")
+	labelled.Labels = map[string]string{common.ProviderLabelPrefix + "tier": "gold"}
+	existing(t, labelled)
+	plain := existing(t, tenantCluster("plain"))
+	fresh := tenantCluster("fresh")
+	fresh.Labels = labelled.Labels
+	const refused = "labels below provider.daytwo.dev/ are the provider's"
+	set := `{"metadata":{"labels":{"provider.daytwo.dev/tier":"silver"}}}`
+	try(t, map[string]attempt{
+		"a customer sets one":              {customer, refused, patch(plain, set)},
+		"a customer changes one":           {customer, refused, patch(labelled, set)},
+		"a customer removes one":           {customer, refused, patch(labelled, `{"metadata":{"labels":null}}`)},
+		"a customer creates with one":      {customer, refused, create(fresh)},
+		"a customer sets one of their own": {customer, "", patch(labelled, `{"metadata":{"labels":{"tier":"gold"}}}`)},
+		"the provider sets one":            {provider, "", patch(plain, set)},
+		"the manager leaves it":            {manager, "", patch(labelled, `{"metadata":{"labels":{"daytwo.dev/cluster-id":"x"}}}`)},
+	})
+}

@@ -1,0 +1,164 @@
+package tenantcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// outcome is what came of a decision.
+type outcome struct {
+	// cluster as the API server has it now.
+	cluster *tenancyv1alpha1.TenantCluster
+	// link is how the connection stands now; nil if there is none.
+	link *fleet.State
+	// claimed: another TenantCluster was admitted to the cluster first.
+	claimed bool
+	// released: the TenantCluster is gone, or will be as soon as others let it.
+	released bool
+	err      error
+}
+
+// apply carries a decision out. Nothing connects before the finalizers are there.
+func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) outcome {
+	if todo.release {
+		return r.release(ctx, seen, todo)
+	}
+	done := outcome{cluster: seen.cluster.DeepCopy(), link: seen.link}
+	if done.err = r.patchMetadata(ctx, done.cluster, todo); done.err != nil {
+		return done
+	}
+	done.err = errors.Join(r.holdSecret(ctx, todo.holdSecret), r.releaseSecrets(ctx, todo.releaseSecrets))
+	r.changeConnection(seen, todo.connection)
+	done.claimed = r.changeAdmission(seen.key, todo)
+	if state, ok := r.connections.State(seen.key); ok {
+		done.link = &state
+	}
+	return done
+}
+
+// release lets go of a TenantCluster; its own finalizer goes last.
+func (r *reconciler) release(ctx context.Context, seen observed, todo decision) outcome {
+	r.connections.Forget(seen.key)
+	done := outcome{released: true}
+	if done.err = r.releaseSecrets(ctx, todo.releaseSecrets); done.err != nil || seen.cluster == nil {
+		return done
+	}
+	cluster := seen.cluster.DeepCopy()
+	if controllerutil.RemoveFinalizer(cluster, common.FinalizerCluster) {
+		err := r.client.Patch(ctx, cluster, guardedPatch(seen.cluster))
+		done.err = client.IgnoreNotFound(err)
+	}
+	return done
+}
+
+// patchMetadata adds our finalizer and label to the TenantCluster.
+func (r *reconciler) patchMetadata(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, todo decision) error {
+	before := cluster.DeepCopy()
+	changed := todo.addFinalizer && controllerutil.AddFinalizer(cluster, common.FinalizerCluster)
+	if cluster.Labels[common.LabelClusterID] != todo.clusterID {
+		changed = true
+		setLabel(cluster, common.LabelClusterID, todo.clusterID)
+	}
+	if !changed {
+		return nil
+	}
+	if err := r.client.Patch(ctx, cluster, guardedPatch(before)); err != nil {
+		return fmt.Errorf("add finalizer and label: %w", err)
+	}
+	return nil
+}
+
+func setLabel(object metav1.Object, key, value string) {
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[key] = value
+	if value == "" {
+		delete(labels, key)
+	}
+	object.SetLabels(labels)
+}
+
+// guardedPatch is a merge patch that fails if the object has changed since: a list of finalizers is
+// replaced as a whole.
+func guardedPatch(before client.Object) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+}
+
+func (r *reconciler) holdSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
+	if secret == nil {
+		return nil
+	}
+	held := secret.DeepCopy()
+	controllerutil.AddFinalizer(held, common.FinalizerAccess)
+	if err := r.client.Patch(ctx, held, guardedPatch(secret)); err != nil {
+		return fmt.Errorf("add finalizer to Secret %s: %w", secret.Name, err)
+	}
+	return nil
+}
+
+func (r *reconciler) releaseSecrets(ctx context.Context, secrets []metav1.PartialObjectMetadata) error {
+	var problems []error
+	for i := range secrets {
+		secret := secrets[i].DeepCopy()
+		secret.SetGroupVersionKind(secretMetadata().GroupVersionKind())
+		before := secret.DeepCopy()
+		controllerutil.RemoveFinalizer(secret, common.FinalizerAccess)
+		if err := r.client.Patch(ctx, secret, guardedPatch(before)); client.IgnoreNotFound(err) != nil {
+			problems = append(problems, fmt.Errorf("remove finalizer from Secret %s: %w", secret.Name, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (r *reconciler) changeConnection(seen observed, change connectionChange) {
+	switch change {
+	case connect:
+		r.connections.Connect(seen.key, seen.credentials.access)
+		r.memory.link(seen.key, seen.credentials.access.Fingerprint())
+	case disconnect:
+		r.connections.Disconnect(seen.key)
+		r.memory.link(seen.key, "")
+	}
+}
+
+func (r *reconciler) changeAdmission(key types.NamespacedName, todo decision) (claimed bool) {
+	switch todo.admission {
+	case admit:
+		return errors.Is(r.connections.Admit(key, todo.verdict.identity), fleet.ErrClaimed)
+	case withdraw:
+		r.connections.Withdraw(key)
+	}
+	return false
+}
+
+// publish writes the status, if it changed, and then the events.
+func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, said said) error {
+	if !said.changed {
+		return nil
+	}
+	before := cluster.DeepCopy()
+	cluster.Status = said.status
+	if err := r.client.Status().Patch(ctx, cluster, guardedPatch(before)); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("write status: %w", err)
+	}
+	for _, event := range said.events {
+		r.events.Eventf(cluster, nil, event.kind, event.reason, event.action, "%s", event.note)
+	}
+	return nil
+}

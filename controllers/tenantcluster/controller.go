@@ -1,0 +1,83 @@
+package tenantcluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// catchUp is how long a reconcile is put off whose cache was behind the API server.
+const catchUp = 100 * time.Millisecond
+
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/status,verbs=patch
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
+// The verb manage tells the manager from everybody else: see config/admission/manager_only.yaml.
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=manage
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clusters.cluster.x-k8s.io,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// connections is what the controller needs of a fleet.
+type connections interface {
+	Connect(key types.NamespacedName, access kubeconfig.Access)
+	Disconnect(key types.NamespacedName)
+	Forget(key types.NamespacedName)
+	State(key types.NamespacedName) (fleet.State, bool)
+	Admit(key types.NamespacedName, identity types.UID) error
+	Withdraw(key types.NamespacedName)
+}
+
+// reconciler keeps TenantClusters connected.
+type reconciler struct {
+	// client reads from the manager's cache, which holds Secrets as metadata only.
+	client client.Client
+	// live reads from the API server.
+	live        client.Reader
+	events      events.EventRecorder
+	clock       clock.PassiveClock
+	connections connections
+	clusterAPI  *clusterAPI
+	options     Options
+
+	memory     memory
+	management managementCluster
+}
+
+// Reconcile brings one TenantCluster a step further.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	seen, err := r.observe(ctx, request.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	todo := plan(*seen)
+	done := r.apply(ctx, *seen, todo)
+	if done.released {
+		r.memory.forget(request.NamespacedName)
+		return settle(0, done.err)
+	}
+	said := report(*seen, todo, done)
+	return settle(said.again, done.err, seen.credentials.unsettled, r.publish(ctx, done.cluster, said))
+}
+
+// settle turns a conflict into a try with a cache that has caught up: it is nobody's fault.
+func settle(again time.Duration, problems ...error) (reconcile.Result, error) {
+	err := errors.Join(problems...)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: catchUp}, nil
+	}
+	return reconcile.Result{RequeueAfter: again}, err
+}

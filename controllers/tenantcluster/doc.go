@@ -1,0 +1,12 @@
+// Package tenantcluster connects workload clusters and watches over who they are.
+//
+// It reads each TenantCluster's kubeconfig whenever its Secret changes, never otherwise, gives what is
+// permitted of it to package fleet, and says in conditions how the connection stands. The identity of
+// a cluster is recorded in status before work in it is admitted: a cluster that changed, that another
+// TenantCluster holds, or that is the management cluster is connected and not worked in.
+//
+// A TenantCluster stays until no target needs it, and its Secret as long, so that deleting a customer's
+// whole namespace still cleans up in the cluster.
+//
+// It never writes to a workload cluster, and never to a Secret except for a finalizer.
+package tenantcluster

@@ -1,0 +1,83 @@
+package tenantcluster
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// verdict says whether the connected cluster is one to work in.
+type verdict struct {
+	// reason of the condition IdentityConflict; empty while no cluster is connected.
+	reason  string
+	message string
+	// identity of the connected cluster.
+	identity types.UID
+}
+
+func (v verdict) confirmed() bool { return v.reason == tenancyv1alpha1.ReasonIdentityConfirmed }
+
+func (v verdict) conflict() bool { return v.reason != "" && !v.confirmed() }
+
+// identityChecks are the reasons not to work in a cluster. The first that applies counts.
+var identityChecks = []func(observed) (reason, message string, violated bool){
+	isManagementCluster,
+	isHeldByAnother,
+	isChanged,
+}
+
+// judge applies the checks to the connected cluster.
+func judge(seen observed) verdict {
+	if seen.link == nil || seen.link.Phase != fleet.Connected {
+		return verdict{}
+	}
+	for _, check := range identityChecks {
+		if reason, message, violated := check(seen); violated {
+			return verdict{reason, message, seen.link.Identity}
+		}
+	}
+	return verdict{tenancyv1alpha1.ReasonIdentityConfirmed, "The cluster is the one on record.", seen.link.Identity}
+}
+
+func isManagementCluster(seen observed) (reason, message string, violated bool) {
+	return tenancyv1alpha1.ReasonManagementCluster,
+		"The kubeconfig leads to the management cluster, which only the provider may register: use the kubeconfig of a workload cluster",
+		seen.forbidden != "" && seen.link.Identity == seen.forbidden
+}
+
+// alreadyRegistered does not tell whose the cluster is.
+const alreadyRegistered = "The kubeconfig leads to a cluster that is registered already: use the kubeconfig of another cluster, or have the earlier registration deleted"
+
+func isHeldByAnother(seen observed) (reason, message string, violated bool) {
+	recorded := types.UID(seen.cluster.Status.ClusterID) == seen.link.Identity
+	for i := range seen.rivals {
+		if !recorded || precedes(&seen.rivals[i], seen.cluster) {
+			return tenancyv1alpha1.ReasonAlreadyRegistered, alreadyRegistered, true
+		}
+	}
+	return "", "", false
+}
+
+// precedes decides between two that recorded the same identity at the same time.
+func precedes(a, b *tenancyv1alpha1.TenantCluster) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return client.ObjectKeyFromObject(a).String() < client.ObjectKeyFromObject(b).String()
+}
+
+func isChanged(seen observed) (reason, message string, violated bool) {
+	recorded, identity := seen.cluster.Status.ClusterID, string(seen.link.Identity)
+	if recorded == "" || recorded == identity || seen.cluster.Annotations[common.AnnotationAcceptClusterID] == identity {
+		return "", "", false
+	}
+	return tenancyv1alpha1.ReasonIdentityChanged, fmt.Sprintf(
+		"The kubeconfig leads to cluster %s and led to %s before; nothing is written there. Correct the kubeconfig, "+
+			"or have the provider accept the new cluster with the annotation %s: %s",
+		identity, recorded, common.AnnotationAcceptClusterID, identity), true
+}

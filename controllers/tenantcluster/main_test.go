@@ -1,0 +1,164 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+const (
+	providerNamespace = "daytwo-system"
+	managerUser       = "daytwo-manager"
+	expiryWarning     = 48 * time.Hour
+)
+
+// world is what the tests of this package share: a management cluster in which the manager runs with
+// nothing but its generated role, and two workload clusters.
+type world struct {
+	fleet       *localfleet.Fleet
+	blue, green *localfleet.Cluster
+	connections *fleet.Fleet
+	// admin may do anything in the management cluster.
+	admin client.Client
+}
+
+var shared world
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	code, err := runInWorld(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runInWorld(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dir, err := os.MkdirTemp("", "tenantcluster")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Progress: os.Stderr}); err != nil {
+		return 1, err
+	}
+	defer shared.fleet.Close()
+	if err := shared.prepare(ctx); err != nil {
+		return 1, err
+	}
+	mgr, err := shared.manager(ctx)
+	if err != nil {
+		return 1, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	code = m.Run()
+	cancel()
+	return code, <-ended
+}
+
+func scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return scheme
+}
+
+func (w *world) prepare(ctx context.Context) (err error) {
+	bare := localfleet.ClusterOptions{Bare: true}
+	if w.blue, err = w.fleet.AddCluster(ctx, "blue", bare); err != nil {
+		return err
+	}
+	if w.green, err = w.fleet.AddCluster(ctx, "green", bare); err != nil {
+		return err
+	}
+	config := w.fleet.Management().Config()
+	if w.admin, err = client.New(config, client.Options{Scheme: scheme()}); err != nil {
+		return err
+	}
+	if err := w.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: providerNamespace}}); err != nil {
+		return err
+	}
+	for _, path := range []string{"../../config/crd/bases", "../../config/rbac/role.yaml"} {
+		objects, err := manifests.Load(path)
+		if err != nil {
+			return err
+		}
+		if err := manifests.Apply(ctx, config, objects); err != nil {
+			return err
+		}
+	}
+	return w.admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: managerUser},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: managerUser}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "daytwo-manager"},
+	})
+}
+
+// timeouts notice everything within a few seconds.
+func timeouts() fleet.Timeouts {
+	return fleet.Timeouts{
+		Connect: 2 * time.Second, PingAfter: time.Second, Ping: time.Second, Probe: 5 * time.Second,
+		Patience: 2 * time.Second, RetryMax: 2 * time.Second, Request: 5 * time.Second,
+	}
+}
+
+func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
+	content, err := w.fleet.Management().KubeconfigFor(managerUser, nil, time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(content)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme(), Cache: cache.Options{ByObject: CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.connections = fleet.New(fleet.Options{
+		Installation: "test", Controllers: ownership.NewControllers(ownership.DefaultControllers()...), Timeouts: timeouts(),
+		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
+	})
+	if err := mgr.Add(w.connections); err != nil {
+		return nil, err
+	}
+	return mgr, SetupWithManager(ctx, mgr, Options{
+		Fleet: w.connections, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
+		Grace: time.Second, Clock: clock.RealClock{},
+	})
+}

@@ -1,0 +1,69 @@
+package tenantcluster
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// sourceOf says where credentials were read, and when.
+type sourceOf struct {
+	ref             common.SecretKeyReference
+	resourceVersion string
+}
+
+// memory keeps what was read of Secrets, so that each version of one is read once.
+type memory struct {
+	mu      sync.Mutex
+	entries map[types.NamespacedName]entry
+}
+
+type entry struct {
+	source sourceOf
+	found  credentials
+	// linked is the fingerprint of the access that the fleet was given.
+	linked string
+}
+
+func (m *memory) recall(cluster types.NamespacedName, source sourceOf) (credentials, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.entries[cluster]
+	return known.found, ok && known.source == source
+}
+
+func (m *memory) remember(cluster types.NamespacedName, source sourceOf, found credentials) {
+	m.update(cluster, func(known *entry) { known.source, known.found = source, found })
+}
+
+// link records which access the fleet was given; empty for none.
+func (m *memory) link(cluster types.NamespacedName, fingerprint string) {
+	m.update(cluster, func(known *entry) { known.linked = fingerprint })
+}
+
+// isLinked says whether the fleet was given this access last.
+func (m *memory) isLinked(cluster types.NamespacedName, access kubeconfig.Access) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entries[cluster].linked == access.Fingerprint()
+}
+
+func (m *memory) update(cluster types.NamespacedName, change func(*entry)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries == nil {
+		m.entries = map[types.NamespacedName]entry{}
+	}
+	known := m.entries[cluster]
+	change(&known)
+	m.entries[cluster] = known
+}
+
+func (m *memory) forget(cluster types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, cluster)
+}

@@ -1,0 +1,177 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// observed is everything that the other steps know. What comes from the cache must not be changed.
+type observed struct {
+	key types.NamespacedName
+	// cluster is nil if it is gone.
+	cluster *tenancyv1alpha1.TenantCluster
+	now     time.Time
+	// expiryWarning is how long before credentials expire people are told.
+	expiryWarning time.Duration
+
+	credentials credentials
+	// link is how the connection by way of these credentials stands; nil if there is none yet.
+	link *fleet.State
+	// forbidden is the identity of the management cluster, where it must not be registered.
+	forbidden types.UID
+	// rivals are other TenantClusters on record with the identity of the connected cluster.
+	rivals []tenancyv1alpha1.TenantCluster
+	// targets that need the cluster, as namespace/name; read only while it is deleted.
+	targets []string
+	// held are the Secrets of the namespace that have our finalizer.
+	held []heldSecret
+}
+
+// heldSecret is a Secret with our finalizer.
+type heldSecret struct {
+	metadata metav1.PartialObjectMetadata
+	// usedHere, usedElsewhere: this TenantCluster, or another one, needs it.
+	usedHere, usedElsewhere bool
+}
+
+func (o observed) deleting() bool { return !o.cluster.DeletionTimestamp.IsZero() }
+
+// observe reads everything once.
+func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observed, error) {
+	seen := &observed{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning}
+	cluster := &tenancyv1alpha1.TenantCluster{}
+	err := r.client.Get(ctx, key, cluster)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if err == nil {
+		seen.cluster = cluster
+	}
+	if err := r.observeHeldSecrets(ctx, seen); err != nil || seen.cluster == nil {
+		return seen, err
+	}
+	if seen.credentials, err = r.findCredentials(ctx, cluster); err != nil {
+		return nil, err
+	}
+	if seen.deleting() {
+		if seen.targets, err = r.listTargets(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	return seen, r.observeConnection(ctx, seen)
+}
+
+func (r *reconciler) observeConnection(ctx context.Context, seen *observed) error {
+	state, ok := r.connections.State(seen.key)
+	if !ok || !r.memory.isLinked(seen.key, seen.credentials.access) {
+		return nil
+	}
+	seen.link = &state
+	if state.Identity == "" {
+		return nil
+	}
+	var err error
+	if seen.key.Namespace != r.options.ProviderNamespace {
+		if seen.forbidden, err = r.management.identity(ctx); err != nil {
+			return err
+		}
+	}
+	seen.rivals, err = r.listRivals(ctx, seen.key, state.Identity)
+	return err
+}
+
+func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, identity types.UID) ([]tenancyv1alpha1.TenantCluster, error) {
+	list := &tenancyv1alpha1.TenantClusterList{}
+	if err := r.client.List(ctx, list, client.MatchingFields{indexClusterID: string(identity)}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list TenantClusters by identity: %w", err)
+	}
+	// A copy: the list's items belong to the cache.
+	return slices.DeleteFunc(slices.Clone(list.Items), func(other tenancyv1alpha1.TenantCluster) bool {
+		return client.ObjectKeyFromObject(&other) == key
+	}), nil
+}
+
+func (r *reconciler) listTargets(ctx context.Context, key types.NamespacedName) ([]string, error) {
+	releases := &addonsv1alpha1.AddonReleaseList{}
+	err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, client.MatchingLabels{
+		common.LabelCluster: key.Name, common.LabelClusterNamespace: key.Namespace,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list targets: %w", err)
+	}
+	var names []string
+	for i := range releases.Items {
+		names = append(names, client.ObjectKeyFromObject(&releases.Items[i]).String())
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// observeHeldSecrets finds out who needs the Secrets that are held in the namespace. Looking at all
+// of them, and not at what this TenantCluster used before, leaves none behind after a crash.
+func (r *reconciler) observeHeldSecrets(ctx context.Context, seen *observed) error {
+	secrets := &metav1.PartialObjectMetadataList{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	inNamespace := client.InNamespace(seen.key.Namespace)
+	if err := r.client.List(ctx, secrets, inNamespace, client.MatchingFields{indexHeld: yes}, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list Secrets: %w", err)
+	}
+	if len(secrets.Items) == 0 {
+		return nil
+	}
+	clusters := &tenancyv1alpha1.TenantClusterList{}
+	if err := r.client.List(ctx, clusters, inNamespace, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list TenantClusters: %w", err)
+	}
+	elsewhere := sets.New[string]()
+	for i := range clusters.Items {
+		if clusters.Items[i].Name != seen.key.Name {
+			elsewhere.Insert(secretOf(clusters.Items[i].Spec).Name)
+		}
+	}
+	for _, secret := range secrets.Items {
+		seen.held = append(seen.held, heldSecret{
+			metadata:      secret,
+			usedHere:      seen.cluster != nil && secretOf(seen.cluster.Spec).Name == secret.Name,
+			usedElsewhere: elsewhere.Has(secret.Name),
+		})
+	}
+	return nil
+}
+
+// managementCluster knows the identity of the cluster that the manager itself works in.
+type managementCluster struct {
+	live client.Reader
+
+	mu sync.Mutex
+	id types.UID
+}
+
+func (m *managementCluster) identity(ctx context.Context) (types.UID, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.id != "" {
+		return m.id, nil
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := m.live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
+		return "", fmt.Errorf("read the management cluster's identity: %w", err)
+	}
+	m.id = namespace.UID
+	return m.id, nil
+}

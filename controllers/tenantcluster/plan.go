@@ -1,0 +1,120 @@
+package tenantcluster
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// decision is what should be done about one TenantCluster.
+type decision struct {
+	// addFinalizer: ours is missing on the TenantCluster.
+	addFinalizer bool
+	// clusterID to have on record, in status and as a label; empty for none.
+	clusterID string
+	// holdSecret gets our finalizer.
+	holdSecret *metav1.PartialObjectMetadata
+	// releaseSecrets lose our finalizer.
+	releaseSecrets []metav1.PartialObjectMetadata
+
+	connection connectionChange
+	// verdict on the connected cluster.
+	verdict verdict
+	// admission of the connected cluster.
+	admission admissionChange
+
+	// release the TenantCluster: nothing needs it any longer.
+	release bool
+}
+
+type connectionChange int
+
+const (
+	keepConnection connectionChange = iota
+	connect
+	disconnect
+)
+
+type admissionChange int
+
+const (
+	keepAdmission admissionChange = iota
+	// admit work; only once the identity is on record.
+	admit
+	// withdraw stops work.
+	withdraw
+)
+
+// plan decides what to do. It is pure.
+func plan(seen observed) decision {
+	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0) {
+		return decision{release: true, releaseSecrets: unusedSecrets(seen.held, true)}
+	}
+	todo := decision{
+		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, common.FinalizerCluster),
+		holdSecret:     secretToHold(seen.credentials.secret),
+		releaseSecrets: unusedSecrets(seen.held, false),
+		connection:     connectionFor(seen),
+		verdict:        judge(seen),
+	}
+	todo.clusterID = recordFor(seen, todo.verdict)
+	todo.admission = admissionFor(seen, todo.verdict)
+	return todo
+}
+
+// unusedSecrets are those that nobody needs; those of this TenantCluster count as such when it leaves.
+func unusedSecrets(held []heldSecret, leaving bool) []metav1.PartialObjectMetadata {
+	var unused []metav1.PartialObjectMetadata
+	for _, secret := range held {
+		if !secret.usedElsewhere && (leaving || !secret.usedHere) {
+			unused = append(unused, secret.metadata)
+		}
+	}
+	return unused
+}
+
+// secretToHold leaves a Secret alone that is being deleted: the API server takes no new finalizer then.
+func secretToHold(secret *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	if secret == nil || secret.DeletionTimestamp != nil || slices.Contains(secret.Finalizers, common.FinalizerAccess) {
+		return nil
+	}
+	return secret
+}
+
+func connectionFor(seen observed) connectionChange {
+	switch {
+	case seen.credentials.problem != nil:
+		return disconnect
+	case seen.link == nil:
+		return connect
+	}
+	return keepConnection
+}
+
+// recordFor is the identity to have on record: the first contact's, and another one only when it was
+// accepted. One that lost to a TenantCluster that came first gives its record up.
+func recordFor(seen observed, verdict verdict) string {
+	recorded := seen.cluster.Status.ClusterID
+	switch {
+	case verdict.confirmed():
+		return string(verdict.identity)
+	case verdict.conflict() && len(seen.rivals) > 0 && recorded == string(verdict.identity):
+		return ""
+	}
+	return recorded
+}
+
+func admissionFor(seen observed, verdict verdict) admissionChange {
+	switch {
+	case verdict.conflict():
+		return withdraw
+	case verdict.confirmed() && seen.cluster.Status.ClusterID == string(verdict.identity):
+		return admit
+	case verdict.confirmed():
+		// Another cluster was admitted until now.
+		return withdraw
+	}
+	return keepAdmission
+}

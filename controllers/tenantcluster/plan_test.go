@@ -1,0 +1,152 @@
+package tenantcluster
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+// settled is a TenantCluster that is connected and in which there is nothing to do.
+func settled() observed {
+	return observed{
+		key: types.NamespacedName{Namespace: "acme", Name: "prod"},
+		cluster: &tenancyv1alpha1.TenantCluster{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "acme", Name: "prod", Generation: 1, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
+				Finalizers: []string{common.FinalizerCluster}, Labels: map[string]string{common.LabelClusterID: "blue"},
+			},
+			Spec:   tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access", Key: "value"}},
+			Status: tenancyv1alpha1.TenantClusterStatus{ClusterID: "blue"},
+		},
+		now:           now,
+		expiryWarning: DefaultCredentialsExpiryWarning,
+		credentials: credentials{
+			secret: heldMetadata("access"), access: kubeconfig.Access{Server: "https://blue.example"},
+		},
+		link:      &fleet.State{Phase: fleet.Connected, Identity: "blue", Version: "v1.36.3", LastSeen: now},
+		forbidden: "management",
+		held:      []heldSecret{{metadata: *heldMetadata("access"), usedHere: true}},
+	}
+}
+
+func heldMetadata(name string) *metav1.PartialObjectMetadata {
+	secret := secretMetadata()
+	secret.Namespace, secret.Name, secret.Finalizers = "acme", name, []string{common.FinalizerAccess}
+	return secret
+}
+
+func deleted(o *observed) {
+	at := metav1.NewTime(now)
+	o.cluster.DeletionTimestamp = &at
+}
+
+func rival(created time.Duration) tenancyv1alpha1.TenantCluster {
+	return tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "other", Name: "prod", CreationTimestamp: metav1.NewTime(now.Add(created)),
+	}}
+}
+
+func TestPlan(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*observed)
+		want   func(decision) bool
+	}{
+		"nothing to do": {func(*observed) {}, func(d decision) bool {
+			return !d.addFinalizer && d.holdSecret == nil && d.releaseSecrets == nil && d.connection == keepConnection &&
+				d.admission == admit && d.clusterID == "blue" && !d.release
+		}},
+		"finalizers are missing": {func(o *observed) {
+			o.cluster.Finalizers, o.credentials.secret.Finalizers = nil, nil
+		}, func(d decision) bool { return d.addFinalizer && d.holdSecret != nil && d.holdSecret.Name == "access" }},
+		"no finalizer on a Secret that is being deleted": {func(o *observed) {
+			at := metav1.NewTime(now)
+			o.credentials.secret.Finalizers, o.credentials.secret.DeletionTimestamp = nil, &at
+		}, func(d decision) bool { return d.holdSecret == nil && d.connection == keepConnection }},
+		"kubeconfig is refused": {func(o *observed) {
+			o.credentials.problem, o.link = &problem{reason: "Refused"}, nil
+		}, func(d decision) bool {
+			return d.connection == disconnect && d.admission == keepAdmission && d.clusterID == "blue"
+		}},
+		"not connected yet": {func(o *observed) { o.link = nil },
+			func(d decision) bool {
+				return d.connection == connect && d.admission == keepAdmission && d.clusterID == "blue"
+			}},
+		"first contact is recorded before work is admitted": {func(o *observed) { o.cluster.Status.ClusterID = "" },
+			func(d decision) bool {
+				return d.clusterID == "blue" && d.admission == withdraw && d.verdict.confirmed()
+			}},
+		"unreachable keeps the record and the admission": {func(o *observed) { o.link.Phase = fleet.Unreachable },
+			func(d decision) bool {
+				return d.clusterID == "blue" && d.admission == keepAdmission && d.connection == keepConnection
+			}},
+		"another cluster": {func(o *observed) { o.link.Identity = "green" }, func(d decision) bool {
+			return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged && d.admission == withdraw && d.clusterID == "blue"
+		}},
+		"another cluster, accepted": {func(o *observed) {
+			o.link.Identity = "green"
+			o.cluster.Annotations = map[string]string{common.AnnotationAcceptClusterID: "green"}
+		}, func(d decision) bool {
+			return d.verdict.confirmed() && d.admission == withdraw && d.clusterID == "green"
+		}},
+		"a third one was accepted": {func(o *observed) {
+			o.link.Identity = "green"
+			o.cluster.Annotations = map[string]string{common.AnnotationAcceptClusterID: "red"}
+		}, func(d decision) bool { return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged }},
+		"management cluster": {func(o *observed) { o.forbidden, o.cluster.Status.ClusterID = "blue", "" }, func(d decision) bool {
+			return d.verdict.reason == tenancyv1alpha1.ReasonManagementCluster && d.admission == withdraw && d.clusterID == ""
+		}},
+		"newcomer to a registered cluster": {func(o *observed) {
+			o.cluster.Status.ClusterID = ""
+			o.rivals = []tenancyv1alpha1.TenantCluster{rival(0)} // younger, and first nevertheless
+		}, func(d decision) bool {
+			return d.verdict.reason == tenancyv1alpha1.ReasonAlreadyRegistered && d.admission == withdraw && d.clusterID == ""
+		}},
+		"recorded at the same time, the elder goes on": {func(o *observed) { o.rivals = []tenancyv1alpha1.TenantCluster{rival(0)} },
+			func(d decision) bool { return d.verdict.confirmed() && d.admission == admit && d.clusterID == "blue" }},
+		"recorded at the same time, the younger gives it up": {func(o *observed) { o.rivals = []tenancyv1alpha1.TenantCluster{rival(-2 * time.Hour)} },
+			func(d decision) bool {
+				return d.verdict.reason == tenancyv1alpha1.ReasonAlreadyRegistered && d.admission == withdraw && d.clusterID == ""
+			}},
+		"old Secret is released": {func(o *observed) {
+			o.held = append(o.held, heldSecret{metadata: *heldMetadata("old")})
+		}, func(d decision) bool { return len(d.releaseSecrets) == 1 && d.releaseSecrets[0].Name == "old" }},
+		"old Secret that another one uses is kept": {func(o *observed) {
+			o.held = append(o.held, heldSecret{metadata: *heldMetadata("old"), usedElsewhere: true})
+		}, func(d decision) bool { return len(d.releaseSecrets) == 0 }},
+		"deleted, targets are left": {func(o *observed) {
+			deleted(o)
+			o.targets = []string{"acme/cache-prod"}
+		}, func(d decision) bool { return !d.release && len(d.releaseSecrets) == 0 && d.admission == admit }},
+		"deleted after a restart, targets are left": {func(o *observed) {
+			deleted(o)
+			o.targets, o.link, o.cluster.Finalizers = []string{"acme/cache-prod"}, nil, nil
+		}, func(d decision) bool { return d.connection == connect && !d.addFinalizer }},
+		"deleted, no target is left": {deleted,
+			func(d decision) bool {
+				return d.release && len(d.releaseSecrets) == 1 && d.releaseSecrets[0].Name == "access"
+			}},
+		"deleted, another one uses the Secret": {func(o *observed) {
+			deleted(o)
+			o.held[0].usedElsewhere = true
+		}, func(d decision) bool { return d.release && len(d.releaseSecrets) == 0 }},
+		"gone": {func(o *observed) { o.cluster, o.held[0].usedHere = nil, false },
+			func(d decision) bool { return d.release && len(d.releaseSecrets) == 1 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := settled()
+			c.change(&seen)
+			if todo := plan(seen); !c.want(todo) {
+				t.Errorf("got %+v", todo)
+			}
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package tenantcluster
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// reported plans, pretends that all went well, and reports.
+func reported(seen observed) said {
+	return report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link})
+}
+
+// conditions lists them as "Ready=True/Succeeded".
+func conditions(status tenancyv1alpha1.TenantClusterStatus, kinds ...string) string {
+	var list []string
+	for _, kind := range kinds {
+		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
+			list = append(list, kind+"="+string(c.Status)+"/"+c.Reason)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func TestReport(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*observed)
+		want    string
+		message string
+	}{
+		"connected": {func(*observed) {}, "Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed",
+			"Connected to https://blue.example (v1.36.3)"},
+		"refused": {func(o *observed) { o.credentials.problem, o.link = &problem{"Refused", "field exec"}, nil },
+			"Ready=False/Refused Stalled=True/Refused KubeconfigValid=False/Refused Connected=False/NoAccess", "field exec"},
+		"first answer awaited": {func(o *observed) { o.link = &fleet.State{Phase: fleet.Connecting} },
+			"Ready=Unknown/Progressing Reconciling=True/Progressing KubeconfigValid=True/Accepted Connected=Unknown/Connecting", "awaited"},
+		"unreachable": {func(o *observed) {
+			o.link.Phase, o.link.Message = fleet.Unreachable, "https://blue.example: no answer in time"
+		},
+			"Ready=Unknown/ClusterUnreachable Reconciling=True/ClusterUnreachable KubeconfigValid=True/Accepted Connected=False/Unreachable", "no answer in time"},
+		"unauthorized": {func(o *observed) { o.link.Phase, o.link.Message = fleet.Unauthorized, "401" },
+			"Ready=False/Unauthorized Stalled=True/Unauthorized KubeconfigValid=True/Accepted Connected=False/Unauthorized", "401"},
+		"changed": {func(o *observed) { o.link.Identity = "green" },
+			"Ready=False/Changed Stalled=True/Changed KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=True/Changed", "daytwo.dev/accept-cluster-id: green"},
+		"first contact": {func(o *observed) { o.cluster.Status.ClusterID = "" },
+			"Ready=Unknown/Progressing Reconciling=True/Progressing KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "being recorded"},
+		"suspended": {func(o *observed) { o.cluster.Spec.Suspend = true },
+			"Ready=True/Suspended KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "suspended: drift is reported"},
+		"annotation cannot be read": {func(o *observed) { o.cluster.Annotations = map[string]string{common.AnnotationSuspendUntil: "monday"} },
+			"Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "monday"},
+		"waits for targets": {func(o *observed) {
+			deleted(o)
+			o.targets = []string{"acme/a", "acme/b"}
+		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "2 targets are gone, which still clean up in the cluster; the first is acme/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := settled()
+			c.change(&seen)
+			status := reported(seen).status
+			got := conditions(status, common.ConditionReady, common.ConditionReconciling, common.ConditionStalled,
+				tenancyv1alpha1.ConditionKubeconfigValid, tenancyv1alpha1.ConditionConnected, tenancyv1alpha1.ConditionIdentityConflict)
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			if message := meta.FindStatusCondition(status.Conditions, common.ConditionReady).Message; !strings.Contains(message, c.message) {
+				t.Errorf("got the message %q, want %q in it", message, c.message)
+			}
+		})
+	}
+}
+
+func TestSecondReportChangesNothing(t *testing.T) {
+	seen := settled()
+	first := reported(seen)
+	seen.cluster.Status = first.status
+	seen.now = now.Add(time.Hour)
+	seen.link.LastSeen = seen.now
+	if second := reported(seen); second.changed || len(second.events) != 0 {
+		t.Errorf("changed=%t, events=%v, status %+v", second.changed, second.events, second.status)
+	}
+}
+
+func TestRestartedManagerWritesNothingWhileItConnects(t *testing.T) {
+	for _, phase := range []fleet.Phase{fleet.Connected, fleet.Unreachable} {
+		seen := settled()
+		seen.link.Phase = phase
+		seen.cluster.Status = reported(seen).status
+		seen.cluster.Status.ObservedGeneration = 1
+		seen.link = &fleet.State{Phase: fleet.Connecting}
+		if said := reported(seen); said.changed {
+			t.Errorf("%s: wrote %+v", phase, said.status)
+		}
+	}
+}
+
+func TestNewSpecIsNotReportedAsConnectedOnOldNews(t *testing.T) {
+	seen := settled()
+	seen.cluster.Status = reported(seen).status
+	seen.cluster.Generation = 2
+	seen.link = &fleet.State{Phase: fleet.Connecting}
+	if got := conditions(reported(seen).status, common.ConditionReady); got != "Ready=Unknown/Progressing" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestLastSeenIsWrittenOnlyWhenConnectedChanges(t *testing.T) {
+	seen := settled()
+	seen.cluster.Status = reported(seen).status
+	seen.link.LastSeen = now.Add(time.Hour)
+	if at := reported(seen).status.LastSeen; !at.Time.Equal(now) {
+		t.Errorf("written while connected: %s", at)
+	}
+	seen.link.Phase = fleet.Unreachable
+	if at := reported(seen).status.LastSeen; !at.Time.Equal(now.Add(time.Hour)) {
+		t.Errorf("got %s, want when the cluster last answered", at)
+	}
+}
+
+func TestClusterThatIsClaimedByAnotherIsReportedAsRegistered(t *testing.T) {
+	seen := settled()
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, claimed: true})
+	if got := conditions(said.status, common.ConditionReady, tenancyv1alpha1.ConditionIdentityConflict); got != "Ready=False/AlreadyRegistered IdentityConflict=True/AlreadyRegistered" {
+		t.Errorf("got %s", got)
+	}
+	if said.again == 0 {
+		t.Error("nobody looks whether the claim has ended")
+	}
+}
+
+func TestFailedWriteIsTold(t *testing.T) {
+	seen := settled()
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, err: errors.New("add finalizer to Secret access: forbidden")})
+	reconciling := meta.FindStatusCondition(said.status.Conditions, common.ConditionReconciling)
+	if reconciling == nil || !strings.Contains(reconciling.Message, "Secret access: forbidden") {
+		t.Errorf("got %+v", reconciling)
+	}
+}
+
+// token returns a JWT that expires at a time.
+func token(expires string) string { return "e30.eyJleHAiOiA" + expires + ".x" }
+
+func TestExpiryIsAnnouncedAndWokenUpFor(t *testing.T) {
+	// The payload of the token is {"exp": 1795230000}.
+	expires := time.Unix(1795230000, 0)
+	for name, c := range map[string]struct {
+		before time.Duration
+		want   string
+		again  time.Duration
+	}{
+		"long before": {20 * 24 * time.Hour, "", 6 * 24 * time.Hour},
+		"soon":        {time.Hour, "CredentialsExpiring=True/ExpiresSoon", time.Hour},
+		"at the time": {0, "CredentialsExpiring=True/Expired", 0},
+		"afterwards":  {-time.Hour, "CredentialsExpiring=True/Expired", 0},
+	} {
+		seen := settled()
+		seen.credentials.access.Token = token("xNzk1MjMwMDAwfQ")
+		seen.now = expires.Add(-c.before)
+		said := reported(seen)
+		if got := conditions(said.status, tenancyv1alpha1.ConditionCredentialsExpiring); got != c.want || said.again != c.again {
+			t.Errorf("%s: got %q again after %s, want %q after %s", name, got, said.again, c.want, c.again)
+		}
+		if at := said.status.KubeconfigExpiresAt; at == nil || !at.Time.Equal(expires) {
+			t.Errorf("%s: got %s, want %s", name, at, expires)
+		}
+	}
+}
+
+func TestEndOfASuspensionIsWokenUpFor(t *testing.T) {
+	seen := settled()
+	seen.cluster.Annotations = map[string]string{common.AnnotationSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}
+	if again := reported(seen).again; again != time.Hour {
+		t.Errorf("got %s", again)
+	}
+}
+
+func TestEventsTellOfChangesOnly(t *testing.T) {
+	seen := settled()
+	first := reported(seen)
+	if len(first.events) != 1 || first.events[0].reason != common.ReasonSucceeded {
+		t.Errorf("got %v, want that it is connected", first.events)
+	}
+	seen.cluster.Status = first.status
+	seen.link.Identity = "green"
+	if events := reported(seen).events; len(events) != 1 || events[0].kind != "Warning" {
+		t.Errorf("got %v, want a warning of the other cluster", events)
+	}
+	seen.cluster.Annotations = map[string]string{common.AnnotationAcceptClusterID: "green"}
+	if events := reported(seen).events; len(events) == 0 || events[0].reason != "ClusterAccepted" {
+		t.Errorf("got %v, want that the cluster was accepted", events)
+	}
+}
+
+func TestLongMessageIsCut(t *testing.T) {
+	seen := settled()
+	seen.link.Phase, seen.link.Message = fleet.Unreachable, strings.Repeat("ü", maxMessage)
+	message := meta.FindStatusCondition(reported(seen).status.Conditions, tenancyv1alpha1.ConditionConnected).Message
+	if len(message) > maxMessage+len("…") {
+		t.Errorf("%d bytes", len(message))
+	}
+}

@@ -1,0 +1,127 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// Defaults of Options.
+const (
+	DefaultMaxConcurrentReconciles  = 8
+	DefaultCredentialsExpiryWarning = 14 * 24 * time.Hour
+)
+
+// Backoff of a TenantCluster whose reconcile failed; each has its own.
+const (
+	retryFirst = 100 * time.Millisecond
+	retryMax   = 5 * time.Minute
+)
+
+// Options of the controller.
+type Options struct {
+	// Fleet holds the connections.
+	Fleet *fleet.Fleet
+	// ProviderNamespace is the only one in which the management cluster may be registered.
+	ProviderNamespace string
+	// Kubeconfig says what is permitted in kubeconfigs.
+	Kubeconfig kubeconfig.Options
+	// CredentialsExpiryWarning is how long before credentials expire the condition
+	// CredentialsExpiring comes; zero stands for the default.
+	CredentialsExpiryWarning time.Duration
+	// MaxConcurrentReconciles is how many TenantClusters are worked on at a time; zero stands for the
+	// default.
+	MaxConcurrentReconciles int
+	// Grace is how long reconciles under way may go on after SIGTERM.
+	Grace time.Duration
+	// Clock tells when suspensions end and credentials expire.
+	Clock clock.PassiveClock
+}
+
+func (o Options) complete() Options {
+	if o.MaxConcurrentReconciles == 0 {
+		o.MaxConcurrentReconciles = DefaultMaxConcurrentReconciles
+	}
+	if o.CredentialsExpiryWarning == 0 {
+		o.CredentialsExpiryWarning = DefaultCredentialsExpiryWarning
+	}
+	return o
+}
+
+// CacheOptions narrows what the manager's cache holds for this controller. Merge it into the
+// manager's cache.Options.ByObject.
+func CacheOptions() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		definition(): {Field: fields.OneTermEqualSelector(metav1.ObjectNameField, clusterDefinition)},
+	}
+}
+
+// SetupWithManager adds the controller to the manager.
+func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options) error {
+	options = options.complete()
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r := &reconciler{
+		client:      mgr.GetClient(),
+		live:        mgr.GetAPIReader(),
+		events:      mgr.GetEventRecorder("tenantcluster"),
+		clock:       options.Clock,
+		connections: options.Fleet,
+		options:     options,
+	}
+	r.management.live = r.live
+	built, err := build(mgr, r, options)
+	if err != nil {
+		return fmt.Errorf("controller tenantcluster: %w", err)
+	}
+	r.clusterAPI = &clusterAPI{client: r.client, cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), controller: built}
+	return nil
+}
+
+func build(mgr manager.Manager, r *reconciler, options Options) (controller.Controller, error) {
+	return builder.ControllerManagedBy(mgr).
+		Named("tenantcluster").
+		For(&tenancyv1alpha1.TenantCluster{}).
+		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toWaiting), builder.WithPredicates(identityReleased())).
+		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
+		WatchesMetadata(definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
+		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(toClusterOfTarget), builder.WithPredicates(deletions())).
+		WatchesRawSource(connectionChanges(options.Fleet)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			// The default limiter has one bucket for all: many failing clusters would hold up the others.
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
+		}).
+		Build(graceful.Reconciler(r, options.Grace))
+}
+
+// connectionChanges wakes the TenantCluster whose connection changed.
+func connectionChanges(connections *fleet.Fleet) source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		connections.Subscribe(fleet.Subscriber{Cluster: func(key types.NamespacedName) {
+			queue.Add(reconcile.Request{NamespacedName: key})
+		}})
+		return nil
+	})
+}

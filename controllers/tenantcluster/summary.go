@@ -1,0 +1,119 @@
+package tenantcluster
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// summarize sets Ready, Reconciling and Stalled.
+func summarize(w *writer, seen observed, todo decision, done outcome, hands suspension.Suspension) {
+	conflict := w.find(tenancyv1alpha1.ConditionIdentityConflict)
+	switch {
+	case seen.deleting():
+		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForTargets(seen.targets)+whyNot(w), common.ConditionReconciling)
+	case seen.credentials.problem != nil:
+		w.summary(metav1.ConditionFalse, seen.credentials.problem.reason, seen.credentials.problem.message, common.ConditionStalled)
+	case isAwaited(done.link):
+		if !w.summarized() || w.is(tenancyv1alpha1.ConditionConnected) == metav1.ConditionUnknown {
+			w.summary(metav1.ConditionUnknown, common.ReasonProgressing, "The first answer of the cluster is awaited.", common.ConditionReconciling)
+		}
+	case done.link.Phase == fleet.Unauthorized:
+		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, "The credentials are refused: "+done.link.Message, common.ConditionStalled)
+	case done.link.Phase == fleet.Unreachable:
+		w.summary(metav1.ConditionUnknown, common.ReasonClusterUnreachable,
+			"The cluster does not answer, and is tried again and again: "+done.link.Message, common.ConditionReconciling)
+	case conflict != nil && conflict.Status == metav1.ConditionTrue:
+		w.summary(metav1.ConditionFalse, conflict.Reason, conflict.Message, common.ConditionStalled)
+	case todo.admission != admit:
+		w.summary(metav1.ConditionUnknown, common.ReasonProgressing, "The cluster answers; its identity is being recorded.", common.ConditionReconciling)
+	case done.err != nil:
+		w.summary(metav1.ConditionTrue, common.ReasonSucceeded, connectedTo(w.status))
+		w.set(common.ConditionReconciling, metav1.ConditionTrue, common.ReasonFailed, done.err.Error()+"; it is tried again")
+	case hands.Active:
+		w.summary(metav1.ConditionTrue, common.ReasonSuspended, withComplaint(connectedTo(w.status)+
+			"; "+hands.String()+": drift is reported and not corrected, no new revision is applied", hands))
+	default:
+		w.summary(metav1.ConditionTrue, common.ReasonSucceeded, withComplaint(connectedTo(w.status), hands))
+	}
+}
+
+func waitsForTargets(targets []string) string {
+	if len(targets) == 1 {
+		return fmt.Sprintf("Waits until %s is gone, which still cleans up in the cluster.", targets[0])
+	}
+	return fmt.Sprintf("Waits until %d targets are gone, which still clean up in the cluster; the first is %s.", len(targets), targets[0])
+}
+
+// whyNot says why targets cannot clean up, where they cannot.
+func whyNot(w *writer) string {
+	if connected := w.find(tenancyv1alpha1.ConditionConnected); connected.Status == metav1.ConditionFalse {
+		return " They cannot: " + connected.Message
+	}
+	return ""
+}
+
+func connectedTo(status *tenancyv1alpha1.TenantClusterStatus) string {
+	return fmt.Sprintf("Connected to %s (%s)", status.Endpoint, status.Version)
+}
+
+func withComplaint(message string, hands suspension.Suspension) string {
+	if hands.Complaint == "" {
+		return message
+	}
+	return message + "; " + hands.Complaint
+}
+
+// maxMessage bounds a condition's message in bytes: some of it comes from others.
+const maxMessage = 2048
+
+// writer changes a status in memory.
+type writer struct {
+	status     *tenancyv1alpha1.TenantClusterStatus
+	now        time.Time
+	generation int64
+}
+
+func (w *writer) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	meta.SetStatusCondition(&w.status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message,
+		ObservedGeneration: w.generation, LastTransitionTime: metav1.NewTime(w.now).Rfc3339Copy(),
+	})
+}
+
+func (w *writer) remove(kind string) { meta.RemoveStatusCondition(&w.status.Conditions, kind) }
+
+func (w *writer) find(kind string) *metav1.Condition {
+	return meta.FindStatusCondition(w.status.Conditions, kind)
+}
+
+// is returns the status of a condition; empty if there is none.
+func (w *writer) is(kind string) metav1.ConditionStatus {
+	if condition := w.find(kind); condition != nil {
+		return condition.Status
+	}
+	return ""
+}
+
+func (w *writer) summarized() bool { return w.find(common.ConditionReady) != nil }
+
+// summary sets Ready, and of Reconciling and Stalled the one that is named, if any.
+func (w *writer) summary(ready metav1.ConditionStatus, reason, message string, beside ...string) {
+	w.set(common.ConditionReady, ready, reason, message)
+	w.remove(common.ConditionReconciling)
+	w.remove(common.ConditionStalled)
+	for _, kind := range beside {
+		w.set(kind, metav1.ConditionTrue, reason, message)
+	}
+}

@@ -1,0 +1,147 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// Indexes of the manager's cache.
+const (
+	// indexSecret finds TenantClusters by the name of the Secret they use.
+	indexSecret = "tenantcluster.secret"
+	// indexClusterID finds TenantClusters by status.clusterID.
+	indexClusterID = "tenantcluster.clusterID"
+	// indexWaiting finds TenantClusters that wait for another one to give a cluster up.
+	indexWaiting = "tenantcluster.waiting"
+	// indexHeld finds Secrets that have our finalizer.
+	indexHeld = "tenantcluster.held"
+)
+
+const yes = "yes"
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for name, value := range map[string]func(*tenancyv1alpha1.TenantCluster) string{
+		indexSecret:    func(cluster *tenancyv1alpha1.TenantCluster) string { return secretOf(cluster.Spec).Name },
+		indexClusterID: func(cluster *tenancyv1alpha1.TenantCluster) string { return cluster.Status.ClusterID },
+		indexWaiting: func(cluster *tenancyv1alpha1.TenantCluster) string {
+			if isWaiting(cluster) {
+				return yes
+			}
+			return ""
+		},
+	} {
+		err := indexer.IndexField(ctx, &tenancyv1alpha1.TenantCluster{}, name, func(object client.Object) []string {
+			return nonEmpty(value(object.(*tenancyv1alpha1.TenantCluster)))
+		})
+		if err != nil {
+			return fmt.Errorf("index TenantClusters: %w", err)
+		}
+	}
+	err := indexer.IndexField(ctx, secretMetadata(), indexHeld, func(object client.Object) []string {
+		if slices.Contains(object.GetFinalizers(), common.FinalizerAccess) {
+			return []string{yes}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index Secrets: %w", err)
+	}
+	return nil
+}
+
+func nonEmpty(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+func isWaiting(cluster *tenancyv1alpha1.TenantCluster) bool {
+	conflict := meta.FindStatusCondition(cluster.Status.Conditions, tenancyv1alpha1.ConditionIdentityConflict)
+	return conflict != nil && conflict.Reason == tenancyv1alpha1.ReasonAlreadyRegistered
+}
+
+func secretMetadata() *metav1.PartialObjectMetadata {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return secret
+}
+
+// identityReleased passes the events after which another TenantCluster may hold a cluster, or may not
+// hold it any longer.
+func identityReleased() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return true },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
+			return before.Status.ClusterID != after.Status.ClusterID
+		},
+	}
+}
+
+func deletions() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// toWaiting wakes those that wait for a cluster, and those that hold the same one.
+func (r *reconciler) toWaiting(ctx context.Context, object client.Object) []reconcile.Request {
+	requests := r.find(ctx, client.MatchingFields{indexWaiting: yes})
+	if id := object.(*tenancyv1alpha1.TenantCluster).Status.ClusterID; id != "" {
+		requests = append(requests, r.find(ctx, client.MatchingFields{indexClusterID: id})...)
+	}
+	return requests
+}
+
+func (r *reconciler) toUsersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return r.find(ctx, client.InNamespace(secret.GetNamespace()), client.MatchingFields{indexSecret: secret.GetName()})
+}
+
+// toUsersOfCluster is for Cluster API's Clusters.
+func (r *reconciler) toUsersOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
+	return r.find(ctx, client.InNamespace(cluster.GetNamespace()), client.MatchingFields{indexSecret: cluster.GetName() + secretSuffix})
+}
+
+// toUsersOfClusterAPI is for the definition of Cluster API's Clusters, which seldom changes.
+func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.find(ctx)
+}
+
+func toClusterOfTarget(_ context.Context, target client.Object) []reconcile.Request {
+	labels := target.GetLabels()
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{
+		Namespace: labels[common.LabelClusterNamespace], Name: labels[common.LabelCluster],
+	}}}
+}
+
+func (r *reconciler) find(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	found := &tenancyv1alpha1.TenantClusterList{}
+	if err := r.client.List(ctx, found, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		logf.FromContext(ctx).Error(err, "TenantClusters to wake cannot be listed")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(found.Items))
+	for i := range found.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&found.Items[i])})
+	}
+	return requests
+}
