@@ -1,0 +1,107 @@
+# The targets that a person uses; `make help` lists them.
+SHELL := /usr/bin/env bash -o pipefail
+.SHELLFLAGS := -ec
+.DEFAULT_GOAL := help
+
+ROOT := $(CURDIR)
+BIN := $(ROOT)/bin
+LOCAL := $(BIN)/local --state-dir $(ROOT)/.daytwo
+CLUSTERS ?= 3
+IMG ?= daytwo:latest
+
+# Tools have modules of their own, so that the manager's holds what it imports and no more.
+CONTROLLER_GEN := go tool -modfile=$(ROOT)/tools/generate/go.mod controller-gen
+GOLANGCI_LINT := $(BIN)/golangci-lint
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"} /^[a-zA-Z_-]+:.*?##/ {printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2} /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Show the whole story on this machine, with its timings, and stop.
+	go run ./e2e/demo --manager $(BIN)/daytwo
+
+##@ Development
+
+.PHONY: generate
+generate: ## Generate deepcopy functions.
+	$(CONTROLLER_GEN) object paths=./apis/...
+
+.PHONY: manifests
+manifests: ## Generate CRDs and RBAC from the markers in the code.
+	$(CONTROLLER_GEN) crd paths=./apis/... output:crd:dir=config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=daytwo-manager paths=./controllers/... output:rbac:dir=config/rbac
+
+.PHONY: fmt
+fmt: ## Format the code.
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) generate manifests ## Lint, and check that generated files are up to date.
+	$(GOLANGCI_LINT) run ./...
+	cd tools && $(GOLANGCI_LINT) run --config $(ROOT)/.golangci.yml ./...
+	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
+
+.PHONY: test
+test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which takes some minutes.
+	$(BIN)/local build
+	cd tools && go test ./...
+	go test ./...
+
+.PHONY: bench
+bench: build ## Measure against bare loops; writes bench/results.json.
+	go run ./e2e/bench --manager $(BIN)/daytwo --output bench/results.json
+
+##@ Build
+
+.PHONY: build
+build: generate manifests $(BIN)/local ## Build the manager.
+	go build -o $(BIN)/daytwo .
+
+.PHONY: run
+run: build ## Run the manager against the cluster of the current kubeconfig.
+	$(BIN)/daytwo --leader-election=off
+
+.PHONY: docker-build
+docker-build: ## Build the image of the manager.
+	docker build -t $(IMG) .
+
+##@ Local fleet
+
+.PHONY: local-up
+local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=3, REGISTER=1 to register them.
+	$(LOCAL) up --clusters $(CLUSTERS) --components capi-crds \
+		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
+		--manager $(BIN)/daytwo $(if $(REGISTER),--register)
+
+.PHONY: local-down
+local-down: $(BIN)/local ## End the local fleet.
+	$(LOCAL) down
+
+##@ Deployment
+
+.PHONY: install
+install: manifests ## Install the CRDs into the cluster of the current kubeconfig.
+	kubectl apply --server-side -k config/crd
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them every Daytwo object.
+	kubectl delete --ignore-not-found -k config/crd
+
+.PHONY: deploy
+deploy: manifests ## Deploy the manager, with the image of config/manager.
+	kubectl apply --server-side -k config/default
+
+.PHONY: undeploy
+undeploy: ## Remove the manager.
+	kubectl delete --ignore-not-found -k config/default
+
+# Built anew whenever go says so; both are cheap when nothing changed.
+.PHONY: $(BIN)/local
+$(BIN)/local:
+	go build -C tools -o $@ ./local
+
+$(GOLANGCI_LINT): tools/lint/go.mod tools/lint/go.sum tools/lint/main.go
+	go build -C tools/lint -o $@ .

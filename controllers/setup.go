@@ -1,0 +1,128 @@
+// Package controllers puts the controllers together; each kind has a package of its own.
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+)
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=daytwo-system,resources=leases,verbs=create;get;update
+// +kubebuilder:rbac:groups="",namespace=daytwo-system,resources=events,verbs=create;patch
+
+// RenderWorker is the argument with which the manager's program is a render worker instead.
+const RenderWorker = render.WorkerArgument
+
+// RenderWorkerMain runs a render worker and returns its exit code.
+func RenderWorkerMain(arguments []string) int { return render.WorkerMain(arguments) }
+
+// DefaultControllerManagers are the field managers whose changes are no drift.
+func DefaultControllerManagers() []string { return ownership.DefaultControllers() }
+
+// Options of all controllers.
+type Options struct {
+	// ProviderNamespace is where policies may select across namespaces.
+	ProviderNamespace string
+	// Installation marks what Daytwo applies, as the value of daytwo.dev/managed-by. Empty for the
+	// identity of the management cluster.
+	Installation string
+	// ControllerManagers are the field managers whose changes are no drift.
+	ControllerManagers []string
+	// AllowProxyURL accepts kubeconfigs with a proxy-url.
+	AllowProxyURL bool
+	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
+	CredentialsExpiryWarning time.Duration
+	// ConcurrentTargets is how many targets are worked on at a time.
+	ConcurrentTargets int
+	// Grace is how long reconciles in flight may go on after SIGTERM.
+	Grace time.Duration
+	Log   logr.Logger
+}
+
+// SetupAll adds every controller to the manager, and what they stand on.
+func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if options.Installation == "" {
+		identity, err := managementIdentity(ctx, mgr.GetAPIReader())
+		if err != nil {
+			return err
+		}
+		options.Installation = identity
+	}
+	known := ownership.NewControllers(options.ControllerManagers...)
+	connections := fleet.New(fleet.Options{
+		Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
+		Metrics: fleet.NewMetrics(metrics.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
+	})
+	if err := mgr.Add(connections); err != nil {
+		return fmt.Errorf("add the fleet: %w", err)
+	}
+	renderer := render.NewPool(render.Options{})
+	if err := mgr.Add(closing{renderer}); err != nil {
+		return fmt.Errorf("add the render workers: %w", err)
+	}
+	wrap := func(inner reconcile.Reconciler) reconcile.Reconciler {
+		return graceful.Reconciler(inner, options.Grace)
+	}
+
+	if err := tenantcluster.SetupWithManager(ctx, mgr, tenantcluster.Options{
+		Fleet: connections, ProviderNamespace: options.ProviderNamespace,
+		Kubeconfig:               kubeconfig.Options{AllowProxyURL: options.AllowProxyURL},
+		CredentialsExpiryWarning: options.CredentialsExpiryWarning,
+		Grace:                    options.Grace, Clock: clock.RealClock{},
+	}); err != nil {
+		return fmt.Errorf("set up tenantcluster: %w", err)
+	}
+	if err := (&saasaddon.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("saasaddon"),
+		Clock: clock.RealClock{}, ProviderNamespace: options.ProviderNamespace,
+	}).SetupWithManager(mgr, saasaddon.Options{Wrap: wrap}); err != nil {
+		return fmt.Errorf("set up saasaddon: %w", err)
+	}
+	if err := (&addonrelease.Reconciler{
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: renderer,
+		Controllers: known, Installation: options.Installation, Recorder: mgr.GetEventRecorder("addonrelease"),
+		Metrics: addonrelease.NewMetrics(metrics.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
+	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
+		return fmt.Errorf("set up addonrelease: %w", err)
+	}
+	return nil
+}
+
+// closing ends the render workers with the manager, after the controllers.
+type closing struct{ pool *render.Pool }
+
+// Start implements manager.Runnable.
+func (c closing) Start(ctx context.Context) error {
+	<-ctx.Done()
+	c.pool.Close()
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: what needs no lead ends last.
+func (c closing) NeedLeaderElection() bool { return false }
+
+// managementIdentity is the UID of the namespace kube-system, as for any cluster.
+func managementIdentity(ctx context.Context, reader client.Reader) (string, error) {
+	system := &corev1.Namespace{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
+		return "", fmt.Errorf("identify the management cluster: %w", err)
+	}
+	return string(system.UID), nil
+}

@@ -1,0 +1,141 @@
+// Command daytwo is the manager: it keeps the add-ons, backups and certificates of a fleet of
+// Kubernetes clusters as its custom resources declare them.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == controllers.RenderWorker {
+		os.Exit(controllers.RenderWorkerMain(os.Args[2:]))
+	}
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "daytwo:", err)
+		os.Exit(1)
+	}
+}
+
+// flags of the manager; README.md explains them to its users.
+type flags struct {
+	metricsAddress     string
+	probeAddress       string
+	leaderElection     string
+	controllerManagers string
+	zap                zap.Options
+	controllers.Options
+}
+
+func parse(arguments []string) (flags, error) {
+	var f flags
+	set := flag.NewFlagSet("daytwo", flag.ContinueOnError)
+	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 for none")
+	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on")
+	set.StringVar(&f.leaderElection, "leader-election", "lease", "lease, or off where there is one replica only")
+	set.StringVar(&f.ProviderNamespace, "provider-namespace", "daytwo-system", "the namespace in which policies may select clusters of other namespaces")
+	set.StringVar(&f.Installation, "installation-id", "", "value of the label daytwo.dev/managed-by on applied objects (default: the UID of the management cluster's namespace kube-system)")
+	set.StringVar(&f.controllerManagers, "controller-managers", strings.Join(controllers.DefaultControllerManagers(), ","), "field managers, separated by commas, whose changes are no drift")
+	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
+	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
+	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 16, "how many targets are worked on at a time")
+	set.DurationVar(&f.Grace, "grace", 25*time.Second, "how long reconciles in flight may go on after SIGTERM")
+	f.zap.BindFlags(set)
+	if err := set.Parse(arguments); err != nil {
+		return f, err
+	}
+	if !slices.Contains([]string{"lease", "off"}, f.leaderElection) {
+		return f, fmt.Errorf("--leader-election=%s: use lease or off", f.leaderElection)
+	}
+	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, func(r rune) bool { return r == ',' })
+	return f, nil
+}
+
+func run(ctx context.Context, arguments []string) error {
+	f, err := parse(arguments)
+	if err != nil {
+		return err
+	}
+	f.Log = zap.New(zap.UseFlagOptions(&f.zap))
+	ctrl.SetLogger(f.Log)
+	klog.SetLogger(f.Log)
+
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("kubeconfig of the management cluster: %w", err)
+	}
+	// The API server's own priority and fairness is the better judge.
+	config.QPS = -1
+	mgr, err := newManager(config, f)
+	if err != nil {
+		return err
+	}
+	if err := controllers.SetupAll(ctx, mgr, f.Options); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func newManager(config *rest.Config, f flags) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(tenancyv1alpha1.AddToScheme(scheme))
+	utilruntime.Must(addonsv1alpha1.AddToScheme(scheme))
+
+	grace := f.Grace + 5*time.Second
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
+		HealthProbeBindAddress:        f.probeAddress,
+		LeaderElection:                f.leaderElection == "lease",
+		LeaderElectionID:              "daytwo-manager",
+		LeaderElectionNamespace:       f.ProviderNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &grace,
+		Cache: cache.Options{
+			ByObject:         tenantcluster.CacheOptions(),
+			DefaultTransform: cache.TransformStripManagedFields(),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("caches", cachesSynced(mgr.GetCache()))
+}
+
+// cachesSynced is ready once the caches have listed what there is; no controller works before that.
+func cachesSynced(cache cache.Cache) healthz.Checker {
+	return func(request *http.Request) error {
+		ctx, cancel := context.WithTimeout(request.Context(), 100*time.Millisecond)
+		defer cancel()
+		if !cache.WaitForCacheSync(ctx) {
+			return fmt.Errorf("caches are not synced yet")
+		}
+		return nil
+	}
+}
