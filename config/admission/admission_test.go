@@ -58,14 +58,14 @@ func runWithServer(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	fleet, err := localfleet.Start(ctx, localfleet.Options{
 		StateDir: dir, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
 	})
 	if err != nil {
 		return 1, err
 	}
-	defer fleet.Close()
+	defer func() { _ = fleet.Close() }()
 	config = fleet.Management().Config()
 	if err := install(ctx); err != nil {
 		return 1, err

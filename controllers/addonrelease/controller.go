@@ -119,7 +119,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, before, release *addonsv1a
 func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
 	known.policy, known.cluster = o.release.Labels[common.LabelPolicy], o.release.Spec.ClusterRef.Name
 	for _, w := range done.corrections() {
-		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, blame(w.write).manager)
+		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, w.culprit.manager)
 	}
 	for _, e := range done.gone {
 		delete(known.deleted, e.uid)

@@ -23,7 +23,7 @@ type stage int
 const (
 	// foundations are namespaces and custom resource definitions: others need them to exist.
 	foundations stage = iota
-	rest
+	others
 )
 
 var (
@@ -35,7 +35,7 @@ func stageOf(kind schema.GroupKind) stage {
 	if kind == namespaceKind || kind == definitionKind {
 		return foundations
 	}
-	return rest
+	return others
 }
 
 // desired is one object as it should be in the cluster.

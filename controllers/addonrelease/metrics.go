@@ -49,9 +49,9 @@ func (m *Metrics) forget(namespace, policy, cluster string) {
 // corrected counts one correction. The manager label is what the cluster says, so a person could fill
 // the metrics with names of their own: only well-known ones are kept apart.
 func (m *Metrics) corrected(namespace, policy string, w written) {
-	m.detected.WithLabelValues(namespace, policy, wellKnown(blame(w.write).manager)).Inc()
+	m.detected.WithLabelValues(namespace, policy, wellKnown(w.culprit.manager)).Inc()
 	m.rollback.Observe(w.took.Seconds())
-	if changed := blame(w.write).at; changed != nil {
+	if changed := w.culprit.at; changed != nil {
 		m.exposure.Observe(max(0, w.at.Truncate(1e9).Sub(changed.Time).Seconds()))
 	}
 }

@@ -18,14 +18,17 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
 // observed is all that a plan and a report are made from.
 type observed struct {
-	release    *addonsv1alpha1.AddonRelease
-	now        time.Time
-	suspension suspension.Suspension
+	release *addonsv1alpha1.AddonRelease
+	now     time.Time
+	// controllers whose changes are no drift.
+	controllers ownership.Controllers
+	suspension  suspension.Suspension
 	// unreachable says why the cluster cannot be worked with; empty if it can.
 	unreachable string
 	// pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
@@ -100,7 +103,7 @@ func (o observed) driftPolicyChanged() bool {
 func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
 	known.freshen(release)
 	o := observed{
-		release: release, now: r.Clock.Now(), inputs: r.inputsHash(release),
+		release: release, now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsHash(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
 		fights:     known.fights, deleted: known.deleted,
 	}

@@ -29,6 +29,8 @@ type write struct {
 	entry entry
 	// seen is what made a correction necessary.
 	seen *fleet.Seen
+	// culprit is who did it.
+	culprit culprit
 	// spare are the fields, as JSON pointers, that others may set.
 	spare []string
 }
@@ -55,7 +57,7 @@ type plan struct {
 	awaited []objects.Key
 	// removals are made when everything was applied. Foundations among them come last.
 	removals []removal
-	// dropped are removed from the inventory without a request: the cluster is another one now.
+	// conflicts are objects that another target declares.
 	conflicts []conflict
 	// reported is drift that stays in place.
 	reported []write
@@ -99,6 +101,7 @@ func (p *plan) place(o observed, d desired) {
 		w.purpose = create
 	case sighting.drifted && o.driftMode() != addonsv1alpha1.DriftOff:
 		w.purpose, w.seen = correct, sighting.seen
+		w.culprit = blame(w.seen, w.spare, o.controllers)
 	case known.hash != d.hash:
 		w.purpose = update
 	default:

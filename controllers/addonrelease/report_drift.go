@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
@@ -68,7 +69,7 @@ func latest(writes []write) *metav1.MicroTime {
 func fightMessage(o observed, p plan) string {
 	w := p.held[0]
 	f := o.fights[w.Key()]
-	who := blame(w).manager
+	who := w.culprit.manager
 	if who == "" {
 		who = f.manager
 	}
@@ -78,7 +79,7 @@ func fightMessage(o observed, p plan) string {
 
 func reportedMessage(reported []write) string {
 	w := reported[0]
-	b := blame(w)
+	b := w.culprit
 	message := fmt.Sprintf("%s changed %s", orSomebody(b.manager), w.Ref)
 	if len(b.fields) > 0 {
 		message += " " + b.fields[0]
@@ -97,7 +98,7 @@ func orSomebody(manager string) string {
 }
 
 func describe(w written) addonsv1alpha1.DriftCorrection {
-	b := blame(w.write)
+	b := w.culprit
 	correction := addonsv1alpha1.DriftCorrection{
 		Object: w.ID(), Fields: b.fields, Manager: b.manager, Operation: b.operation, Changed: b.at,
 		Corrected: metav1.NewMicroTime(w.at),
@@ -121,23 +122,21 @@ type culprit struct {
 	at        *metav1.Time
 }
 
-// blame reads from managedFields who it was; the latest, if it was more than one.
-func blame(w write) culprit {
-	if w.seen == nil || w.seen.Object == nil {
+// blame reads from managedFields who it was: the latest of the foreign entries, or else a person who
+// scaled. Nothing tells who removed a field that was ours alone, or the whole object.
+func blame(seen *fleet.Seen, spare ownership.Spare, controllers ownership.Controllers) culprit {
+	if seen == nil || seen.Object == nil {
 		return culprit{}
 	}
-	entries := w.seen.Object.ManagedFields
 	var last *metav1.ManagedFieldsEntry
-	// No controllers are excused here: a foreign entry is one that a known controller did not make,
-	// and the plan has decided that already.
-	for i := range entries {
-		e := &entries[i]
-		if ownership.IsOurs(e) || e.Subresource != "" && e.Subresource != "scale" {
-			continue
+	suspects := controllers.Foreign(seen.Object.ManagedFields, spare)
+	for i := range suspects {
+		if last == nil || last.Time.Before(suspects[i].Time) {
+			last = &suspects[i]
 		}
-		if last == nil || last.Time.Before(e.Time) {
-			last = e
-		}
+	}
+	if scaler, excused := controllers.Scaler(seen.Object.ManagedFields); last == nil && !excused {
+		last = scaler
 	}
 	if last == nil {
 		return culprit{}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -68,7 +67,7 @@ func precedes(a, b *tenancyv1alpha1.TenantCluster) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}
-	return client.ObjectKeyFromObject(a).String() < client.ObjectKeyFromObject(b).String()
+	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
 func isChanged(seen observed) (reason, message string, violated bool) {

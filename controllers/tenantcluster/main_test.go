@@ -64,11 +64,11 @@ func runInWorld(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Progress: os.Stderr}); err != nil {
 		return 1, err
 	}
-	defer shared.fleet.Close()
+	defer func() { _ = shared.fleet.Close() }()
 	if err := shared.prepare(ctx); err != nil {
 		return 1, err
 	}

@@ -50,12 +50,12 @@ const (
 // plan decides what to do. It is pure.
 func plan(seen observed) decision {
 	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0) {
-		return decision{release: true, releaseSecrets: unusedSecrets(seen.held, true)}
+		return decision{release: true, releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere)}
 	}
 	todo := decision{
 		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, common.FinalizerCluster),
 		holdSecret:     secretToHold(seen.credentials.secret),
-		releaseSecrets: unusedSecrets(seen.held, false),
+		releaseSecrets: withoutUser(seen.held, heldSecret.unused),
 		connection:     connectionFor(seen),
 		verdict:        judge(seen),
 	}
@@ -64,16 +64,20 @@ func plan(seen observed) decision {
 	return todo
 }
 
-// unusedSecrets are those that nobody needs; those of this TenantCluster count as such when it leaves.
-func unusedSecrets(held []heldSecret, leaving bool) []metav1.PartialObjectMetadata {
-	var unused []metav1.PartialObjectMetadata
+func withoutUser(held []heldSecret, unneeded func(heldSecret) bool) []metav1.PartialObjectMetadata {
+	var found []metav1.PartialObjectMetadata
 	for _, secret := range held {
-		if !secret.usedElsewhere && (leaving || !secret.usedHere) {
-			unused = append(unused, secret.metadata)
+		if unneeded(secret) {
+			found = append(found, secret.metadata)
 		}
 	}
-	return unused
+	return found
 }
+
+// unusedElsewhere is what counts when the TenantCluster leaves.
+func (s heldSecret) unusedElsewhere() bool { return !s.usedElsewhere }
+
+func (s heldSecret) unused() bool { return !s.usedHere && !s.usedElsewhere }
 
 // secretToHold leaves a Secret alone that is being deleted: the API server takes no new finalizer then.
 func secretToHold(secret *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {

@@ -12,7 +12,7 @@ import (
 	"github.com/golangci/golangci-lint/v2/pkg/exitcodes"
 
 	// Registers the linter "kubeapilinter".
-	_ "sigs.k8s.io/kube-api-linter/pkg/plugin"
+	_ "sigs.k8s.io/kube-api-linter"
 )
 
 const linterModule = "github.com/golangci/golangci-lint/v2"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -64,9 +65,10 @@ func buildCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			binaries, err := localfleet.Build(cmd.Context(), cmd.ErrOrStderr())
-			for _, binary := range binaries {
-				fmt.Fprintln(cmd.OutOrStdout(), binary)
+			if err != nil {
+				return err
 			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), strings.Join(binaries, "\n"))
 			return err
 		},
 	}

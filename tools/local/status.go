@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,7 +21,11 @@ func downCommand(stateDir *string) *cobra.Command {
 		Short: "End the fleet and delete everything but its logs",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return localfleet.Down(cmd.Context(), *stateDir)
+			if err := localfleet.Down(cmd.Context(), *stateDir); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing runs any more")
+			return err
 		},
 	}
 }
@@ -41,18 +47,23 @@ func statusCommand(stateDir *string) *cobra.Command {
 
 func printStatus(out io.Writer, programs []localfleet.ProgramStatus, now time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "NAME\tENDPOINT\tPID\tSTATE\tSINCE")
+	rows := [][]string{{"NAME", "ENDPOINT", "PID", "STATE", "SINCE"}}
 	for _, program := range programs {
-		state, pid, since := "down", "-", "-"
-		if program.Up {
-			state, pid = "up", strconv.Itoa(program.PID)
-			since = duration.HumanDuration(now.Sub(program.Since))
+		rows = append(rows, statusRow(program, now))
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
+			return err
 		}
-		endpoint := program.Endpoint
-		if endpoint == "" {
-			endpoint = "-"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", program.Name, endpoint, pid, state, since)
 	}
 	return table.Flush()
+}
+
+func statusRow(program localfleet.ProgramStatus, now time.Time) []string {
+	endpoint := cmp.Or(program.Endpoint, "-")
+	if !program.Up {
+		return []string{program.Name, endpoint, "-", "down", "-"}
+	}
+	since := duration.HumanDuration(now.Sub(program.Since))
+	return []string{program.Name, endpoint, strconv.Itoa(program.PID), "up", since}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ func upCommand(stateDir *string) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&clusters, "clusters", 3, "number of workload clusters")
-	flags.BoolVar(&bare, "bare", false, "API servers only: no controllers, scheduler and nodes")
+	flags.BoolVar(&bare, "bare", false, "give new clusters an API server only: no controllers, scheduler and nodes")
 	flags.StringSliceVar(&options.components, "components", nil, "install into the management cluster: "+clusterAPI)
 	flags.StringArrayVar(&options.apply, "apply", nil, "apply a manifest, or a directory of them, to the management cluster")
 	flags.StringVar(&options.manager, "manager", "", "run this manager binary in the background")
@@ -69,7 +70,7 @@ func (o upOptions) validate() error {
 		}
 	}
 	if len(o.managerArgs) > 0 && o.manager == "" {
-		return fmt.Errorf("--manager-arg needs --manager")
+		return errors.New("--manager-arg needs --manager")
 	}
 	return nil
 }

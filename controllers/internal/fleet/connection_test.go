@@ -73,7 +73,7 @@ func requestsOf(t *testing.T, log, user string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	var requests []string
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)

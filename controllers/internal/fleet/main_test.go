@@ -56,14 +56,14 @@ func runInWorld(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	servers, err := localfleet.Start(ctx, localfleet.Options{
 		StateDir: filepath.Join(dir, "state"), ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
 	})
 	if err != nil {
 		return 1, err
 	}
-	defer servers.Close()
+	defer func() { _ = servers.Close() }()
 	if err := shared.start(ctx, servers, dir); err != nil {
 		return 1, err
 	}

@@ -22,27 +22,27 @@ import (
 func TestBareFleet(t *testing.T) {
 	fleet := startFleet(t, bare(t.TempDir(), 1))
 	tests := map[string]func(*testing.T, *localfleet.Fleet){
-		"AFleetHasItsStateDirectoryForItself": testAFleetHasItsStateDirectoryForItself,
-		"AddRefusesNamesThatCannotBe": testAddRefusesNamesThatCannotBe,
-		"StartNamesAPortThatSomebodyElseTook": testStartNamesAPortThatSomebodyElseTook,
-		"StopAndStartKeepDataAndEndpoint": testStopAndStartKeepDataAndEndpoint,
-		"APausedClusterAcceptsConnectionsAndNeverAnswers": testAPausedClusterAcceptsConnectionsAndNeverAnswers,
-		"KubeconfigForGivesNoMoreThanRoles": testKubeconfigForGivesNoMoreThanRoles,
-		"KubeconfigFilesArePrivateAndComplete": testKubeconfigFilesArePrivateAndComplete,
+		"has its state directory for itself":          testStateDirectoryIsExclusive,
+		"refuses to add names that cannot be":         testAddRefusesNames,
+		"names a port that somebody else took":        testStartNamesATakenPort,
+		"keeps data and endpoint over stop and start": testStopAndStartKeepData,
+		"never answers while it is paused":            testPauseSwallowsRequests,
+		"gives other users no more than their roles":  testKubeconfigForAddsNoRights,
+		"writes private and complete kubeconfigs":     testKubeconfigFiles,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, fleet) })
 	}
 }
 
-func testAFleetHasItsStateDirectoryForItself(t *testing.T, fleet *localfleet.Fleet) {
+func testStateDirectoryIsExclusive(t *testing.T, fleet *localfleet.Fleet) {
 	_, err := localfleet.Start(t.Context(), bare(fleet.StateDir(), 0))
 	if err == nil || !strings.Contains(err.Error(), "choose another state directory") {
 		t.Errorf("a second Start() = %v, want it refused", err)
 	}
 }
 
-func testAddRefusesNamesThatCannotBe(t *testing.T, fleet *localfleet.Fleet) {
+func testAddRefusesNames(t *testing.T, fleet *localfleet.Fleet) {
 	for _, name := range []string{"", "Upper", "with.dot", "../etc", "management", "etcd", "manager"} {
 		if _, err := fleet.AddCluster(t.Context(), name, localfleet.ClusterOptions{}); err == nil {
 			t.Errorf("AddCluster(%q) succeeded", name)
@@ -50,7 +50,7 @@ func testAddRefusesNamesThatCannotBe(t *testing.T, fleet *localfleet.Fleet) {
 	}
 }
 
-func testStartNamesAPortThatSomebodyElseTook(t *testing.T, fleet *localfleet.Fleet) {
+func testStartNamesATakenPort(t *testing.T, fleet *localfleet.Fleet) {
 	cluster := clusterOf(t, fleet, "workload-1")
 	if err := cluster.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func testStartNamesAPortThatSomebodyElseTook(t *testing.T, fleet *localfleet.Fle
 	}
 }
 
-func testStopAndStartKeepDataAndEndpoint(t *testing.T, fleet *localfleet.Fleet) {
+func testStopAndStartKeepData(t *testing.T, fleet *localfleet.Fleet) {
 	cluster := clusterOf(t, fleet, "workload-1")
 	client := clientOf(t, cluster)
 	createNamespace(t, client, "kept")
@@ -97,7 +97,7 @@ func testStopAndStartKeepDataAndEndpoint(t *testing.T, fleet *localfleet.Fleet) 
 	}
 }
 
-func testAPausedClusterAcceptsConnectionsAndNeverAnswers(t *testing.T, fleet *localfleet.Fleet) {
+func testPauseSwallowsRequests(t *testing.T, fleet *localfleet.Fleet) {
 	config := fleet.Management().Config()
 	config.Timeout = 500 * time.Millisecond
 	client, err := kubernetes.NewForConfig(config)
@@ -119,7 +119,7 @@ func testAPausedClusterAcceptsConnectionsAndNeverAnswers(t *testing.T, fleet *lo
 	})
 }
 
-func testKubeconfigForGivesNoMoreThanRoles(t *testing.T, fleet *localfleet.Fleet) {
+func testKubeconfigForAddsNoRights(t *testing.T, fleet *localfleet.Fleet) {
 	kubeconfig, err := fleet.Management().KubeconfigFor("alice", []string{"ops"}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func testKubeconfigForGivesNoMoreThanRoles(t *testing.T, fleet *localfleet.Fleet
 	}
 }
 
-func testKubeconfigFilesArePrivateAndComplete(t *testing.T, fleet *localfleet.Fleet) {
+func testKubeconfigFiles(t *testing.T, fleet *localfleet.Fleet) {
 	for _, name := range []string{"management.kubeconfig", "clusters/workload-1.kubeconfig"} {
 		path := filepath.Join(fleet.StateDir(), name)
 		info, err := os.Stat(path)

@@ -79,6 +79,9 @@ func (c *Cluster) Start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	start := time.Now()
+	if err := c.fleet.startEtcd(ctx); err != nil {
+		return err
+	}
 	if err := c.startAPIServer(ctx); err != nil {
 		return err
 	}
@@ -130,17 +133,17 @@ func (c *Cluster) runsPods() bool {
 }
 
 func (c *Cluster) startAPIServer(ctx context.Context) error {
-	p, running := c.lookup(apiServer)
-	if running {
-		if err := p.Signal(syscall.SIGCONT); err != nil {
-			return err
-		}
-	} else {
-		var err error
-		p, err = c.fleet.start(ctx, program{name: c.program(apiServer), binary: apiServer, args: c.apiServerArgs(), ports: []int{c.port}})
-		if err != nil {
-			return err
-		}
+	p, err := c.fleet.ensure(ctx, program{
+		name:   c.program(apiServer),
+		binary: apiServer,
+		args:   c.apiServerArgs(),
+		ports:  []int{c.port},
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.Signal(syscall.SIGCONT); err != nil {
+		return fmt.Errorf("let the API server of %s go on: %w", c.name, err)
 	}
 	config := c.Config()
 	config.Timeout = readyRequestTimeout
@@ -155,25 +158,15 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 
 // startCompanions starts what works in the cluster beside its API server.
 func (c *Cluster) startCompanions(ctx context.Context) error {
-	companions := []program{{name: c.program(controllers), binary: controllers, args: c.controllersArgs()}}
-	if c.runsPods() {
-		kwokProgram, err := c.kwokProgram(ctx)
-		if err != nil {
-			return err
-		}
-		companions = append(companions, kwokProgram,
-			program{name: c.program(scheduler), binary: scheduler, args: c.schedulerArgs()})
+	companions, err := c.companions(ctx)
+	if err != nil {
+		return err
 	}
 	started := make([]*process.Process, len(companions))
 	for i, companion := range companions {
-		p, running := c.fleet.processes.Lookup(companion.name)
-		if !running {
-			var err error
-			if p, err = c.fleet.start(ctx, companion); err != nil {
-				return err
-			}
+		if started[i], err = c.fleet.ensure(ctx, companion); err != nil {
+			return err
 		}
-		started[i] = p
 	}
 	if !c.runsPods() {
 		return nil
@@ -186,6 +179,19 @@ func (c *Cluster) startCompanions(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	return waitReady(ctx, func(ctx context.Context) error { return podsCanRun(ctx, client) }, started...)
+}
+
+func (c *Cluster) companions(ctx context.Context) ([]program, error) {
+	companions := []program{{name: c.program(controllers), binary: controllers, args: c.controllersArgs()}}
+	if !c.runsPods() {
+		return companions, nil
+	}
+	kwokProgram, err := c.kwokProgram(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schedulerProgram := program{name: c.program(scheduler), binary: scheduler, args: c.schedulerArgs()}
+	return append(companions, kwokProgram, schedulerProgram), nil
 }
 
 func (c *Cluster) kwokProgram(ctx context.Context) (program, error) {

@@ -14,9 +14,9 @@ import (
 const prebuiltVariable = "KUBEBUILDER_ASSETS"
 
 // provideComponents builds what is missing before anything is started.
-func (f *Fleet) provideComponents(ctx context.Context, bare bool) error {
+func (f *Fleet) provideComponents(ctx context.Context, options Options) error {
 	binaries := []string{"etcd", apiServer}
-	if !bare {
+	if !options.Bare {
 		binaries = append(binaries, controllers, scheduler, kwok)
 	}
 	for _, binary := range binaries {
@@ -24,7 +24,11 @@ func (f *Fleet) provideComponents(ctx context.Context, bare bool) error {
 			return err
 		}
 	}
-	return nil
+	if options.Bare {
+		return nil
+	}
+	_, err := f.components.Files(ctx, component.KwokStages)
+	return err
 }
 
 // Build provides all components without starting anything, as a preparation for
@@ -53,9 +57,13 @@ func Build(ctx context.Context, progress io.Writer) ([]string, error) {
 }
 
 func newStore(cache string, progress io.Writer) component.Store {
+	prebuilt := os.Getenv(prebuiltVariable)
+	if absolute, err := filepath.Abs(prebuilt); prebuilt != "" && err == nil {
+		prebuilt = absolute
+	}
 	return component.Store{
 		CacheDir:    filepath.Join(cache, "components"),
-		PrebuiltDir: os.Getenv(prebuiltVariable),
+		PrebuiltDir: prebuilt,
 		Progress:    progress,
 	}
 }

@@ -49,9 +49,10 @@ func Down(ctx context.Context, stateDir string) error {
 	if err != nil {
 		return err
 	}
+	defer lock.Release()
 	// A damaged state costs only the early return of its ports.
 	s, _ := readState(p)
-	return errors.Join(clearAway(ctx, p, ports.Registry{Dir: filepath.Join(cache, "ports")}, s), lock.Release())
+	return clearAway(ctx, p, ports.Registry{Dir: filepath.Join(cache, "ports")}, s)
 }
 
 // clearAway ends all recorded programs and removes the fleet's files.

@@ -42,6 +42,10 @@ type Fleet struct {
 	registry   ports.Registry
 	close      func() error
 
+	// etcdMu lets one caller at a time start etcd.
+	etcdMu sync.Mutex
+
+	// mu guards what follows.
 	mu       sync.Mutex
 	state    state
 	clusters map[string]*Cluster
@@ -122,14 +126,14 @@ func (f *Fleet) Clusters() []*Cluster {
 }
 
 // open locks the state directory and reads what is in it.
-func open(ctx context.Context, options Options) (_ *Fleet, err error) {
+func open(ctx context.Context, options Options) (*Fleet, error) {
 	cache, err := cacheDir()
 	if err != nil {
 		return nil, err
 	}
 	f := &Fleet{
 		paths:      paths{root: options.StateDir},
-		progress:   &lineWriter{out: options.Progress},
+		progress:   options.Progress,
 		registry:   ports.Registry{Dir: filepath.Join(cache, "ports")},
 		components: newStore(cache, options.Progress),
 		clusters:   map[string]*Cluster{},
@@ -137,26 +141,30 @@ func open(ctx context.Context, options Options) (_ *Fleet, err error) {
 	if f.lock, err = lockStateDir(ctx, f.paths); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.lock.Release())
-		}
-	}()
-	if f.state, err = f.takeOver(ctx, options); err != nil {
+	if err := f.load(ctx, options); err != nil {
+		f.lock.Release()
 		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Fleet) load(ctx context.Context, options Options) error {
+	var err error
+	if f.state, err = f.takeOver(ctx, options); err != nil {
+		return err
 	}
 	for _, s := range f.state.Clusters {
 		if f.clusters[s.Name], err = f.newCluster(s); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	lifetime, closer := process.Detached, f.letGo
-	if !options.Detached {
-		lifetime, closer = process.Tied, f.end
+	lifetime, closer := process.Tied, f.end
+	if options.Detached {
+		lifetime, closer = process.Detached, f.letGo
 	}
 	f.close = sync.OnceValue(closer)
 	f.processes, err = process.NewTable(f.paths.records(), lifetime)
-	return f, err
+	return err
 }
 
 // takeOver returns the state of the fleet to go on with. Leftovers of one that
@@ -179,28 +187,27 @@ func (f *Fleet) takeOver(ctx context.Context, options Options) (state, error) {
 // letGo leaves the programs running.
 func (f *Fleet) letGo() error {
 	f.processes.Close()
-	return f.lock.Release()
+	f.lock.Release()
+	return nil
 }
 
 // end leaves nothing running.
 func (f *Fleet) end() error {
+	defer f.lock.Release()
 	defer f.processes.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// Not the caller's context: what it started has to end also when that has.
-	return errors.Join(clearAway(context.Background(), f.paths, f.registry, f.state), f.lock.Release())
+	return clearAway(context.Background(), f.paths, f.registry, f.state)
 }
 
 // bringUp starts what is missing: etcd, then all clusters, some at a time.
 func (f *Fleet) bringUp(ctx context.Context, options Options) error {
 	start := time.Now()
-	if err := f.provideComponents(ctx, options.Bare); err != nil {
+	if err := f.provideComponents(ctx, options); err != nil {
 		return err
 	}
 	if err := f.claimEtcdPorts(ctx); err != nil {
-		return err
-	}
-	if err := f.startEtcd(ctx); err != nil {
 		return err
 	}
 	names := []string{managementName}

@@ -17,9 +17,6 @@ func (f *Fleet) AddCluster(ctx context.Context, name string, options ClusterOpti
 	if _, err := f.Cluster(name); err == nil {
 		return nil, fmt.Errorf("there is a cluster %s already: remove it first, or choose another name", name)
 	}
-	if err := f.startEtcd(ctx); err != nil {
-		return nil, err
-	}
 	cluster, err := f.ensureCluster(ctx, name, options)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ func (o Options) complete() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
+	o.Progress = &lineWriter{out: o.Progress}
 	return o, nil
 }
 

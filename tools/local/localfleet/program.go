@@ -19,6 +19,14 @@ type program struct {
 	ports []int
 }
 
+// ensure returns the program if it runs already, and starts it otherwise.
+func (f *Fleet) ensure(ctx context.Context, p program) (*process.Process, error) {
+	if running, ok := f.processes.Lookup(p.name); ok {
+		return running, nil
+	}
+	return f.start(ctx, p)
+}
+
 // start runs a program after making sure that its ports are free.
 func (f *Fleet) start(ctx context.Context, p program) (*process.Process, error) {
 	for _, port := range p.ports {

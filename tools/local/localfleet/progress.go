@@ -7,7 +7,8 @@ import (
 )
 
 func (f *Fleet) progressf(format string, args ...any) {
-	fmt.Fprintf(f.progress, format+"\n", args...)
+	// Progress that nobody can read any more is no reason to stop.
+	_, _ = fmt.Fprintf(f.progress, format+"\n", args...)
 }
 
 // lineWriter keeps the lines of several goroutines apart.

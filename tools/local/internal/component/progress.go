@@ -11,7 +11,7 @@ const progressEvery = 10 * time.Second
 // called, every ten seconds that it goes on.
 func (b *build) reportProgress() (stop func()) {
 	start := time.Now()
-	fmt.Fprintf(b.progress, "%s %s: building, once for this machine\n", b.name, b.version)
+	b.progressf("building, once for this machine")
 	ended := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
@@ -21,7 +21,7 @@ func (b *build) reportProgress() (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				fmt.Fprintf(b.progress, "%s %s: building, %s\n", b.name, b.version, since(start))
+				b.progressf("building, %s", since(start))
 			case <-ended:
 				return
 			}
@@ -30,10 +30,16 @@ func (b *build) reportProgress() (stop func()) {
 	return func() {
 		close(ended)
 		<-stopped
-		fmt.Fprintf(b.progress, "%s %s: took %s\n", b.name, b.version, since(start))
+		b.progressf("took %s", since(start))
 	}
 }
 
 func since(start time.Time) time.Duration {
 	return time.Since(start).Round(time.Second)
+}
+
+// progressf says something about this build. Progress that nobody can read any
+// more is no reason to stop.
+func (b *build) progressf(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.progress, "%s %s: %s\n", b.name, b.version, fmt.Sprintf(format, args...))
 }

@@ -94,7 +94,7 @@ func (s Store) lock(ctx context.Context) (*filelock.Lock, error) {
 	if !errors.As(err, &held) || ctx.Err() != nil {
 		return lock, err
 	}
-	fmt.Fprintf(s.Progress, "waiting for process %s, which builds components\n", held.Holder)
+	_, _ = fmt.Fprintf(s.Progress, "waiting for process %s, which builds components\n", held.Holder)
 	return filelock.Acquire(ctx, path)
 }
 

@@ -73,8 +73,8 @@ func lockFile(ctx context.Context, file *os.File) error {
 
 // Release gives the lock up. The file stays: removing it would let two programs
 // lock two different files of the same name.
-func (l *Lock) Release() error {
-	return l.file.Close()
+func (l *Lock) Release() {
+	_ = l.file.Close() // The kernel lets go of the lock even then.
 }
 
 func readHolder(file *os.File) string {

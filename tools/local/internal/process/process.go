@@ -63,7 +63,7 @@ func (p *Process) Signal(signal os.Signal) error {
 	if err != nil {
 		return err
 	}
-	defer handle.Release()
+	defer func() { _ = handle.Release() }()
 	if birth, alive := birthOf(p.record.PID); !alive || birth != p.record.Birth {
 		return os.ErrProcessDone
 	}

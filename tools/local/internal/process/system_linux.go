@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -27,15 +28,17 @@ func birthOf(pid int) (birth string, alive bool) {
 	// The second field is a name in parentheses and can hold anything. After it
 	// come, by their numbers in proc(5), the state (3), the number of threads
 	// (20) and the start time (22).
+	const first, state, threads, startTime = 3, 3, 20, 22
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, threads, startTime = 3 - 3, 20 - 3, 22 - 3
-	if len(fields) <= startTime {
+	if len(fields) <= startTime-first {
 		return "", false
 	}
 	// The first thread of a killed process is a zombie already while others
-	// still hold its files and ports.
-	ended := bytes.ContainsAny(fields[state], "ZX") && len(fields[threads]) == 1 && fields[threads][0] <= '1'
-	return bootID() + "/" + string(fields[startTime]), !ended
+	// still hold its files and ports. The kernel counts it until it is reaped.
+	zombie := bytes.ContainsAny(fields[state-first], "ZX")
+	count, err := strconv.Atoi(string(fields[threads-first]))
+	ended := zombie && err == nil && count <= 1
+	return bootID() + "/" + string(fields[startTime-first]), !ended
 }
 
 // bootID is empty where the kernel does not tell, as in some sandboxes.

@@ -1,0 +1,342 @@
+package addonrelease
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+const webAndSettings = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, labels: {app: web}}
+data: {cluster: "{{ .Cluster.Name }}", maxmemory: 64mb}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - name: web
+          image: example/web:1.0
+          env: [{name: MODE, value: cache}]
+          resources: {requests: {cpu: 10m}}
+`
+
+func (a *addon) deployment() *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "web"}}
+}
+
+func (a *addon) settings() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "settings"}}
+}
+
+// edit changes an object in the workload cluster as another field manager.
+func (a *addon) edit(object client.Object, manager string, patchType types.PatchType, patch string) {
+	a.t.Helper()
+	if err := shared.workload.Patch(a.t.Context(), object, client.RawPatch(patchType, []byte(patch)), client.FieldOwner(manager)); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *addon) fetch(object client.Object) error {
+	return shared.workload.Get(context.Background(), client.ObjectKeyFromObject(object), object)
+}
+
+// declaredWeb is what of the Deployment the add-on declares, and what others must not add to.
+func declaredWeb(web *appsv1.Deployment) any {
+	return []any{web.Spec.Replicas, web.Spec.Paused, web.Spec.Template, web.Spec.MinReadySeconds, web.Labels, web.Finalizers, web.OwnerReferences}
+}
+
+// nobody is a field manager that leaves no trace: what it removes was ours alone.
+const nobody = "kubectl-edit-without-trace"
+
+// TestTakesBack tries every edit that a person or a program may make, and waits until the object is
+// what it was before.
+func TestTakesBack(t *testing.T) {
+	rows := []struct {
+		name    string
+		manager string
+		patch   types.PatchType
+		change  string
+	}{
+		{"AChangedValue", "kubectl-edit", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"evil/web:2.0"}]}}}}`},
+		{"ARemovedListItem", nobody, types.JSONPatchType, `[{"op":"remove","path":"/spec/template/spec/containers/0/env"}]`},
+		{"ARemovedResource", nobody, types.JSONPatchType, `[{"op":"remove","path":"/spec/template/spec/containers/0/resources/requests"}]`},
+		{"AnAddedContainer", "kubectl-edit", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"evil/miner"}]}}}}`},
+		{"AnAddedInitContainer", "kubectl-edit", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"initContainers":[{"name":"init","image":"evil/init"}]}}}}`},
+		{"AnAddedVolume", "kubectl-edit", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"volumes":[{"name":"host","hostPath":{"path":"/"}}]}}}}`},
+		{"AnAddedEnv", "kubectl-set", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"DEBUG","value":"1"}]}]}}}}`},
+		{"AnAddedPort", "kubectl-edit", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"web","ports":[{"containerPort":22}]}]}}}}`},
+		{"AnAddedLabel", "kubectl-label", types.MergePatchType, `{"metadata":{"labels":{"team":"blue"}}}`},
+		{"AnAddedPodAnnotation", "kubectl-rollout", types.MergePatchType, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`},
+		{"AChangedDefault", "kubectl-patch", types.MergePatchType, `{"spec":{"minReadySeconds":7}}`},
+		{"APause", "kubectl-rollout", types.MergePatchType, `{"spec":{"paused":true}}`},
+		{"ARenamedContainer", "kubectl-edit", types.JSONPatchType, `[{"op":"replace","path":"/spec/template/spec/containers/0/name","value":"renamed"}]`},
+		{"WipedManagedFields", nobody, types.MergePatchType, `{"metadata":{"managedFields":[{}]},"spec":{"minReadySeconds":3}}`},
+		{"AnUpdateInOurOwnName", common.FieldManager, types.MergePatchType, `{"spec":{"minReadySeconds":5}}`},
+		{"AnAddedFinalizer", "kubectl-edit", types.MergePatchType, `{"metadata":{"finalizers":["example.com/stay"]}}`},
+		{"AnAddedOwnerReference", "kubectl-edit", types.MergePatchType, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"settings","uid":"%s"}]}}`},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			a := newAddon(t, webAndSettings)
+			a.waitReady()
+			web, settings := a.deployment(), a.settings()
+			if err := errorsOf(a.fetch(web), a.fetch(settings)); err != nil {
+				t.Fatal(err)
+			}
+			want := declaredWeb(web)
+			if row.name == "AnAddedOwnerReference" {
+				row.change = fmt.Sprintf(row.change, settings.UID)
+			}
+			a.edit(web, row.manager, row.patch, row.change)
+			if equality.Semantic.DeepEqual(want, declaredWeb(web)) && row.name != "WipedManagedFields" {
+				t.Fatalf("the edit changed nothing: %s", row.change)
+			}
+			a.waitRestored(want)
+			blamed := row.manager
+			if blamed == nobody {
+				blamed = ""
+			}
+			a.waitBlamed("apps/v1/Deployment/"+a.namespace+"/web", blamed)
+		})
+	}
+}
+
+func errorsOf(list ...error) error {
+	for _, err := range list {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitRestored waits until the Deployment is as it was, and nobody else owns anything of it.
+func (a *addon) waitRestored(want any) {
+	a.t.Helper()
+	web := a.deployment()
+	eventually(a.t, "the Deployment is as declared", func() (bool, string) {
+		if err := a.fetch(web); err != nil {
+			return false, err.Error()
+		}
+		for _, entry := range web.ManagedFields {
+			if entry.Subresource == "" && (entry.Manager != common.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
+				return false, "still owned in part by " + entry.Manager
+			}
+		}
+		got, _ := json.Marshal(declaredWeb(web))
+		return equality.Semantic.DeepEqual(want, declaredWeb(web)), string(got)
+	})
+}
+
+// waitBlamed waits until the status names who it was; an empty manager stands for any.
+func (a *addon) waitBlamed(object, manager string) addonsv1alpha1.DriftCorrection {
+	a.t.Helper()
+	var found addonsv1alpha1.DriftCorrection
+	eventually(a.t, "the status tells of "+object, func() (bool, string) {
+		drift := a.get().Status.Drift
+		i := slices.IndexFunc(drift.Corrections, func(c addonsv1alpha1.DriftCorrection) bool {
+			return c.Object == object && (manager == "" || c.Manager == manager)
+		})
+		if i >= 0 {
+			found = drift.Corrections[i]
+		}
+		return i >= 0 && drift.Count > 0, fmt.Sprintf("%+v", drift)
+	})
+	return found
+}
+
+func TestTakesBackADeletion(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	if err := shared.workload.Delete(t.Context(), a.settings()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the ConfigMap is there again", func() (bool, string) {
+		settings := a.settings()
+		err := a.fetch(settings)
+		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err)
+	})
+	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != operationDelete {
+		t.Errorf("operation is %q, want %q", got.Operation, operationDelete)
+	}
+}
+
+func TestTakesBackARemovedLabelOfOurs(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	a.edit(a.settings(), "kubectl-label", types.MergePatchType, `{"metadata":{"labels":{"daytwo.dev/managed-by":null}}}`)
+	eventually(t, "the label is there again", func() (bool, string) {
+		settings := a.settings()
+		err := a.fetch(settings)
+		return err == nil && settings.Labels[common.LabelManagedBy] == installation, fmt.Sprint(err, settings.Labels)
+	})
+	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != operationUnlabel {
+		t.Errorf("operation is %q, want %q", got.Operation, operationUnlabel)
+	}
+}
+
+func TestTakesBackAnAddedKeyAndAllDataRemoved(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	for _, change := range []string{`{"data":{"debug":"true"}}`, `{"data":null}`} {
+		a.edit(a.settings(), "kubectl-edit", types.MergePatchType, change)
+		eventually(t, "the data is as declared after "+change, func() (bool, string) {
+			settings := a.settings()
+			err := a.fetch(settings)
+			return err == nil && equality.Semantic.DeepEqual(settings.Data, map[string]string{"cluster": tenantName, "maxmemory": "64mb"}), fmt.Sprint(err, settings.Data)
+		})
+	}
+}
+
+func TestTakesBackWhatAnotherManagerApplied(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	a.edit(a.settings(), "argocd-controller", types.ApplyPatchType,
+		fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings","namespace":%q},"data":{"extra":"1"}}`, a.namespace))
+	eventually(t, "the key is gone", func() (bool, string) {
+		settings := a.settings()
+		err := a.fetch(settings)
+		return err == nil && len(settings.Data) == 2, fmt.Sprint(err, settings.Data)
+	})
+	a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", "argocd-controller")
+}
+
+// scale sets replicas through the scale subresource, as kubectl and autoscalers do.
+func (a *addon) scale(manager string, replicas int32) {
+	a.t.Helper()
+	web := a.deployment()
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	if err := shared.workload.SubResource("scale").Update(a.t.Context(), web,
+		client.WithSubResourceBody(scale), &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{FieldManager: manager}}); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *addon) waitReplicas(want int32) {
+	a.t.Helper()
+	web := a.deployment()
+	eventually(a.t, fmt.Sprintf("%d replicas", want), func() (bool, string) {
+		err := a.fetch(web)
+		return err == nil && *web.Spec.Replicas == want, fmt.Sprint(err, *web.Spec.Replicas)
+	})
+}
+
+func TestTakesBackAPersonsScale(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	a.scale("kubectl", 6)
+	a.waitBlamed("apps/v1/Deployment/"+a.namespace+"/web", "kubectl")
+	a.waitReplicas(2)
+}
+
+func TestLeavesAnAutoscalersReplicas(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	a.scale("kube-controller-manager", 3)
+	// A correction of something else in the same object, and a new revision, leave them as well.
+	a.edit(a.deployment(), "kubectl-patch", types.MergePatchType, `{"spec":{"minReadySeconds":7}}`)
+	a.waitBlamed("apps/v1/Deployment/"+a.namespace+"/web", "kubectl-patch")
+	a.waitReplicas(3)
+	a.apply(webAndSettings + "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n")
+	a.waitReady()
+	a.waitReplicas(3)
+}
+
+func TestLeavesIgnoredFields(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) {
+		spec.Drift.Ignore = []addonsv1alpha1.DriftIgnore{{
+			Target: addonsv1alpha1.ObjectSelector{Kind: "ConfigMap", Name: "settings"}, JSONPointers: []string{"/data/maxmemory"},
+		}}
+	})
+	a.waitReady()
+	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
+	// One that is not ignored is taken back beside it.
+	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"cluster":"other","maxmemory":"2gb"}}`)
+	eventually(t, "only the ignored field stays", func() (bool, string) {
+		settings := a.settings()
+		err := a.fetch(settings)
+		return err == nil && settings.Data["maxmemory"] == "2gb" && settings.Data["cluster"] == tenantName, fmt.Sprint(err, settings.Data)
+	})
+}
+
+func TestReportModeShowsDriftAndLeavesIt(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Mode = addonsv1alpha1.DriftReport })
+	a.waitReady()
+	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
+	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	settings := a.settings()
+	if err := a.fetch(settings); err != nil || settings.Data["maxmemory"] != "1gb" {
+		t.Fatalf("the edit was taken back: %v %v", err, settings.Data)
+	}
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Drift.Mode = addonsv1alpha1.DriftCorrect })
+	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync)
+	eventually(t, "it is taken back now", func() (bool, string) {
+		err := a.fetch(settings)
+		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err, settings.Data)
+	})
+}
+
+func TestSuspensionHoldsCorrectionsAndEnds(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
+	a.waitReady()
+	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
+	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
+	eventually(t, "it is taken back when the suspension ends", func() (bool, string) {
+		settings := a.settings()
+		err := a.fetch(settings)
+		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err, settings.Data)
+	})
+}
+
+func TestFightsBackOffAndNameTheOther(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	eventually(t, "the fight is named", func() (bool, string) {
+		settings := a.settings()
+		if err := a.fetch(settings); err == nil && settings.Data["maxmemory"] == "64mb" {
+			a.edit(settings, "stubborn-operator", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
+		}
+		release := a.get()
+		for _, c := range release.Status.Conditions {
+			if c.Type == addonsv1alpha1.ConditionDrifted && c.Reason == addonsv1alpha1.ReasonFighting {
+				return true, ""
+			}
+		}
+		return false, describeConditions(release)
+	})
+}

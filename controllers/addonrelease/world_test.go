@@ -1,0 +1,322 @@
+package addonrelease
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+const (
+	installation = "test-installation"
+	tenantName   = "prod"
+	deadline     = 30 * time.Second
+)
+
+// world is what the tests of this package share: a management cluster with the controller running
+// against it, and one workload cluster, which the tests connect in place of the TenantCluster
+// controller.
+type world struct {
+	fleet       *localfleet.Fleet
+	connections *fleet.Fleet
+	// management and workload may do anything in their cluster.
+	management, workload client.Client
+	config               *rest.Config
+}
+
+var shared world
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == render.WorkerArgument {
+		os.Exit(render.WorkerMain(os.Args[2:]))
+	}
+	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	code, err := runInWorld(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runInWorld(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dir, err := os.MkdirTemp("", "addonrelease")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Clusters: 1, Progress: os.Stderr}); err != nil {
+		return 1, err
+	}
+	defer shared.fleet.Close()
+	mgr, err := shared.prepare(ctx)
+	if err != nil {
+		return 1, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	code = m.Run()
+	cancel()
+	return code, <-ended
+}
+
+func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
+	scheme := newScheme()
+	workload, err := w.fleet.Cluster("workload-1")
+	if err != nil {
+		return nil, err
+	}
+	w.config = w.fleet.Management().Config()
+	if w.management, err = client.New(w.config, client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	if w.workload, err = client.New(workload.Config(), client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	definitions, err := manifests.Load("../../config/crd/bases")
+	if err != nil {
+		return nil, err
+	}
+	if err := manifests.Apply(ctx, w.config, definitions); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(w.config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		return nil, err
+	}
+	known := ownership.NewControllers(ownership.DefaultControllers()...)
+	w.connections = fleet.New(fleet.Options{
+		Installation: installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
+		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+	})
+	if err := mgr.Add(w.connections); err != nil {
+		return nil, err
+	}
+	r := newReconciler(mgr, w.connections, known)
+	if err := r.SetupWithManager(mgr, Options{}); err != nil {
+		return nil, err
+	}
+	return mgr, w.connect(ctx, workload)
+}
+
+func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, known ownership.Controllers) *Reconciler {
+	return &Reconciler{
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
+		Controllers: known, Installation: installation, Recorder: events.NewFakeRecorder(1000),
+		Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
+	}
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return scheme
+}
+
+// connect plays the TenantCluster controller.
+func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error {
+	tenant := &tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: tenantName},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+	}
+	if err := w.management.Create(ctx, tenant); err != nil {
+		return err
+	}
+	meta.SetStatusCondition(&tenant.Status.Conditions, metav1.Condition{
+		Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue, Reason: "Test",
+	})
+	if err := w.management.Status().Update(ctx, tenant); err != nil {
+		return err
+	}
+	access, err := kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{})
+	if err != nil {
+		return err
+	}
+	system := &corev1.Namespace{}
+	if err := w.workload.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return err
+	}
+	key := types.NamespacedName{Namespace: "default", Name: tenantName}
+	w.connections.Connect(key, access)
+	return w.connections.Admit(key, system.UID)
+}
+
+// addon is an AddonRelease with its revisions, as the SaaSAddon controller would write them.
+type addon struct {
+	t         *testing.T
+	name      string
+	namespace string
+	// policy stands in for the SaaSAddon that owns the revisions.
+	policy *corev1.ConfigMap
+}
+
+// newAddon starts a release of the given manifests in a namespace of its own.
+func newAddon(t *testing.T, text string, change ...func(*addonsv1alpha1.AddonReleaseSpec)) *addon {
+	t.Helper()
+	name := strings.ToLower(t.Name())
+	if len(name) > 40 {
+		name = name[len(name)-40:]
+	}
+	a := &addon{t: t, name: strings.Trim(strings.NewReplacer("/", "-", "_", "-").Replace(name), "-")}
+	a.namespace = a.name
+	a.policy = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.name}}
+	if err := shared.management.Create(t.Context(), a.policy); err != nil {
+		t.Fatal(err)
+	}
+	release := &addonsv1alpha1.AddonRelease{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: a.name, Finalizers: []string{common.FinalizerTarget},
+			Labels: map[string]string{common.LabelPolicy: a.name, common.LabelCluster: tenantName, common.LabelClusterNamespace: "default"},
+		},
+		Spec: addonsv1alpha1.AddonReleaseSpec{
+			ClusterRef: common.ClusterReference{Namespace: "default", Name: tenantName},
+			Revision:   a.revision(text),
+			Cluster:    addonsv1alpha1.ClusterFacts{Version: "1.36", Labels: map[string]string{"tier": "gold"}},
+		},
+	}
+	for _, c := range change {
+		c(&release.Spec)
+	}
+	if err := shared.management.Create(t.Context(), release); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.cleanUp)
+	return a
+}
+
+func (a *addon) revision(text string) string {
+	a.t.Helper()
+	snapshot, err := revision.NewSnapshot(a.name, revision.AddonContent{
+		Namespace: a.namespace, CreateNamespace: true, Sources: []revision.Source{{Name: "inline", Text: text}},
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	owner := revision.Owner{APIVersion: "v1", Kind: "ConfigMap", Object: a.policy}
+	if err := revision.Write(a.t.Context(), shared.management, shared.management, owner, snapshot); err != nil {
+		a.t.Fatal(err)
+	}
+	return snapshot.Name
+}
+
+func (a *addon) cleanUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	release := a.get()
+	if err := client.IgnoreNotFound(shared.management.Delete(ctx, release)); err != nil {
+		a.t.Error(err)
+	}
+	eventually(a.t, "the release is gone", func() (bool, string) {
+		err := shared.management.Get(ctx, client.ObjectKeyFromObject(release), release)
+		return client.IgnoreNotFound(err) == nil && err != nil, describeConditions(release)
+	})
+}
+
+func (a *addon) get() *addonsv1alpha1.AddonRelease {
+	release := &addonsv1alpha1.AddonRelease{}
+	release.Namespace, release.Name = "default", a.name
+	if err := client.IgnoreNotFound(shared.management.Get(context.Background(), client.ObjectKeyFromObject(release), release)); err != nil {
+		a.t.Error(err)
+	}
+	return release
+}
+
+// change updates the spec.
+func (a *addon) change(mutate func(*addonsv1alpha1.AddonRelease)) {
+	a.t.Helper()
+	release := a.get()
+	before := release.DeepCopy()
+	mutate(release)
+	if err := shared.management.Patch(a.t.Context(), release, client.MergeFrom(before)); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// apply moves the release to a new revision.
+func (a *addon) apply(text string) {
+	a.t.Helper()
+	name := a.revision(text)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Revision = name })
+}
+
+// waitFor waits until a condition of the current generation is as wanted, and returns the release.
+func (a *addon) waitFor(condition string, is metav1.ConditionStatus, reason string) *addonsv1alpha1.AddonRelease {
+	a.t.Helper()
+	var release *addonsv1alpha1.AddonRelease
+	eventually(a.t, fmt.Sprintf("%s is %s, %s", condition, is, reason), func() (bool, string) {
+		release = a.get()
+		found := meta.FindStatusCondition(release.Status.Conditions, condition)
+		return found != nil && found.Status == is && found.Reason == reason && found.ObservedGeneration == release.Generation &&
+			(is != metav1.ConditionTrue || condition != common.ConditionReady || release.Status.Revision == release.Spec.Revision), describeConditions(release)
+	})
+	return release
+}
+
+func (a *addon) waitReady() *addonsv1alpha1.AddonRelease {
+	a.t.Helper()
+	return a.waitFor(common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded)
+}
+
+func describeConditions(release *addonsv1alpha1.AddonRelease) string {
+	var text strings.Builder
+	for _, c := range release.Status.Conditions {
+		fmt.Fprintf(&text, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+	return text.String()
+}
+
+// eventually waits until a check holds; what it says otherwise tells why it did not.
+func eventually(t *testing.T, what string, check func() (bool, string)) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	timeout := time.After(deadline)
+	for {
+		ok, instead := check()
+		if ok {
+			return
+		}
+		select {
+		case <-timeout:
+			t.Fatalf("waited in vain: %s; instead: %s", what, instead)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package tenantcluster
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// fakeConnections records what it is asked to do.
+type fakeConnections struct {
+	calls []string
+	admit error
+}
+
+func (f *fakeConnections) Connect(types.NamespacedName, kubeconfig.Access) {
+	f.calls = append(f.calls, "connect")
+}
+func (f *fakeConnections) Disconnect(types.NamespacedName) { f.calls = append(f.calls, "disconnect") }
+func (f *fakeConnections) Forget(types.NamespacedName)     { f.calls = append(f.calls, "forget") }
+func (f *fakeConnections) Withdraw(types.NamespacedName)   { f.calls = append(f.calls, "withdraw") }
+
+func (f *fakeConnections) State(types.NamespacedName) (fleet.State, bool) {
+	return fleet.State{Phase: fleet.Connecting}, true
+}
+
+func (f *fakeConnections) Admit(_ types.NamespacedName, identity types.UID) error {
+	f.calls = append(f.calls, "admit "+string(identity))
+	return f.admit
+}
+
+func TestApplyAsksTheFleetForWhatIsPlanned(t *testing.T) {
+	for name, c := range map[string]struct {
+		todo  decision
+		calls []string
+	}{
+		"nothing":    {decision{}, nil},
+		"connect":    {decision{connection: connect}, []string{"connect"}},
+		"disconnect": {decision{connection: disconnect}, []string{"disconnect"}},
+		"admit":      {decision{admission: admit, verdict: verdict{identity: "blue"}}, []string{"admit blue"}},
+		"withdraw":   {decision{admission: withdraw}, []string{"withdraw"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen, connections := settled(), &fakeConnections{}
+			c.todo.clusterID = "blue"
+			r := &reconciler{connections: connections}
+			if done := r.apply(t.Context(), seen, c.todo); done.err != nil || done.released {
+				t.Errorf("got %+v", done)
+			}
+			if !slices.Equal(connections.calls, c.calls) {
+				t.Errorf("asked for %v, want %v", connections.calls, c.calls)
+			}
+		})
+	}
+}
+
+func TestApplyTellsThatTheClusterIsClaimed(t *testing.T) {
+	r := &reconciler{connections: &fakeConnections{admit: fleet.ErrClaimed}}
+	seen := settled()
+	if done := r.apply(t.Context(), seen, plan(seen)); !done.claimed {
+		t.Errorf("got %+v", done)
+	}
+}
+
+func TestConnectionIsMadeOncePerAccess(t *testing.T) {
+	r := &reconciler{connections: &fakeConnections{}}
+	seen := settled()
+	r.apply(t.Context(), seen, decision{connection: connect, clusterID: "blue"})
+	if !r.memory.isLinked(seen.key, seen.credentials.access) {
+		t.Error("the access is not known as the one in use")
+	}
+	other := seen.credentials.access
+	other.Token = "other"
+	if r.memory.isLinked(seen.key, other) {
+		t.Error("another access counts as the one in use")
+	}
+	r.apply(t.Context(), seen, decision{connection: disconnect, clusterID: "blue"})
+	if r.memory.isLinked(seen.key, seen.credentials.access) {
+		t.Error("the access counts as in use after it was given up")
+	}
+}
