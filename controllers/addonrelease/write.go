@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -239,7 +240,14 @@ func (w *writer) settle(ctx context.Context, done *written, answer *metav1.Parti
 // isFinal says whether another try of a write cannot help.
 func isFinal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
-		apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err) || apierrors.IsRequestEntityTooLargeError(err)
+		apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		isTypeError(err)
+}
+
+// isTypeError: the object does not fit its schema. Server-side apply reports that as an internal error,
+// which only its text tells from others.
+func isTypeError(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "failed to create typed patch object")
 }
 
 // explain makes an API server's error readable: what it says, without its wrapping.

@@ -80,20 +80,40 @@ type kindWatch struct {
 	source  source
 }
 
+// errKindGone: the cluster serves the kind no more; its definition was removed.
+var errKindGone = errors.New("the kind is not served any more")
+
 // run lists and watches, again and again. A failure makes the connection look whether the cluster is
 // still there, and is tried again with backoff.
 func (w *kindWatch) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 12, Cap: 30 * time.Second}
-		_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+		err := wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
 			err := w.listAndWatch(ctx)
+			if errors.Is(err, errKindGone) {
+				return false, err
+			}
 			if err != nil && ctx.Err() == nil {
 				w.cluster.connection.fleet.options.Log.V(1).Info("watch ended", "cluster", w.cluster.connection.key, "kind", w.kind.Kind, "reason", err.Error())
 				poke(w.cluster.connection.suspicious)
 			}
 			return err == nil, nil
 		})
+		if errors.Is(err, errKindGone) {
+			w.cluster.unwatch(w.kind)
+			return
+		}
 	}
+}
+
+// unwatch forgets a kind that is not served any more, and with it its objects. The next Watch asks
+// for it again.
+func (c *Cluster) unwatch(kind schema.GroupVersionKind) {
+	c.forget(kind)
+	c.mu.Lock()
+	delete(c.watches, kind.GroupKind())
+	c.mu.Unlock()
+	c.Tracker.replace(kind.GroupKind(), nil, "", c.connection.fleet.clock.Now())
 }
 
 // listAndWatch returns nil when the list should be made anew at once: what it continued from is no
@@ -103,12 +123,13 @@ func (w *kindWatch) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	// The retrier goes on where a watch ended, and ends itself when the server has forgotten that place.
-	retrier, err := watchtools.NewRetryWatcherWithContext(ctx, version, watcherFunc(w.watch))
+	retrier, err := watchtools.NewRetryWatcherWithContext(ctx, version, w.resuming(stop))
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", w.kind.Kind, err)
 	}
-	defer retrier.Stop()
 	for event := range retrier.ResultChan() {
 		if event.Type == watch.Error {
 			if err := apierrors.FromObject(event.Object); !apierrors.IsGone(err) && !apierrors.IsResourceExpired(err) {
@@ -117,6 +138,9 @@ func (w *kindWatch) listAndWatch(ctx context.Context) error {
 			return nil
 		}
 		w.handle(event)
+	}
+	if errors.Is(context.Cause(ctx), errKindGone) {
+		return errKindGone
 	}
 	return nil
 }
@@ -131,13 +155,20 @@ func (w *kindWatch) selector() string {
 	return common.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
 }
 
-func (w *kindWatch) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	options.LabelSelector = w.selector()
-	watching, err := w.source.watch(ctx, options)
-	if err != nil && ctx.Err() == nil {
-		poke(w.cluster.connection.suspicious)
+// resuming opens the watch, for the first time and whenever it ended. The retrier would go on for
+// ever with a kind that is gone, so that is stopped.
+func (w *kindWatch) resuming(stop context.CancelCauseFunc) watcherFunc {
+	return func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		options.LabelSelector = w.selector()
+		watching, err := w.source.watch(ctx, options)
+		switch {
+		case apierrors.IsNotFound(err):
+			stop(errKindGone)
+		case err != nil && ctx.Err() == nil:
+			poke(w.cluster.connection.suspicious)
+		}
+		return watching, err
 	}
-	return watching, err
 }
 
 // list takes in what is there, page by page, and returns the resource version to watch from.
@@ -147,6 +178,9 @@ func (w *kindWatch) list(ctx context.Context) (string, error) {
 	options := metav1.ListOptions{LabelSelector: w.selector(), Limit: pageSize}
 	for {
 		page, err := w.page(ctx, options)
+		if apierrors.IsNotFound(err) {
+			return "", errKindGone
+		}
 		if err != nil {
 			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
 		}
