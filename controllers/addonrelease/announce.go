@@ -31,7 +31,7 @@ const (
 var notSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
 
 // announce tells people, by events, and metrics what was done.
-func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, done outcome) {
+func (r *Reconciler) announce(release *addonsv1alpha1.AddonRelease, done outcome) {
 	policy := release.Labels[common.LabelPolicy]
 	for _, w := range done.corrections() {
 		r.Metrics.corrected(release.Namespace, policy, w)

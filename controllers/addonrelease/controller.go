@@ -71,10 +71,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 	p := makePlan(o)
 	done := r.apply(ctx, o, p, cluster)
-	release.Status = report(o, p, done, r.health(ctx, o, done, cluster))
+	release.Status = report(o, p, done, r.health(ctx, o, cluster))
 
 	r.remember(o, done, known, cluster)
-	r.announce(o, release, done)
+	r.announce(release, done)
 	if err := r.writeStatus(ctx, before, release, known); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -139,7 +139,7 @@ func (r *Reconciler) remember(o observed, done outcome, known *remembered, clust
 }
 
 // health looks at the inventory as it is now. What has no status is fine as soon as it was applied.
-func (r *Reconciler) health(ctx context.Context, o observed, done outcome, cluster *fleet.Cluster) map[objects.Key]fleet.Health {
+func (r *Reconciler) health(ctx context.Context, o observed, cluster *fleet.Cluster) map[objects.Key]fleet.Health {
 	if cluster == nil {
 		return nil
 	}

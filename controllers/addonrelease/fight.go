@@ -31,9 +31,6 @@ func (f fight) ready() time.Time {
 	return f.last.Add(wait)
 }
 
-// fighting: corrections are being held back.
-func (f fight) fighting() bool { return f.rounds >= patience }
-
 // after is the count after one more correction.
 func (f fight) after(now time.Time, manager string) fight {
 	if now.Sub(f.last) > max(truce, 2*f.ready().Sub(f.last)) {

@@ -1,16 +1,13 @@
 package saasaddon
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -104,27 +101,6 @@ func untilSuspensionEnds(seen observed) time.Duration {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// publish writes the status if it changed, once, and announces what is new.
-func (r *Reconciler) publish(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, said outcome) error {
-	if equality.Semantic.DeepEqual(addon.Status, said.status) {
-		return nil
-	}
-	base := &addonsv1alpha1.SaaSAddon{
-		ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Name: addon.Name, ResourceVersion: addon.ResourceVersion},
-		Status:     addon.Status,
-	}
-	changed := base.DeepCopy()
-	changed.Status = said.status
-	err := r.Client.Status().Patch(ctx, changed, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
-	if err != nil {
-		return fmt.Errorf("write status: %w", err)
-	}
-	for _, news := range said.events {
-		r.Events.Eventf(addon, nil, news.kind, news.reason, news.action, "%s", news.note)
-	}
-	return nil
-}
-
 // announcement is an Event.
 type announcement struct {
 	kind   string
@@ -135,9 +111,9 @@ type announcement struct {
 
 // Reasons and actions of Events, beside the reasons of Stalled.
 const (
-	eventRolloutStarted  = "RolloutStarted"
-	eventRolloutFinished = "RolloutFinished"
-	eventAbandoned       = "TargetAbandoned"
+	eventRolloutStarted = "RolloutStarted"
+	eventReady          = "Ready"
+	eventAbandoned      = "TargetAbandoned"
 
 	actionRollOut = "RollOut"
 	actionSelect  = "Observe"
@@ -152,7 +128,7 @@ func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []add
 			fmt.Sprintf("revision %s goes out; clusters selected: %d", after.Revision, after.Clusters.Selected.Count)})
 	}
 	if becameTrue(before, after, common.ConditionReady) && after.Clusters.Ready.Count > 0 {
-		news = append(news, announcement{corev1.EventTypeNormal, eventRolloutFinished, actionRollOut,
+		news = append(news, announcement{corev1.EventTypeNormal, eventReady, actionRollOut,
 			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count)})
 	}
 	if becameTrue(before, after, common.ConditionStalled) {

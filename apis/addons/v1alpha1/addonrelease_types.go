@@ -92,7 +92,7 @@ type ClusterFacts struct {
 
 // AddonReleaseStatus is what became of it.
 type AddonReleaseStatus struct {
-	// conditions: Ready, Reconciling, Stalled, Applied, Healthy, Drifted.
+	// conditions are Ready, Reconciling, Stalled, Applied, Healthy, Drifted.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -144,11 +144,11 @@ type InventoryEntry struct {
 	// +optional
 	Hash string `json:"hash,omitempty"`
 
-	// fingerprint of who owns what of it, from the answer to the last apply.
+	// fp is the fingerprint of who owns what of it, from the answer to the last apply.
 	// +optional
 	Fingerprint string `json:"fp,omitempty"`
 
-	// adopted: it was there before Daytwo applied it first.
+	// adopted tells that it was there before Daytwo applied it first.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
@@ -184,7 +184,7 @@ type DriftStatus struct {
 
 // DriftCorrection is one change by somebody else that was taken back.
 type DriftCorrection struct {
-	// object, as in the inventory.
+	// object is the id that it has in the inventory.
 	// +required
 	Object string `json:"object,omitempty"`
 
@@ -199,7 +199,7 @@ type DriftCorrection struct {
 	// +optional
 	Manager string `json:"manager,omitempty"`
 
-	// operation: Update, Apply, Delete or Unlabel.
+	// operation is Update, Apply, Delete or Unlabel.
 	// +optional
 	Operation string `json:"operation,omitempty"`
 

@@ -144,7 +144,7 @@ const (
 
 // DriftPolicy says what happens when somebody else changes an object.
 type DriftPolicy struct {
-	// mode: Correct takes drift back at once, Report shows it, Off ignores it.
+	// mode is what happens: Correct takes drift back at once, Report shows it, Off ignores it.
 	// +optional
 	// +default="Correct"
 	Mode DriftMode `json:"mode,omitempty"`
@@ -180,17 +180,17 @@ type ObjectSelector struct {
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group,omitempty"`
 
-	// kind, as in Deployment; empty selects any.
+	// kind of the object, as in Deployment; empty selects any.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind,omitempty"`
 
-	// namespace; empty selects any.
+	// namespace of the object; empty selects any.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
-	// name; empty selects any.
+	// name of the object; empty selects any.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
@@ -198,7 +198,7 @@ type ObjectSelector struct {
 
 // SaaSAddonStatus sums up the targets.
 type SaaSAddonStatus struct {
-	// conditions: Ready, Reconciling, Stalled.
+	// conditions are Ready, Reconciling, Stalled.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -230,19 +230,19 @@ type ClusterSummary struct {
 	// +optional
 	Selected common.Tally `json:"selected,omitzero"`
 
-	// ready: the target is Ready at the current revision.
+	// ready are those whose target is Ready at the current revision.
 	// +optional
 	Ready common.Tally `json:"ready,omitzero"`
 
-	// updated: the target names the current revision.
+	// updated are those whose target names the current revision.
 	// +optional
 	Updated common.Tally `json:"updated,omitzero"`
 
-	// failed: the target is not Ready, and no longer just on its way.
+	// failed are those whose target is not Ready, and no longer just on its way.
 	// +optional
 	Failed common.Tally `json:"failed,omitzero"`
 
-	// unreachable: the cluster does not answer.
+	// unreachable are those that do not answer.
 	// +optional
 	Unreachable common.Tally `json:"unreachable,omitzero"`
 }

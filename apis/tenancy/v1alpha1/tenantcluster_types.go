@@ -87,7 +87,7 @@ type TenantClusterSpec struct {
 
 // TenantClusterStatus is what is known of a workload cluster.
 type TenantClusterStatus struct {
-	// conditions: Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
+	// conditions are Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
 	// CredentialsExpiring.
 	// +optional
 	// +listType=map

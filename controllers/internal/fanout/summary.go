@@ -37,7 +37,7 @@ type Summary struct {
 func Summarize(input Input) Summary {
 	pairs, strays := match(input)
 	policy := input.Policy
-	var selected, updated, ready, failed, unreachable, waiting, progressing, leaving names
+	var selected, updated, ready, failed, unreachable, waiting, progressing names
 	failures := map[string]string{}
 	for _, p := range pairs {
 		name := displayName(policy, p.cluster.ClusterKey)
@@ -59,14 +59,7 @@ func Summarize(input Input) Summary {
 			progressing = append(progressing, name)
 		}
 	}
-	obstacle := ""
-	for _, stray := range strays {
-		name := displayName(policy, stray.Cluster)
-		leaving = append(leaving, name)
-		if obstacle == "" && stray.Message != "" && (stray.State == Failed || stray.State == Unreachable) {
-			obstacle = name + ": " + stray.Message
-		}
-	}
+	leaving, obstacle := leavers(policy, strays)
 	summary := Summary{
 		Selected: selected.tally(), Updated: updated.tally(), Ready: ready.tally(),
 		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(),
@@ -77,6 +70,19 @@ func Summarize(input Input) Summary {
 		summary.FirstFailure = failures[summary.Failed.Names[0]]
 	}
 	return summary
+}
+
+// leavers names the clusters of targets that nothing selects any more, and what keeps the first that
+// says so.
+func leavers(policy Policy, strays []Target) (leaving names, obstacle string) {
+	for _, stray := range strays {
+		name := displayName(policy, stray.Cluster)
+		leaving = append(leaving, name)
+		if obstacle == "" && stray.Message != "" && (stray.State == Failed || stray.State == Unreachable) {
+			obstacle = name + ": " + stray.Message
+		}
+	}
+	return leaving, obstacle
 }
 
 // displayName is how a policy's status names a cluster.

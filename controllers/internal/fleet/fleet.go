@@ -13,7 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
-// ErrClaimed: another TenantCluster was admitted with the same identity.
+// ErrClaimed tells that another TenantCluster was admitted with the same identity.
 var ErrClaimed = errors.New("the cluster is registered already")
 
 // Options of a Fleet.

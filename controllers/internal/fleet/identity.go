@@ -68,7 +68,7 @@ func getJSON(ctx context.Context, url string, through http.RoundTripper, into an
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // Nothing more is read of it.
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return err

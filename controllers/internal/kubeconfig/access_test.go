@@ -79,7 +79,7 @@ func TestAccessNeverPrintsCredentials(t *testing.T) {
 		fmt.Sprint(access.MarshalLog()),
 		string(marshalled),
 	} {
-		if strings.Contains(printed, secretValue) || strings.Contains(printed, fmt.Sprint([]byte(secretValue))) {
+		if strings.Contains(printed, secretValue) || strings.Contains(printed, fmt.Sprintf("%d", []byte(secretValue))) {
 			t.Errorf("a credential was printed: %s", printed)
 		}
 		if !strings.Contains(printed, "https://api") {

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"bytes"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,7 +95,7 @@ func Fields(entry *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	if entry.FieldsV1 == nil {
 		return set, nil
 	}
-	if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
+	if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 		return nil, fmt.Errorf("read the fields of manager %q: %w", entry.Manager, err)
 	}
 	return set, nil

@@ -41,7 +41,7 @@ func writeEntry(digest hash.Hash, entry *metav1.ManagedFieldsEntry) {
 	}
 	fmt.Fprintf(digest, "%s\n%s\n%s\n%s\n", entry.Manager, entry.Operation, entry.APIVersion, at)
 	if entry.FieldsV1 != nil {
-		digest.Write(canonicalJSON(entry.FieldsV1.Raw))
+		digest.Write(canonicalJSON(entry.FieldsV1.GetRawBytes()))
 	}
 }
 

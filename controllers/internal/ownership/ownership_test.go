@@ -26,7 +26,7 @@ const ownFields = `{"f:metadata":{"f:labels":{"f:daytwo.dev/managed-by":{}}},"f:
 func entry(manager string, operation metav1.ManagedFieldsOperationType, subresource, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: operation, APIVersion: "apps/v1", Time: &applied, Subresource: subresource,
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields),
 	}
 }
 
@@ -66,8 +66,8 @@ func TestFingerprintIsNotChangedByWhatControllersDo(t *testing.T) {
 }
 
 func reordered(e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
-	e.FieldsV1 = &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:name":{},"f:image":{},".":{}}}}},` +
-		`"f:selector":{},"f:replicas":{}},"f:metadata":{"f:labels":{"f:daytwo.dev/managed-by":{}}}}`)}
+	e.FieldsV1 = metav1.NewFieldsV1(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:name":{},"f:image":{},".":{}}}}},` +
+		`"f:selector":{},"f:replicas":{}},"f:metadata":{"f:labels":{"f:daytwo.dev/managed-by":{}}}}`)
 	return e
 }
 
@@ -80,7 +80,7 @@ func TestFingerprintIsChangedByEverythingElse(t *testing.T) {
 	base := func() *metav1.PartialObjectMetadata { return object(ours()) }
 	later := metav1.NewTime(applied.Add(time.Second))
 	shrunk, touched := ours(), ours()
-	shrunk.FieldsV1 = &metav1.FieldsV1{Raw: []byte(strings.Replace(ownFields, `"f:replicas":{},`, "", 1))}
+	shrunk.FieldsV1 = metav1.NewFieldsV1(strings.Replace(ownFields, `"f:replicas":{},`, "", 1))
 	touched.Time = &later
 	seen := map[string]string{known.Fingerprint(base()): "as applied"}
 	for name, changed := range map[string]*metav1.PartialObjectMetadata{
@@ -207,7 +207,7 @@ func TestTakeoverFailsWhenTheSamePeopleChangeSomethingMeanwhile(t *testing.T) {
 func TestTakeoverIsNotDisturbedByStatusUpdates(t *testing.T) {
 	before := object(ours(), statusEntry(), edited(sidecarFields))
 	meanwhile := before.DeepCopy()
-	meanwhile.ManagedFields[1].FieldsV1 = &metav1.FieldsV1{Raw: []byte(`{"f:status":{"f:readyReplicas":{}}}`)}
+	meanwhile.ManagedFields[1].FieldsV1 = metav1.NewFieldsV1(`{"f:status":{"f:readyReplicas":{}}}`)}
 	if _, err := takeOver(t, before, meanwhile); err != nil {
 		t.Errorf("a status update fails the patch: %v", err)
 	}

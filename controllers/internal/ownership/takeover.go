@@ -111,7 +111,7 @@ func fieldsV1(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write managed fields: %w", err)
 	}
-	return &metav1.FieldsV1{Raw: raw}, nil
+	return metav1.NewFieldsV1(string(raw)), nil
 }
 
 func entryPath(index int) string {

@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no such revision, or it was not written completely.
+	// ErrNotFound tells that there is no such revision, or it was not written completely.
 	ErrNotFound = errors.New("revision not found")
-	// ErrTorn: the revision's Secrets do not belong together, or some are missing. Removing its first
+	// ErrTorn tells that the revision's Secrets do not belong together, or some are missing. Removing its first
 	// Secret makes the policy write it again.
 	ErrTorn = errors.New("revision is torn")
 )

@@ -17,9 +17,6 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/internal/process"
 )
 
-// An API server that starts can take a connection long before it answers.
-const readyRequestTimeout = 2 * time.Second
-
 // Cluster is one cluster of a fleet.
 type Cluster struct {
 	fleet       *Fleet
@@ -117,8 +114,8 @@ func (c *Cluster) Pause() error { return c.signal(syscall.SIGSTOP) }
 func (c *Cluster) Resume() error { return c.signal(syscall.SIGCONT) }
 
 func (c *Cluster) signal(signal os.Signal) error {
-	p, _ := c.lookup(apiServer)
-	if p == nil {
+	p, running := c.lookup(apiServer)
+	if !running {
 		return fmt.Errorf("%s does not run; start it first", c.name)
 	}
 	if err := p.Signal(signal); err != nil {
@@ -145,14 +142,12 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 	if err := p.Signal(syscall.SIGCONT); err != nil {
 		return fmt.Errorf("let the API server of %s go on: %w", c.name, err)
 	}
-	config := c.Config()
-	config.Timeout = readyRequestTimeout
-	client, err := kubernetes.NewForConfig(config)
+	client, err := rest.HTTPClientFor(c.config)
 	if err != nil {
 		return err
 	}
 	return waitReady(ctx, func(ctx context.Context) error {
-		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		return getOK(ctx, client, c.Endpoint()+"/readyz")
 	}, p)
 }
 

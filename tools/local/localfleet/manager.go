@@ -17,8 +17,6 @@ const (
 	managerUser      = "system:serviceaccount:" + managerNamespace + ":daytwo-controller-manager"
 )
 
-const managerRequestTimeout = 2 * time.Second
-
 // StartManager runs the manager binary at path against the management cluster,
 // and waits until it is ready. It has only the rights of its service account,
 // none of its own, so the roles must have been applied before. One that runs
@@ -67,7 +65,7 @@ func (f *Fleet) runManager(ctx context.Context, path string, args []string, port
 		return err
 	}
 	ready := func(ctx context.Context) error {
-		return getOK(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports.HealthPort))
+		return getOK(ctx, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/readyz", ports.HealthPort))
 	}
 	if err := waitReady(ctx, ready, manager); err != nil {
 		return errors.Join(err, manager.Kill(context.WithoutCancel(ctx)))
@@ -91,22 +89,4 @@ func (f *Fleet) claimManagerPorts(ctx context.Context) (managerState, error) {
 	defer f.mu.Unlock()
 	f.state.Manager = &managerState{HealthPort: health, MetricsPort: metrics}
 	return *f.state.Manager, writeState(f.paths, f.state)
-}
-
-func getOK(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, managerRequestTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", url, response.Status)
-	}
-	return nil
 }

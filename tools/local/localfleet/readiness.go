@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -17,7 +18,9 @@ const (
 	readyEvery = 50 * time.Millisecond
 	// Two seconds on an idle machine; far more while something else compiles.
 	readyDeadline = 2 * time.Minute
-	logTailLines  = 15
+	// A server that starts can take a connection long before it answers.
+	requestTimeout = 2 * time.Second
+	logTailLines   = 15
 )
 
 var errEnded = errors.New("it ended by itself")
@@ -55,4 +58,23 @@ func logTail(path string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
 	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
+}
+
+// getOK returns nil if a GET of url is answered with 200 in time.
+func getOK(ctx context.Context, client *http.Client, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", url, response.Status)
+	}
+	return nil
 }

@@ -27,8 +27,7 @@ func newLauncher() *launcher {
 }
 
 func (l *launcher) run() {
-	// Never unlocked: at the goroutine's end its thread ends too, and with it
-	// whatever was started here and still runs.
+	// Never unlocked: no other goroutine may come to this thread and end it.
 	runtime.LockOSThread()
 	for request := range l.requests {
 		dieWithParent(request.cmd.SysProcAttr)

@@ -55,7 +55,8 @@ func NewTable(dir string, lifetime Lifetime) (*Table, error) {
 	return t, nil
 }
 
-// Close frees what the table holds. The kernel ends tied programs that still run.
+// Close frees what the table holds. Programs that still run are to be ended
+// before, each by itself.
 func (t *Table) Close() {
 	t.close()
 }
