@@ -126,7 +126,7 @@ type AddonReleaseStatus struct {
 
 	// drift tells what others changed.
 	// +optional
-	Drift DriftStatus `json:"drift,omitzero"`
+	Drift DriftStatus `json:"drift"`
 }
 
 // InventoryEntry is one object in the workload cluster. Written before the object is applied,
@@ -164,8 +164,9 @@ type InventoryEntry struct {
 // DriftStatus tells what others changed and what came of it.
 type DriftStatus struct {
 	// count of corrections since the release was made.
-	// +optional
-	Count int64 `json:"count,omitempty"`
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count int64 `json:"count"`
 
 	// lastDetected is when drift was seen last.
 	// +optional

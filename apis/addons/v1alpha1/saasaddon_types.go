@@ -214,7 +214,7 @@ type SaaSAddonStatus struct {
 
 	// clusters sums up the selected clusters.
 	// +optional
-	Clusters ClusterSummary `json:"clusters,omitzero"`
+	Clusters ClusterSummary `json:"clusters"`
 
 	// abandoned are the last ten targets that were let go with the annotation
 	// daytwo.dev/abandon, with what was left behind.
@@ -227,24 +227,24 @@ type SaaSAddonStatus struct {
 // ClusterSummary counts the clusters of a policy.
 type ClusterSummary struct {
 	// selected by the policy.
-	// +optional
-	Selected common.Tally `json:"selected,omitzero"`
+	// +required
+	Selected common.Tally `json:"selected"`
 
 	// ready are those whose target is Ready at the current revision.
-	// +optional
-	Ready common.Tally `json:"ready,omitzero"`
+	// +required
+	Ready common.Tally `json:"ready"`
 
 	// updated are those whose target names the current revision.
-	// +optional
-	Updated common.Tally `json:"updated,omitzero"`
+	// +required
+	Updated common.Tally `json:"updated"`
 
 	// failed are those whose target is not Ready, and no longer just on its way.
-	// +optional
-	Failed common.Tally `json:"failed,omitzero"`
+	// +required
+	Failed common.Tally `json:"failed"`
 
 	// unreachable are those that do not answer.
-	// +optional
-	Unreachable common.Tally `json:"unreachable,omitzero"`
+	// +required
+	Unreachable common.Tally `json:"unreachable"`
 }
 
 // AbandonedTarget is a target that was let go while its cluster could not be reached.

@@ -185,8 +185,8 @@ func TestTakeoverMovesWhatOthersOwn(t *testing.T) {
 				t.Fatal("Daytwo has no entry")
 			}
 			for _, field := range c.owns {
-				if !strings.Contains(string(after.ManagedFields[own].FieldsV1.Raw), field) {
-					t.Errorf("%s is not Daytwo's: %s", field, after.ManagedFields[own].FieldsV1.Raw)
+				if !strings.Contains(after.ManagedFields[own].FieldsV1.GetRawString(), field) {
+					t.Errorf("%s is not Daytwo's: %s", field, after.ManagedFields[own].FieldsV1.GetRawString())
 				}
 			}
 			if patch, err := known.Takeover(after, nil); patch != nil || err != nil {
@@ -207,7 +207,7 @@ func TestTakeoverFailsWhenTheSamePeopleChangeSomethingMeanwhile(t *testing.T) {
 func TestTakeoverIsNotDisturbedByStatusUpdates(t *testing.T) {
 	before := object(ours(), statusEntry(), edited(sidecarFields))
 	meanwhile := before.DeepCopy()
-	meanwhile.ManagedFields[1].FieldsV1 = metav1.NewFieldsV1(`{"f:status":{"f:readyReplicas":{}}}`)}
+	meanwhile.ManagedFields[1].FieldsV1 = metav1.NewFieldsV1(`{"f:status":{"f:readyReplicas":{}}}`)
 	if _, err := takeOver(t, before, meanwhile); err != nil {
 		t.Errorf("a status update fails the patch: %v", err)
 	}
@@ -242,10 +242,10 @@ func TestTakeoverLeavesSparedFieldsToTheirOwners(t *testing.T) {
 	if own < 0 || len(after.ManagedFields) != 2 {
 		t.Fatalf("got the entries %v", after.ManagedFields)
 	}
-	if raw := string(after.ManagedFields[own].FieldsV1.Raw); !strings.Contains(raw, "f:minReadySeconds") || strings.Contains(raw, "f:paused") {
+	if raw := after.ManagedFields[own].FieldsV1.GetRawString(); !strings.Contains(raw, "f:minReadySeconds") || strings.Contains(raw, "f:paused") {
 		t.Errorf("Daytwo owns %s", raw)
 	}
-	if raw := string(after.ManagedFields[1-own].FieldsV1.Raw); !strings.Contains(raw, "f:paused") || strings.Contains(raw, "f:minReadySeconds") {
+	if raw := after.ManagedFields[1-own].FieldsV1.GetRawString(); !strings.Contains(raw, "f:paused") || strings.Contains(raw, "f:minReadySeconds") {
 		t.Errorf("they own %s", raw)
 	}
 }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/e2e/environment"
+)
+
+const (
+	// building is what the first demo on a slow machine may need for Kubernetes itself.
+	building = time.Hour
+	// acting is for everything else. It bounds a step as a whole; see also patience.
+	acting = 5 * time.Minute
+)
+
+// story is the demo while it runs.
+type story struct {
+	screen    *screen
+	manager   string
+	customers []customer
+	started   time.Time
+	figures   figures
+	// env is nil before the first step.
+	env *environment.Environment
+}
+
+// figures are what the summary tells.
+type figures struct {
+	ready, rollout, noticed, caughtUp time.Duration
+	rollbacks                         []time.Duration
+}
+
+type step struct {
+	title string
+	run   func(context.Context) error
+	limit time.Duration
+}
+
+func (s *story) steps() []step {
+	return []step{
+		{"A management cluster, and Daytwo's manager in it", s.startManagement, building},
+		{"Three customers, each with a cluster of their own", s.registerCustomers, acting},
+		{"One add-on for all of them", s.installAddon, acting},
+		{"The fleet at a glance", s.showTable, acting},
+		{"People change things by hand", s.takeBackEdits, acting},
+		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
+		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
+		{"The add-on goes, and then the customers", s.deleteEverything, acting},
+	}
+}
+
+func newStory(screen *screen, manager string) *story {
+	return &story{
+		screen: screen, manager: manager, started: time.Now(),
+		customers: []customer{{"acme"}, {"globex"}, {"initech"}},
+	}
+}
+
+func (s *story) take(ctx context.Context, step step) error {
+	ctx, cancel := context.WithTimeout(ctx, step.limit)
+	defer cancel()
+	return step.run(ctx)
+}
+
+func (s *story) close() error {
+	if s.env == nil {
+		return nil
+	}
+	return s.env.Close()
+}
+
+// vitals tells what explains a failure best, if it is so.
+func (s *story) vitals() string {
+	if s.env != nil && s.env.Manager.PID() == 0 {
+		return "; the manager does not run any more"
+	}
+	return ""
+}
+
+// sumUp prints what a person may want to quote.
+func (s *story) sumUp() {
+	rollbacks := slices.Sorted(slices.Values(s.figures.rollbacks))
+	s.screen.Heading("In short")
+	s.screen.Figure(fmt.Sprintf("add-on ready in %d clusters after", len(s.customers)), s.figures.ready)
+	s.screen.Figure(fmt.Sprintf("%d changes by hand taken back, median", len(rollbacks)), rollbacks[(len(rollbacks)-1)/2])
+	s.screen.Figure("slowest of them", rollbacks[len(rollbacks)-1])
+	s.screen.Figure("dead cluster reported as such, after", s.figures.noticed)
+	s.screen.Figure("new revision in the other clusters meanwhile, after", s.figures.rollout)
+	s.screen.Figure("dead cluster caught up, once it answered, after", s.figures.caughtUp)
+	s.screen.Figure("whole demo", time.Since(s.started))
+}
+
+// customer has a namespace in the management cluster, and a cluster of the fleet with the
+// customer's name, which the customer calls prod.
+type customer struct {
+	name string
+}
+
+// tenantCluster is the name of every customer's TenantCluster.
+const tenantCluster = "prod"
+
+func (c customer) namespace() string { return "customer-" + c.name }
+
+// kubectl is the start of a command for the customer's cluster.
+func (c customer) kubectl() string {
+	return "kubectl --kubeconfig " + filepath.Join(stateDir, "clusters", c.name+".kubeconfig")
+}
+
+// kubectl is the start of a command for the management cluster.
+func kubectl() string {
+	return "kubectl --kubeconfig " + filepath.Join(stateDir, "management.kubeconfig")
+}

@@ -1,0 +1,101 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+// Options say what Start brings up.
+type Options struct {
+	// StateDir holds everything of the environment. Two of them cannot share one.
+	StateDir string
+	// Clusters is the number of workload clusters: workload-1, workload-2, …
+	Clusters int
+	// Bare leaves out controllers, scheduler and nodes, in all clusters. No pod becomes ready
+	// then, and a namespace that is deleted stays Terminating.
+	Bare bool
+	// ClusterAPI installs the definitions of Cluster API before the manager starts.
+	ClusterAPI bool
+	// Manager is the path of the manager's binary. Empty builds it.
+	Manager string
+	// ManagerArgs are further arguments of the manager. One that has to come back quickly after
+	// Kill needs "--leader-election=off": a killed leader's lease lasts 15 seconds.
+	ManagerArgs []string
+	// Progress is told what happens, a line at a time. Nil keeps it quiet.
+	Progress io.Writer
+}
+
+// Environment is a fleet and the manager that works on it. Its methods may be called at the same
+// time.
+type Environment struct {
+	Fleet *localfleet.Fleet
+	// Admin is an administrator of the management cluster.
+	Admin   client.WithWatch
+	Manager *Manager
+
+	mu        sync.Mutex
+	workloads map[string]client.WithWatch
+}
+
+// Start brings up the fleet, installs in its management cluster what the manager needs, and starts
+// the manager. It returns when the manager is ready, and leaves nothing behind if it fails, except
+// logs. What an earlier environment left in StateDir is ended and removed.
+func Start(ctx context.Context, options Options) (*Environment, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	fleet, err := localfleet.Start(ctx, localfleet.Options{
+		StateDir:       options.StateDir,
+		Clusters:       options.Clusters,
+		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare},
+		Progress:       options.Progress,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the local fleet: %w", err)
+	}
+	env, err := populate(ctx, fleet, root, options)
+	if err != nil {
+		return nil, errors.Join(err, fleet.Close())
+	}
+	return env, nil
+}
+
+// populate makes an empty fleet an environment.
+func populate(ctx context.Context, fleet *localfleet.Fleet, root string, options Options) (*Environment, error) {
+	if err := install(ctx, fleet, root); err != nil {
+		return nil, err
+	}
+	if options.ClusterAPI {
+		if err := fleet.InstallClusterAPI(ctx); err != nil {
+			return nil, err
+		}
+	}
+	admin, err := newClient(fleet.Management())
+	if err != nil {
+		return nil, err
+	}
+	binary := options.Manager
+	if binary == "" {
+		binary = filepath.Join(fleet.StateDir(), "daytwo")
+		if err := build(ctx, root, binary); err != nil {
+			return nil, err
+		}
+	}
+	manager := &Manager{fleet: fleet, binary: binary, args: options.ManagerArgs}
+	if err := manager.Start(ctx); err != nil {
+		return nil, err
+	}
+	return &Environment{Fleet: fleet, Admin: admin, Manager: manager, workloads: map[string]client.WithWatch{}}, nil
+}
+
+// Close ends the manager and the fleet and removes their state. Only logs stay.
+func (e *Environment) Close() error { return e.Fleet.Close() }

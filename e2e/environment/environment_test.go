@@ -1,0 +1,78 @@
+package environment_test
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/environment"
+)
+
+func TestTheManagerComesBackAfterItsEnd(t *testing.T) {
+	env, err := environment.Start(t.Context(), environment.Options{
+		StateDir: t.TempDir(), Clusters: 1, Bare: true,
+		ManagerArgs: []string{"--leader-election=off"}, Progress: t.Output(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		pid := env.Manager.PID()
+		if err := env.Close(); err != nil {
+			t.Error(err)
+		}
+		if syscall.Kill(pid, 0) == nil {
+			t.Errorf("process %d, the manager, outlives its environment", pid)
+		}
+	})
+	if err := env.Register(t.Context(), "customer-acme", "workload-1", map[string]string{"tier": "gold"}); err != nil {
+		t.Fatal(err)
+	}
+	waitReady(t, env.Admin, client.ObjectKey{Namespace: "customer-acme", Name: "workload-1"})
+
+	ways := map[string]func() error{
+		"stop": func() error { return env.Manager.Stop(t.Context()) },
+		"kill": env.Manager.Kill,
+	}
+	for how, end := range ways {
+		if err := end(); err != nil {
+			t.Fatalf("%s: %v", how, err)
+		}
+		if pid := env.Manager.PID(); pid != 0 {
+			t.Fatalf("the manager runs as process %d after %s", pid, how)
+		}
+		if err := env.Manager.Start(t.Context()); err != nil {
+			t.Fatalf("start after %s: %v", how, err)
+		}
+		families, err := env.Manager.Metrics(t.Context())
+		if err != nil {
+			t.Fatalf("metrics after %s: %v", how, err)
+		}
+		if families["process_start_time_seconds"] == nil {
+			t.Errorf("no metrics of the process after %s", how)
+		}
+	}
+	if _, err := os.Stat(env.Manager.LogPath()); err != nil {
+		t.Error(err)
+	}
+}
+
+func waitReady(t *testing.T, c client.Client, key client.ObjectKey) {
+	t.Helper()
+	cluster := &tenancyv1alpha1.TenantCluster{}
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := c.Get(ctx, key, cluster)
+		return err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, common.ConditionReady), err
+	})
+	if err != nil {
+		t.Fatalf("TenantCluster %s is not ready: %v; conditions: %+v", key, err, cluster.Status.Conditions)
+	}
+}

@@ -1,0 +1,61 @@
+package environment
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+const module = "github.com/daytwo-dev/daytwo"
+
+// installed are the files and directories of the repository that make a cluster the manager's, in
+// the order in which they are applied.
+func installed() []string {
+	return []string{"config/manager/namespace.yaml", "config/crd/bases", "config/rbac", "config/admission"}
+}
+
+func install(ctx context.Context, fleet *localfleet.Fleet, root string) error {
+	for _, path := range installed() {
+		objects, err := manifests.Load(filepath.Join(root, path))
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		if err := manifests.Apply(ctx, fleet.Management().Config(), objects); err != nil {
+			return fmt.Errorf("install %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// repositoryRoot is the directory of this module, in which or below which the program runs.
+func repositoryRoot() (string, error) {
+	working, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := working; ; dir = filepath.Dir(dir) {
+		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && bytes.HasPrefix(content, []byte("module "+module+"\n")) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in a checkout of %s: run this from there, since it applies its config directory", working, module)
+		}
+	}
+}
+
+func build(ctx context.Context, root, binary string) error {
+	command := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
+	command.Dir = root
+	output, err := command.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build the manager: %w\n%s", err, bytes.TrimSpace(output))
+	}
+	return nil
+}

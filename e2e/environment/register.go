@@ -1,0 +1,52 @@
+package environment
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// kubeconfigKey is the key of a kubeconfig in its Secret.
+const kubeconfigKey = "value"
+
+// Register makes a workload cluster of the fleet a TenantCluster of the same name. It does not wait
+// until it is connected.
+func (e *Environment) Register(ctx context.Context, namespace, cluster string, labels map[string]string) error {
+	return e.RegisterAs(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, cluster, labels)
+}
+
+// RegisterAs makes a workload cluster of the fleet a TenantCluster of another name. It creates the
+// namespace if it is missing, the Secret NAME-kubeconfig and the TenantCluster.
+func (e *Environment) RegisterAs(ctx context.Context, tenant client.ObjectKey, cluster string, labels map[string]string) error {
+	target, err := e.Fleet.Cluster(cluster)
+	if err != nil {
+		return err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant.Namespace}}
+	if err := client.IgnoreAlreadyExists(e.Admin.Create(ctx, namespace)); err != nil {
+		return fmt.Errorf("create namespace %s: %w", tenant.Namespace, err)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: tenant.Namespace, Name: tenant.Name + "-kubeconfig"},
+		Data:       map[string][]byte{kubeconfigKey: target.Kubeconfig()},
+	}
+	if err := e.Admin.Create(ctx, secret); err != nil {
+		return fmt.Errorf("create Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	registered := &tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: tenant.Namespace, Name: tenant.Name, Labels: labels},
+		Spec: tenancyv1alpha1.TenantClusterSpec{
+			KubeconfigRef: &common.SecretKeyReference{Name: secret.Name, Key: kubeconfigKey},
+		},
+	}
+	if err := e.Admin.Create(ctx, registered); err != nil {
+		return fmt.Errorf("create TenantCluster %s: %w", tenant, err)
+	}
+	return nil
+}
