@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -53,7 +54,9 @@ type Options struct {
 	ConcurrentTargets int
 	// Grace is how long reconciles in flight may go on after SIGTERM.
 	Grace time.Duration
-	Log   logr.Logger
+	// Registry of metrics; nil for the manager's own.
+	Registry prometheus.Registerer
+	Log      logr.Logger
 }
 
 // SetupAll adds every controller to the manager, and what they stand on.
@@ -65,10 +68,13 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		}
 		options.Installation = identity
 	}
+	if options.Registry == nil {
+		options.Registry = metrics.Registry
+	}
 	known := ownership.NewControllers(options.ControllerManagers...)
 	connections := fleet.New(fleet.Options{
 		Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
-		Metrics: fleet.NewMetrics(metrics.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
+		Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
 	})
 	if err := mgr.Add(connections); err != nil {
 		return fmt.Errorf("add the fleet: %w", err)
@@ -98,7 +104,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := (&addonrelease.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: renderer,
 		Controllers: known, Installation: options.Installation, Recorder: mgr.GetEventRecorder("addonrelease"),
-		Metrics: addonrelease.NewMetrics(metrics.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
+		Metrics: addonrelease.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
 	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
 		return fmt.Errorf("set up addonrelease: %w", err)
 	}

@@ -1,0 +1,127 @@
+package addonrelease
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+func succeeded(ref objects.Ref, purpose purpose) written {
+	return written{
+		write:  write{desired: declared(ref, "1"), purpose: purpose, seen: &fleet.Seen{At: noon, ResourceVersion: "1"}},
+		result: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "2"}}, at: noon,
+	}
+}
+
+func TestReport(t *testing.T) {
+	a := configMapRef("a")
+	refused := apierrors.NewBadRequest("spec.port must be at most 65535")
+	rows := []struct {
+		name   string
+		change func(*observed, *plan, *outcome, map[objects.Key]fleet.Health)
+		ready  metav1.ConditionStatus
+		reason string
+		// present is which of Reconciling and Stalled is there.
+		present string
+		says    string
+	}{
+		{"Ready", func(*observed, *plan, *outcome, map[objects.Key]fleet.Health) {},
+			metav1.ConditionTrue, common.ReasonSucceeded, "", "2 objects as declared"},
+		{"Unreachable", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			o.unreachable = "connection refused"
+		},
+			metav1.ConditionUnknown, common.ReasonClusterUnreachable, "", "connection refused"},
+		{"UnreachableWhileDeleted", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			deleting(o)
+			o.unreachable = "connection refused"
+		}, metav1.ConditionUnknown, common.ReasonClusterUnreachable, "", "ConfigMap cache/a, ConfigMap cache/b"},
+		{"InProgress", func(_ *observed, _ *plan, _ *outcome, health map[objects.Key]fleet.Health) {
+			health[a.Key()] = fleet.Health{Status: status.InProgressStatus, Message: "Available: 0/2"}
+		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "ConfigMap cache/a: Available: 0/2"},
+		{"Failed", func(_ *observed, _ *plan, _ *outcome, health map[objects.Key]fleet.Health) {
+			health[a.Key()] = fleet.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
+		{"Refused", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: refused}}
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused, common.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
+		{"ATransientFailure", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: errors.New("connection reset")}}
+		}, metav1.ConditionFalse, common.ReasonFailed, common.ConditionReconciling, "connection reset"},
+		{"AConflict", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+			done.written = []written{{write: write{desired: declared(a, "2"), purpose: create}, owner: "Helm release x/y"}}
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonConflict, common.ConditionStalled, "belongs to Helm release x/y"},
+		{"AMissingRevision", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			o.problem = revision.ErrNotFound
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, common.ConditionStalled, "change the SaaSAddon"},
+		{"Removing", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+			done.removing = []entry{{Ref: a}}
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, common.ConditionReconciling, "ConfigMap cache/a to be gone"},
+		{"Fighting", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			p.held = []write{{desired: declared(a, "1"), culprit: culprit{manager: "stubborn"}}}
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonFighting, common.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
+		{"ReportedDriftStaysReady", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit", fields: []string{".data.x"}}}}
+		}, metav1.ConditionTrue, common.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
+		{"SuspendedWithANewRevisionWaiting", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			o.suspension = suspension.Suspension{Active: true}
+			o.inputs = "other"
+		}, metav1.ConditionFalse, common.ReasonSuspended, "", "suspended"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			o, p, done, health := scene(), plan{}, outcome{}, map[objects.Key]fleet.Health{}
+			row.change(&o, &p, &done, health)
+			got := report(o, p, done, health)
+			ready := meta.FindStatusCondition(got.Conditions, common.ConditionReady)
+			if ready == nil || ready.Status != row.ready || ready.Reason != row.reason || !strings.Contains(ready.Message, row.says) {
+				t.Errorf("Ready is %+v", ready)
+			}
+			for _, condition := range []string{common.ConditionReconciling, common.ConditionStalled} {
+				if is, want := meta.IsStatusConditionTrue(got.Conditions, condition), condition == row.present; is != want {
+					t.Errorf("%s is %t, want %t", condition, is, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
+	o := scene(func(o *observed) { o.inputs, o.release.Spec.Revision = "new", "cache-2" })
+	failed := outcome{written: []written{succeeded(configMapRef("a"), update), {write: write{desired: declared(configMapRef("b"), "2")}, err: errors.New("no")}}}
+	if got := report(o, plan{}, failed, nil); got.Revision == "cache-2" || got.InputsHash == "new" {
+		t.Errorf("recorded as applied: %+v", got)
+	}
+	if got := report(o, plan{}, outcome{written: []written{succeeded(configMapRef("a"), update)}}, nil); got.Revision != "cache-2" || got.InputsHash != "new" {
+		t.Errorf("not recorded though complete: %+v", got)
+	}
+}
+
+func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
+	o, next := scene(), addonsv1alpha1.AddonReleaseStatus{}
+	for range maxCorrections + 5 {
+		reportDrift(&next, o, plan{}, outcome{written: []written{succeeded(configMapRef("a"), correct)}})
+	}
+	if next.Drift.Count != maxCorrections+5 || len(next.Drift.Corrections) != maxCorrections {
+		t.Errorf("count %d, kept %d", next.Drift.Count, len(next.Drift.Corrections))
+	}
+}
+
+func TestAWriteThatChangedNothingIsNoCorrection(t *testing.T) {
+	unchanged := succeeded(configMapRef("a"), correct)
+	unchanged.result.ResourceVersion = unchanged.seen.ResourceVersion
+	if got := (outcome{written: []written{unchanged}}).corrections(); len(got) != 0 {
+		t.Errorf("counted: %v", got)
+	}
+}

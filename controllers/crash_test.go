@@ -1,0 +1,353 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == RenderWorker {
+		os.Exit(RenderWorkerMain(os.Args[2:]))
+	}
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// crashWorld is two API servers behind fuses, and a manager that can be put an end to.
+type crashWorld struct {
+	t                    *testing.T
+	fuse                 *fuse
+	management, workload client.Client
+	managementProxy      *proxy
+
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds lets each write of an install, of an
+// update that prunes, and of a deletion be the manager's last: it is carried out, its answer is lost,
+// and nothing that the manager says after it is heard. The next manager must end where an undisturbed
+// one ends.
+func TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
+	w := newCrashWorld(t)
+	for _, phase := range []phase{
+		{"Install", func(*crashWorld, string) {}, (*crashWorld).install},
+		{"Prune", (*crashWorld).install, (*crashWorld).prune},
+		{"Deletion", func(w *crashWorld, name string) { w.install(name); w.waitState(name, installed) }, (*crashWorld).delete},
+	} {
+		for last, done := 1, false; !done; last++ {
+			t.Run(fmt.Sprintf("%s/AfterWrite%d", phase.name, last), func(t *testing.T) {
+				w.t = t
+				name := fmt.Sprintf("%s-%d", strings.ToLower(phase.name), last)
+				phase.before(w, name)
+				if phase.name == "Prune" {
+					w.waitState(name, installed)
+				}
+				blown := w.fuse.arm(last)
+				phase.act(w, name)
+				done = !w.surviveOrRestart(name, phase.name, blown)
+				w.waitState(name, outcomes[phase.name])
+				w.checkNothingLeaked(name)
+			})
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+type phase struct {
+	name        string
+	before, act func(*crashWorld, string)
+}
+
+// state is the data of the ConfigMaps of one add-on, by name.
+type state map[string]string
+
+var (
+	installed = state{"kept": "1", "dropped": "1"}
+	pruned    = state{"kept": "2", "added": "1"}
+	outcomes  = map[string]state{"Install": installed, "Prune": pruned, "Deletion": {}}
+)
+
+func (s state) manifests(name string) string {
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s-%s, labels: {addon: %s}}\ndata: {value: %q}\n---\n", name, key, name, s[key])
+	}
+	return text.String()
+}
+
+func (w *crashWorld) install(name string) {
+	w.t.Helper()
+	if err := w.management.Create(w.t.Context(), &addonsv1alpha1.SaaSAddon{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: addonsv1alpha1.SaaSAddonSpec{
+			ClusterNames: []string{"prod"}, Namespace: "default",
+			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: installed.manifests(name)}},
+		},
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *crashWorld) prune(name string) {
+	w.t.Helper()
+	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"source": map[string]any{"manifests": map[string]any{"inline": pruned.manifests(name)}}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.management.Patch(w.t.Context(), addon, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *crashWorld) delete(name string) {
+	w.t.Helper()
+	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	if err := w.management.Delete(w.t.Context(), addon); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// surviveOrRestart waits until the fuse has blown, and starts the next manager then, or until the phase
+// is over without that. It returns whether the fuse blew.
+func (w *crashWorld) surviveOrRestart(name, phase string, blown <-chan struct{}) bool {
+	w.t.Helper()
+	survived := make(chan struct{})
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	go func() {
+		defer close(survived)
+		for ctx.Err() == nil && w.differs(name, outcomes[phase]) != "" {
+			pause(ctx)
+		}
+	}()
+	select {
+	case <-blown:
+	case <-survived:
+		if !w.fuse.disarm() {
+			return false
+		}
+	case <-time.After(time.Minute):
+		w.t.Fatalf("neither done nor dead: %s", w.differs(name, outcomes[phase]))
+	}
+	w.end()
+	w.fuse.arm(forever)
+	w.begin()
+	return true
+}
+
+func pause(ctx context.Context) {
+	timer := time.NewTimer(20 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (w *crashWorld) waitState(name string, want state) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for w.differs(name, want) != "" {
+		if pause(ctx); ctx.Err() != nil {
+			w.t.Fatal(w.differs(name, want))
+		}
+	}
+}
+
+// differs says how an add-on is not as wanted, in the workload cluster and in its status.
+func (w *crashWorld) differs(name string, want state) string {
+	var list corev1.ConfigMapList
+	if err := w.workload.List(context.Background(), &list, client.InNamespace("default"), client.MatchingLabels{"addon": name}); err != nil {
+		return err.Error()
+	}
+	got := state{}
+	for _, item := range list.Items {
+		got[strings.TrimPrefix(item.Name, name+"-")] = item.Data["value"]
+	}
+	if !maps.Equal(got, want) {
+		return fmt.Sprintf("the cluster has %v, want %v", got, want)
+	}
+	addon := &addonsv1alpha1.SaaSAddon{}
+	err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, addon)
+	if len(want) == 0 {
+		if apierrors.IsNotFound(err) {
+			return ""
+		}
+		return fmt.Sprintf("the SaaSAddon is still there: %v %v", err, addon.Status.Conditions)
+	}
+	ready := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionReady)
+	if err != nil || ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != addon.Generation {
+		return fmt.Sprintf("the SaaSAddon is not Ready: %v %+v", err, ready)
+	}
+	return w.inventoryDiffers(name, want)
+}
+
+func (w *crashWorld) inventoryDiffers(name string, want state) string {
+	var releases addonsv1alpha1.AddonReleaseList
+	if err := w.management.List(context.Background(), &releases, client.MatchingLabels{common.LabelPolicy: name}); err != nil {
+		return err.Error()
+	}
+	if len(releases.Items) != 1 {
+		return fmt.Sprintf("there are %d targets", len(releases.Items))
+	}
+	var ids []string
+	for _, entry := range releases.Items[0].Status.Inventory {
+		if entry.UID == "" {
+			return entry.ID + " is only intended"
+		}
+		ids = append(ids, strings.TrimPrefix(entry.ID, "v1/ConfigMap/default/"+name+"-"))
+	}
+	if !slices.Equal(ids, slices.Sorted(maps.Keys(want))) {
+		return fmt.Sprintf("the inventory is %v", ids)
+	}
+	return ""
+}
+
+// checkNothingLeaked looks for what a deleted add-on may leave in the management cluster.
+func (w *crashWorld) checkNothingLeaked(name string) {
+	w.t.Helper()
+	addon := &addonsv1alpha1.SaaSAddon{}
+	err := w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, addon)
+	if !apierrors.IsNotFound(err) {
+		return
+	}
+	for _, list := range []client.ObjectList{&corev1.SecretList{}, &addonsv1alpha1.AddonReleaseList{}} {
+		if err := w.management.List(w.t.Context(), list, client.MatchingLabels{common.LabelPolicy: name}); err != nil {
+			w.t.Fatal(err)
+		}
+		if count := meta.LenList(list); count != 0 {
+			w.t.Errorf("%d objects of %T are left", count, list)
+		}
+	}
+}
+
+func newCrashWorld(t *testing.T) *crashWorld {
+	t.Helper()
+	fleet, err := localfleet.Start(t.Context(), localfleet.Options{
+		StateDir: t.TempDir(), Clusters: 1, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cluster, err := fleet.Cluster("workload-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &crashWorld{t: t, fuse: newFuse()}
+	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
+	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
+		objects, err := manifests.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := manifests.Apply(t.Context(), fleet.Management().Config(), objects); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.managementProxy = newProxy(t, fleet.Management().Config(), w.fuse)
+	w.register(newProxy(t, cluster.Config(), w.fuse).kubeconfig(t))
+	w.begin()
+	t.Cleanup(func() { w.end() })
+	return w
+}
+
+func newClient(t *testing.T, cluster *localfleet.Cluster) client.Client {
+	t.Helper()
+	made, err := client.New(cluster.Config(), client.Options{Scheme: crashScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func crashScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return scheme
+}
+
+func (w *crashWorld) register(kubeconfig []byte) {
+	w.t.Helper()
+	for _, object := range []client.Object{
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"}, Data: map[string][]byte{"value": kubeconfig}},
+		&tenancyv1alpha1.TenantCluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prod"},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+		},
+	} {
+		if err := w.management.Create(w.t.Context(), object); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// begin starts a manager that knows nothing of the one before.
+func (w *crashWorld) begin() {
+	w.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	mgr, err := ctrl.NewManager(w.managementProxy.config(), ctrl.Options{
+		Scheme:     crashScheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := SetupAll(ctx, mgr, Options{
+		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
+		Registry: prometheus.NewRegistry(), Log: logr.Discard(),
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.stop, w.ended = stop, make(chan error, 1)
+	go func() { w.ended <- mgr.Start(ctx) }()
+}
+
+func (w *crashWorld) end() {
+	w.stop()
+	<-w.ended // Whatever it says, it is dead.
+}

@@ -1,0 +1,131 @@
+package controllers
+
+import (
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"encoding/pem"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// forever is more writes than a manager makes.
+const forever = math.MaxInt
+
+// fuse blows after a number of writes: the last is carried out and its answer lost, and nothing passes
+// any more. To an API server, that is a manager that was killed.
+type fuse struct {
+	mu    sync.Mutex
+	left  int
+	blown chan struct{}
+}
+
+func newFuse() *fuse { return &fuse{left: forever, blown: make(chan struct{})} }
+
+// arm replaces the fuse, and returns a channel that is closed when it blows.
+func (f *fuse) arm(writes int) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.left, f.blown = writes, make(chan struct{})
+	return f.blown
+}
+
+// disarm lets everything pass, and returns whether the fuse had blown already.
+func (f *fuse) disarm() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left == 0 {
+		return true
+	}
+	f.left = forever
+	return false
+}
+
+// admit says whether a request may pass, and whether it is the last.
+func (f *fuse) admit(request *http.Request) (pass, last bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left == 0 {
+		return false, false
+	}
+	// Events are written at any time by a goroutine of their own, and nothing depends on them.
+	if request.Method == http.MethodGet || strings.Contains(request.URL.Path, "/events") {
+		return true, false
+	}
+	if f.left--; f.left == 0 {
+		close(f.blown)
+		return true, true
+	}
+	return true, false
+}
+
+// proxy stands between the manager and an API server.
+type proxy struct{ *httptest.Server }
+
+func newProxy(t *testing.T, upstream *rest.Config, f *fuse) *proxy {
+	t.Helper()
+	transport, err := rest.TransportFor(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(upstream.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Header.Del("Authorization")
+		},
+		Transport:     transport,
+		FlushInterval: -1,
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pass, last := f.admit(r)
+		if !pass {
+			panic(http.ErrAbortHandler)
+		}
+		if last {
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return &proxy{server}
+}
+
+func (p *proxy) authority() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
+}
+
+func (p *proxy) config() *rest.Config {
+	return &rest.Config{Host: p.URL, BearerToken: "anybody", QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: p.authority()}}
+}
+
+func (p *proxy) kubeconfig(t *testing.T) []byte {
+	t.Helper()
+	raw, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: p.URL, CertificateAuthorityData: p.authority()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: "anybody"}},
+		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
+		CurrentContext: "x",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
