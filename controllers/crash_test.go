@@ -53,41 +53,66 @@ type crashWorld struct {
 	ended chan error
 }
 
+// phase is something that a manager is killed in.
+type phase struct {
+	name string
+	// before is what the add-on is before it, if there is one.
+	before state
+	act    func(*crashWorld, string)
+	// meanwhile is what people do between the manager's death and the next manager's start.
+	meanwhile func(*crashWorld, string)
+	after     state
+}
+
 // TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds lets each write of an install, of an
 // update that prunes, and of a deletion be the manager's last: it is carried out, its answer is lost,
 // and nothing that the manager says after it is heard. The next manager must end where an undisturbed
-// one ends.
+// one ends, also where people changed their mind in between.
 func TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	w := newCrashWorld(t)
 	for _, phase := range []phase{
-		{"Install", func(*crashWorld, string) {}, (*crashWorld).install},
-		{"Prune", (*crashWorld).install, (*crashWorld).prune},
-		{"Deletion", func(w *crashWorld, name string) { w.install(name); w.waitState(name, installed) }, (*crashWorld).delete},
+		{name: "Install", act: (*crashWorld).install, after: installed},
+		{name: "InstallThenChange", act: (*crashWorld).install, meanwhile: (*crashWorld).prune, after: pruned},
+		{name: "InstallThenDelete", act: (*crashWorld).install, meanwhile: (*crashWorld).delete, after: state{}},
+		{name: "Prune", before: installed, act: (*crashWorld).prune, after: pruned},
+		{name: "Deletion", before: installed, act: (*crashWorld).delete, after: state{}},
 	} {
-		for last, done := 1, false; !done; last++ {
+		for last, blew := 1, true; blew && !t.Failed(); last++ {
 			t.Run(fmt.Sprintf("%s/AfterWrite%d", phase.name, last), func(t *testing.T) {
 				w.t = t
-				name := fmt.Sprintf("%s-%d", strings.ToLower(phase.name), last)
-				phase.before(w, name)
-				if phase.name == "Prune" {
-					w.waitState(name, installed)
-				}
-				blown := w.fuse.arm(last)
-				phase.act(w, name)
-				done = !w.surviveOrRestart(name, phase.name, blown)
-				w.waitState(name, outcomes[phase.name])
-				w.checkNothingLeaked(name)
+				blew = w.play(phase, fmt.Sprintf("%s-%d", strings.ToLower(phase.name), last), last)
 			})
-			if t.Failed() {
-				return
-			}
 		}
 	}
 }
 
-type phase struct {
-	name        string
-	before, act func(*crashWorld, string)
+// play lets one write be the last. It returns whether there was such a write.
+func (w *crashWorld) play(p phase, name string, last int) bool {
+	w.t.Helper()
+	if p.before != nil {
+		w.install(name)
+		w.waitState(name, p.before)
+	}
+	blown := w.fuse.arm(last)
+	p.act(w, name)
+	undisturbed := p.after
+	if p.meanwhile != nil {
+		undisturbed = installed
+	}
+	blew := w.blows(name, undisturbed, blown)
+	if blew {
+		w.end()
+	}
+	if p.meanwhile != nil {
+		p.meanwhile(w, name)
+	}
+	if blew {
+		w.fuse.arm(forever)
+		w.begin()
+	}
+	w.waitState(name, p.after)
+	w.checkNothingLeaked(name)
+	return blew
 }
 
 // state is the data of the ConfigMaps of one add-on, by name.
@@ -96,7 +121,6 @@ type state map[string]string
 var (
 	installed = state{"kept": "1", "dropped": "1"}
 	pruned    = state{"kept": "2", "added": "1"}
-	outcomes  = map[string]state{"Install": installed, "Prune": pruned, "Deletion": {}}
 )
 
 func (s state) manifests(name string) string {
@@ -140,32 +164,27 @@ func (w *crashWorld) delete(name string) {
 	}
 }
 
-// surviveOrRestart waits until the fuse has blown, and starts the next manager then, or until the phase
-// is over without that. It returns whether the fuse blew.
-func (w *crashWorld) surviveOrRestart(name, phase string, blown <-chan struct{}) bool {
+// blows waits until the fuse has blown, or until the phase is over without that, and returns which.
+func (w *crashWorld) blows(name string, want state, blown <-chan struct{}) bool {
 	w.t.Helper()
 	survived := make(chan struct{})
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
 	go func() {
 		defer close(survived)
-		for ctx.Err() == nil && w.differs(name, outcomes[phase]) != "" {
+		for ctx.Err() == nil && w.differs(name, want) != "" {
 			pause(ctx)
 		}
 	}()
 	select {
 	case <-blown:
+		return true
 	case <-survived:
-		if !w.fuse.disarm() {
-			return false
-		}
+		return w.fuse.disarm()
 	case <-time.After(time.Minute):
-		w.t.Fatalf("neither done nor dead: %s", w.differs(name, outcomes[phase]))
+		w.t.Fatalf("neither done nor dead: %s", w.differs(name, want))
+		return false
 	}
-	w.end()
-	w.fuse.arm(forever)
-	w.begin()
-	return true
 }
 
 func pause(ctx context.Context) {
