@@ -17,8 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -26,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -311,21 +310,11 @@ func newCrashWorld(t *testing.T) *crashWorld {
 
 func newClient(t *testing.T, cluster *localfleet.Cluster) client.Client {
 	t.Helper()
-	made, err := client.New(cluster.Config(), client.Options{Scheme: crashScheme()})
+	made, err := client.New(cluster.Config(), client.Options{Scheme: apis.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
-}
-
-func crashScheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			panic(err)
-		}
-	}
-	return scheme
 }
 
 func (w *crashWorld) register(kubeconfig []byte) {
@@ -348,7 +337,7 @@ func (w *crashWorld) begin() {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(w.managementProxy.config(), ctrl.Options{
-		Scheme:     crashScheme(),
+		Scheme:     apis.NewScheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},

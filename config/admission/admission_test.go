@@ -13,13 +13,12 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -161,17 +160,9 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 }
 
 func as(user string) (client.Client, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate.UserName = user
-	return client.New(impersonating, client.Options{Scheme: scheme})
+	return client.New(impersonating, client.Options{Scheme: apis.NewScheme()})
 }
 
 func tenantCluster(name string) *tenancyv1alpha1.TenantCluster {

@@ -1,7 +1,6 @@
 package addonrelease
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,20 +13,10 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
 // retryStalled is how long what needs a person is left alone before it is looked at again anyway.
 const retryStalled = 5 * time.Minute
-
-// verdict is one step of judging a release: what is the matter, if anything.
-type verdict struct {
-	reason  string
-	message string
-	// stalled: no further try helps until a person changes something.
-	stalled bool
-}
 
 // report makes the new status from what was observed, planned and done. It is pure.
 func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Health) addonsv1alpha1.AddonReleaseStatus {
@@ -49,7 +38,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	applied := next.InputsHash == o.inputs && trouble == nil
 	reportApplied(&next, o, trouble, applied)
 	culprit := firstUnhealthy(left, health)
-	reportHealth(&next, o, culprit)
+	reportHealth(&next, o, applied, culprit)
 	reportReady(&next, o, trouble, applied, culprit)
 	return next
 }
@@ -76,84 +65,6 @@ func (i inventory) after(done outcome) inventory {
 		delete(i, e.Key())
 	}
 	return i
-}
-
-// judge finds the first thing that is wrong, the most useful to know of first.
-func judge(o observed, p plan, done outcome) *verdict {
-	if o.problem != nil {
-		return judgeProblem(o.problem)
-	}
-	if done.err != nil {
-		return &verdict{reason: common.ReasonFailed, message: done.err.Error()}
-	}
-	if len(p.conflicts) > 0 {
-		return conflictVerdict(p.conflicts[0].Ref, p.conflicts[0].holder)
-	}
-	failed := done.failed()
-	for _, w := range failed {
-		if w.owner != "" {
-			return conflictVerdict(w.Ref, w.owner)
-		}
-	}
-	for _, w := range failed {
-		return judgeWrite(w, len(failed)-1)
-	}
-	if len(done.awaiting) > 0 {
-		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.awaiting) + " to be established"}
-	}
-	if len(done.removing) > 0 {
-		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.removing) + " to be gone"}
-	}
-	return nil
-}
-
-func judgeProblem(problem error) *verdict {
-	var unknown *unknownKindError
-	var tooMany *tooManyError
-	reason, isRender := render.ReasonOf(problem)
-	switch {
-	case isRender:
-		return &verdict{reason: renderReasons[reason], message: problem.Error(), stalled: true}
-	case errors.As(problem, &unknown):
-		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: problem.Error(), stalled: true}
-	case errors.As(problem, &tooMany):
-		return &verdict{reason: addonsv1alpha1.ReasonInvalidManifest, message: problem.Error(), stalled: true}
-	case errors.Is(problem, revision.ErrNotFound), errors.Is(problem, revision.ErrTorn):
-		return &verdict{
-			reason: addonsv1alpha1.ReasonRevisionNotFound, stalled: true,
-			message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
-		}
-	}
-	return &verdict{reason: common.ReasonFailed, message: problem.Error()}
-}
-
-var renderReasons = map[render.Reason]string{
-	render.TemplateFailed:      addonsv1alpha1.ReasonRenderFailed,
-	render.InvalidManifest:     addonsv1alpha1.ReasonInvalidManifest,
-	render.TimeLimitExceeded:   addonsv1alpha1.ReasonRenderLimit,
-	render.OutputLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
-	render.MemoryLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
-}
-
-func conflictVerdict(ref objects.Ref, owner string) *verdict {
-	return &verdict{
-		reason: addonsv1alpha1.ReasonConflict, stalled: true,
-		message: fmt.Sprintf("%s belongs to %s; remove it there, or from this add-on", ref, owner),
-	}
-}
-
-func judgeWrite(w written, others int) *verdict {
-	message := fmt.Sprintf("%s %s: %s", w.purpose, w.Ref, explain(w.err))
-	if others > 0 {
-		message += fmt.Sprintf(" (and %d more)", others)
-	}
-	switch {
-	case meta.IsNoMatchError(w.err):
-		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: message, stalled: true}
-	case isFinal(w.err):
-		return &verdict{reason: addonsv1alpha1.ReasonRefused, message: message, stalled: true}
-	}
-	return &verdict{reason: common.ReasonFailed, message: message}
 }
 
 func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *verdict, applied bool) {
@@ -206,12 +117,15 @@ func (u unhealthy) message() string {
 	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
 }
 
-func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observed, culprit *unhealthy) {
-	if culprit == nil {
+func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observed, applied bool, culprit *unhealthy) {
+	switch {
+	case culprit != nil:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
+	case !applied:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, common.ReasonProgressing, "not every object is applied")
+	default:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, common.ReasonSucceeded, "every object is current")
-		return
 	}
-	set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
 }
 
 // reportReady sums up, the worst first.

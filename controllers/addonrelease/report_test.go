@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -123,5 +125,17 @@ func TestAWriteThatChangedNothingIsNoCorrection(t *testing.T) {
 	unchanged.result.ResourceVersion = unchanged.seen.ResourceVersion
 	if got := (outcome{written: []written{unchanged}}).corrections(); len(got) != 0 {
 		t.Errorf("counted: %v", got)
+	}
+}
+
+func TestASecretsValueIsNotQuoted(t *testing.T) {
+	const canary = "hunter2-canary"
+	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s", field.ErrorList{field.Invalid(field.NewPath("data", "password"), canary, "must be base64")})
+	secret := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "a", Name: "s"}
+	if got := explain(secret, refused); strings.Contains(got, canary) || !strings.Contains(got, "data.password") {
+		t.Error(got)
+	}
+	if got := explain(configMapRef("a"), refused); !strings.Contains(got, canary) {
+		t.Error(got)
 	}
 }

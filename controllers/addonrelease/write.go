@@ -3,7 +3,6 @@ package addonrelease
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -248,15 +247,4 @@ func isFinal(err error) bool {
 // which only its text tells from others.
 func isTypeError(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed to create typed patch object")
-}
-
-// explain makes an API server's error readable: what it says, without its wrapping.
-func explain(err error) string {
-	if err == nil {
-		return "no answer"
-	}
-	if refused := apierrors.APIStatus(nil); errors.As(err, &refused) && refused.Status().Message != "" {
-		return refused.Status().Message
-	}
-	return err.Error()
 }

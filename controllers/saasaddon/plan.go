@@ -10,6 +10,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
 // defaultMaxConcurrent is what an add-on without spec.rollout gets: the API server sets defaults
@@ -69,7 +70,7 @@ func rolloutInput(seen observed) fanout.Input {
 			ClusterKey: fanout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
 			Facts:      comparableFacts(factsOf(cluster)),
 			Connected:  isConnected(cluster),
-			Suspended:  suspensionOf(cluster.Spec.Suspend, cluster.Annotations, seen.now).active,
+			Suspended:  suspension.Of(cluster.Spec.Suspend, cluster.Annotations, seen.now).Active,
 			Deleting:   !cluster.DeletionTimestamp.IsZero(),
 		})
 	}
@@ -103,7 +104,7 @@ func knobsOf(seen observed) knobs {
 	wanted := knobs{
 		drift:          spec.Drift,
 		deletionPolicy: cmp.Or(spec.DeletionPolicy, addonsv1alpha1.DeletionPolicyDelete),
-		suspend:        suspensionOf(spec.Suspend, seen.addon.Annotations, seen.now).active,
+		suspend:        suspension.Of(spec.Suspend, seen.addon.Annotations, seen.now).Active,
 	}
 	wanted.drift.Mode = cmp.Or(spec.Drift.Mode, addonsv1alpha1.DriftCorrect)
 	return wanted

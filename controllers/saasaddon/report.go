@@ -12,6 +12,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
 // outcome is what people are told.
@@ -63,12 +64,12 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 		verdict.Message = oneLine(err) + "; " + verdict.Message
 		verdict.Reconciling, verdict.Stalled = true, false
 	}
-	suspended := suspensionOf(seen.addon.Spec.Suspend, seen.addon.Annotations, seen.now)
-	if suspended.active && !policy.Deleting {
+	suspended := suspension.Of(seen.addon.Spec.Suspend, seen.addon.Annotations, seen.now)
+	if suspended.Active && !policy.Deleting {
 		verdict.Message += "; " + suspended.String()
 	}
-	if suspended.complaint != "" {
-		verdict.Message += "; " + suspended.complaint
+	if suspended.Complaint != "" {
+		verdict.Message += "; " + suspended.Complaint
 	}
 	return verdict
 }
@@ -89,9 +90,9 @@ func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
 
 // untilSuspensionEnds is when the first of the suspensions that matter ends by itself.
 func untilSuspensionEnds(seen observed) time.Duration {
-	next := suspensionOf(false, seen.addon.Annotations, seen.now).until
+	next := suspension.Of(false, seen.addon.Annotations, seen.now).Until
 	for i := range seen.clusters {
-		next = earlier(next, suspensionOf(false, seen.clusters[i].Annotations, seen.now).until)
+		next = earlier(next, suspension.Of(false, seen.clusters[i].Annotations, seen.now).Until)
 	}
 	if next.IsZero() {
 		return 0
@@ -144,4 +145,12 @@ func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []add
 
 func becameTrue(before, after addonsv1alpha1.SaaSAddonStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(after.Conditions, condition) && !meta.IsStatusConditionTrue(before.Conditions, condition)
+}
+
+// earlier is the earlier of two times; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
 }

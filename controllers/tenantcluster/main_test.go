@@ -11,8 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,8 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -83,18 +80,6 @@ func runInWorld(m *testing.M) (code int, err error) {
 	return code, <-ended
 }
 
-func scheme() *runtime.Scheme {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			panic(err)
-		}
-	}
-	return scheme
-}
-
 func (w *world) prepare(ctx context.Context) (err error) {
 	bare := localfleet.ClusterOptions{Bare: true}
 	if w.blue, err = w.fleet.AddCluster(ctx, "blue", bare); err != nil {
@@ -104,7 +89,7 @@ func (w *world) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	config := w.fleet.Management().Config()
-	if w.admin, err = client.New(config, client.Options{Scheme: scheme()}); err != nil {
+	if w.admin, err = client.New(config, client.Options{Scheme: apis.NewScheme()}); err != nil {
 		return err
 	}
 	if err := w.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: providerNamespace}}); err != nil {
@@ -145,7 +130,7 @@ func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
 	}
 	config.QPS = -1
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme(), Cache: cache.Options{ByObject: CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: apis.NewScheme(), Cache: cache.Options{ByObject: CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		return nil, err

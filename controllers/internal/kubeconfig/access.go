@@ -97,8 +97,8 @@ func (a Access) Fingerprint() string {
 }
 
 // RESTConfig returns a new client configuration that holds nothing but this Access. Client-side
-// rate limiting is off (QPS -1): the API server's priority and fairness decides. Without a
-// ProxyURL client-go follows the manager's own HTTPS_PROXY and NO_PROXY.
+// rate limiting is off (QPS -1): the API server's priority and fairness decides. Nothing in it can run a
+// program: it has no exec provider, and Parse refuses kubeconfigs with one.
 func (a Access) RESTConfig() *rest.Config {
 	config := &rest.Config{
 		Host:        a.Server,
