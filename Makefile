@@ -91,11 +91,11 @@ uninstall: ## Remove the CRDs, and with them every Daytwo object.
 	kubectl delete --ignore-not-found -k config/crd
 
 .PHONY: deploy
-deploy: manifests ## Deploy the manager, with the image of config/manager.
-	kubectl apply --server-side -k config/default
+deploy: install ## Install the CRDs and deploy the manager, with the image IMG.
+	kubectl kustomize config/default | sed 's|image: daytwo:latest|image: $(IMG)|' | kubectl apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: ## Remove the manager.
+undeploy: ## Remove the manager, and leave the CRDs and what people wrote.
 	kubectl delete --ignore-not-found -k config/default
 
 # Built anew whenever go says so; both are cheap when nothing changed.

@@ -40,6 +40,7 @@ type flags struct {
 	metricsAddress     string
 	probeAddress       string
 	leaderElection     string
+	leaseNamespace     string
 	controllerManagers string
 	zap                zap.Options
 	controllers.Options
@@ -51,6 +52,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 for none")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on")
 	set.StringVar(&f.leaderElection, "leader-election", "lease", "lease, or off where there is one replica only")
+	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "daytwo-system", "namespace of the Lease; the manager needs its Role there")
 	set.StringVar(&f.ProviderNamespace, "provider-namespace", "daytwo-system", "the namespace in which policies may select clusters of other namespaces")
 	set.StringVar(&f.Installation, "installation-id", "", "value of the label daytwo.dev/managed-by on applied objects (default: the UID of the management cluster's namespace kube-system)")
 	set.StringVar(&f.controllerManagers, "controller-managers", strings.Join(controllers.DefaultControllerManagers(), ","), "field managers, separated by commas, whose changes are no drift")
@@ -102,7 +104,7 @@ func newManager(config *rest.Config, f flags) (ctrl.Manager, error) {
 		HealthProbeBindAddress:        f.probeAddress,
 		LeaderElection:                f.leaderElection == "lease",
 		LeaderElectionID:              "daytwo-manager",
-		LeaderElectionNamespace:       f.ProviderNamespace,
+		LeaderElectionNamespace:       f.leaseNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &grace,
 		Cache: cache.Options{

@@ -27,6 +27,9 @@ const (
 	actionDelete  = "Delete"
 )
 
+// isGone is the health of an object that somebody deleted, and that is left so.
+var isGone = fleet.Health{Status: status.NotFoundStatus, Message: "is not there"}
+
 // notSeenYet is the health of an object with a status that no watch has shown since it was applied.
 var notSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
 
@@ -44,7 +47,7 @@ func (r *Reconciler) announce(release *addonsv1alpha1.AddonRelease, done outcome
 	for _, left := range done.left {
 		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)
 	}
-	r.Metrics.setReady(release.Namespace, policy, release.Spec.ClusterRef.Name, readiness(release))
+	r.Metrics.setReady(seriesOf(release), readiness(release))
 }
 
 func changes(correction addonsv1alpha1.DriftCorrection) string {

@@ -71,6 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 	p := makePlan(o)
 	done := r.apply(ctx, o, p, cluster)
+	o.inventory = o.inventory.after(done)
 	release.Status = report(o, p, done, r.health(ctx, o, cluster))
 
 	r.remember(o, done, known, cluster)
@@ -117,7 +118,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, before, release *addonsv1a
 
 // remember keeps what the next reconcile needs to know.
 func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
-	known.policy, known.cluster = o.release.Labels[common.LabelPolicy], o.release.Spec.ClusterRef.Name
+	known.series = seriesOf(o.release)
 	for _, w := range done.corrections() {
 		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, w.culprit.manager)
 	}
@@ -145,13 +146,19 @@ func (r *Reconciler) health(ctx context.Context, o observed, cluster *fleet.Clus
 	}
 	health := make(map[objects.Key]fleet.Health, len(o.inventory))
 	for key, e := range o.inventory {
-		if seen, drifted := cluster.Tracker.Look(key); seen != nil && !seen.Gone && !drifted {
-			health[key] = seen.Health
+		if e.unwatched() {
 			continue
 		}
-		resource, err := cluster.Resource(ctx, e.GroupVersionKind)
-		if err == nil && resource.HasStatus {
-			health[key] = notSeenYet
+		seen, current := cluster.Tracker.Current(key)
+		switch {
+		case current && seen.Gone:
+			health[key] = isGone
+		case current:
+			health[key] = seen.Health
+		default:
+			if resource, err := cluster.Resource(ctx, e.GroupVersionKind); err == nil && resource.HasStatus {
+				health[key] = notSeenYet
+			}
 		}
 	}
 	return health
@@ -177,7 +184,6 @@ func (r *Reconciler) letGo(ctx context.Context, o observed, release *addonsv1alp
 }
 
 func (r *Reconciler) forget(request ctrl.Request) {
-	known := r.memory.of(request.NamespacedName)
-	r.Metrics.forget(request.Namespace, known.policy, known.cluster)
+	r.Metrics.forget(r.memory.of(request.NamespacedName).series)
 	r.memory.forget(request.NamespacedName)
 }

@@ -27,6 +27,9 @@ type entry struct {
 // intended: the entry was written before the object was, and nothing is known of the object yet.
 func (e entry) intended() bool { return e.uid == "" }
 
+// unwatched: the object was there before and only has to be there, as a namespace that others made.
+func (e entry) unwatched() bool { return e.uid != "" && e.fingerprint == "" }
+
 // inventory is by object, whatever API version it was written in.
 type inventory map[objects.Key]entry
 

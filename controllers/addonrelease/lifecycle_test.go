@@ -313,3 +313,42 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 		return apierrors.IsNotFound(err), fmt.Sprint(err)
 	})
 }
+
+func TestANamespaceOfOthersKeepsItsLabelsAndStays(t *testing.T) {
+	t.Parallel()
+	name := "ofothers-" + strings.ToLower(t.Name()[:8])
+	theirs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	if err := shared.workload.Create(t.Context(), theirs, client.FieldOwner("kubectl-create")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shared.workload.Delete(context.Background(), theirs); err != nil {
+			t.Error(err)
+		}
+	})
+	a := newAddonIn(t, name, fmt.Sprintf(oneConfigMap, "ours"))
+	a.waitReady()
+	check := func(when string) {
+		t.Helper()
+		if err := a.fetch(theirs); err != nil || theirs.DeletionTimestamp != nil ||
+			theirs.Labels["pod-security.kubernetes.io/enforce"] != "restricted" || theirs.Labels[common.LabelManagedBy] != "" {
+			t.Errorf("%s: %v %v", when, err, theirs.ObjectMeta)
+		}
+	}
+	check("while the add-on is there")
+	if err := shared.management.Delete(t.Context(), a.get()); err != nil {
+		t.Fatal(err)
+	}
+	a.waitGone(a.configMap("ours"))
+	eventually(t, "the release is gone", func() (bool, string) { return a.get().UID == "", describeConditions(a.get()) })
+	check("after it")
+}
+
+func TestADriftedDeploymentThatIsLeftAsItIsStaysReady(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Mode = addonsv1alpha1.DriftReport })
+	a.waitReady()
+	a.scale("kubectl", 3)
+	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	a.waitReady()
+}

@@ -24,8 +24,8 @@ type remembered struct {
 	fights  map[objects.Key]fight
 	// deleted are the objects whose deletion was asked for, by UID.
 	deleted map[types.UID]bool
-	// ready is the value of the metric daytwo_target_ready, to remove it by.
-	policy, cluster string
+	// series of the release's metrics, to remove them by.
+	series series
 }
 
 func (m *memory) of(key types.NamespacedName) *remembered {

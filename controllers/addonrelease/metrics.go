@@ -2,6 +2,10 @@ package addonrelease
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
 // Metrics of releases.
@@ -18,7 +22,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "daytwo_target_ready",
 			Help: "1 while a target is Ready, 0 while it is not, -1 while that cannot be known.",
-		}, []string{"kind", "namespace", "policy", "cluster"}),
+		}, []string{"kind", "namespace", "policy", "cluster_namespace", "cluster"}),
 		detected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "daytwo_drift_detected_total",
 			Help: "Changes by others that were taken back, by the policy and the field manager that made them.",
@@ -38,12 +42,22 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return metrics
 }
 
-func (m *Metrics) setReady(namespace, policy, cluster string, value float64) {
-	m.ready.WithLabelValues(ownerKind, namespace, policy, cluster).Set(value)
+func (m *Metrics) setReady(t series, value float64) {
+	m.ready.WithLabelValues(ownerKind, t.namespace, t.policy, t.cluster.Namespace, t.cluster.Name).Set(value)
 }
 
-func (m *Metrics) forget(namespace, policy, cluster string) {
-	m.ready.DeleteLabelValues(ownerKind, namespace, policy, cluster)
+func (m *Metrics) forget(t series) {
+	m.ready.DeleteLabelValues(ownerKind, t.namespace, t.policy, t.cluster.Namespace, t.cluster.Name)
+}
+
+// series is what tells one target's metrics from another's.
+type series struct {
+	namespace, policy string
+	cluster           types.NamespacedName
+}
+
+func seriesOf(release *addonsv1alpha1.AddonRelease) series {
+	return series{namespace: release.Namespace, policy: release.Labels[common.LabelPolicy], cluster: clusterKey(release)}
 }
 
 // corrected counts one correction. The manager label is what the cluster says, so a person could fill

@@ -18,7 +18,8 @@ import (
 // retryStalled is how long what needs a person is left alone before it is looked at again anyway.
 const retryStalled = 5 * time.Minute
 
-// report makes the new status from what was observed, planned and done. It is pure.
+// report makes the new status from what was observed, planned and done, and from the inventory as it is
+// afterwards. It is pure.
 func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Health) addonsv1alpha1.AddonReleaseStatus {
 	next := *o.release.Status.DeepCopy()
 	next.ObservedGeneration = o.release.Generation
@@ -26,8 +27,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 		reportUnreachable(&next, o)
 		return next
 	}
-	left := o.inventory.after(done)
-	next.Inventory = left.stored()
+	next.Inventory = o.inventory.stored()
 	next.ClusterID = string(o.clusterID)
 	next.HandledRequest = o.release.Annotations[common.AnnotationRequestedAt]
 	reportDrift(&next, o, p, done)
@@ -37,7 +37,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	}
 	applied := next.InputsHash == o.inputs && trouble == nil
 	reportApplied(&next, o, trouble, applied)
-	culprit := firstUnhealthy(left, health)
+	culprit := firstUnhealthy(o.inventory, health)
 	reportHealth(&next, o, applied, culprit)
 	reportReady(&next, o, trouble, applied, culprit)
 	return next
@@ -186,7 +186,9 @@ func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observed) {
 		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers, or set the annotation %s: \"true\" to leave them",
 			len(o.inventory), names(o.inventory.sorted()), o.unreachable, common.AnnotationAbandon)
 	}
-	for _, condition := range []string{common.ConditionReady, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted} {
+	for _, condition := range []string{
+		common.ConditionReady, addonsv1alpha1.ConditionApplied, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted,
+	} {
 		set(next, o, condition, metav1.ConditionUnknown, common.ReasonClusterUnreachable, message)
 	}
 	unset(next, common.ConditionStalled)

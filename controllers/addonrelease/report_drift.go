@@ -20,12 +20,13 @@ const (
 	operationUnlabel = "Unlabel"
 )
 
-// corrections are the writes that took something back. One that changed nothing was none: the manager
-// was killed before it recorded its own write, or the change was to a field that others may set.
+// corrections are the writes that took something back. One after which everybody owns what they owned
+// before was none: the manager was killed before it recorded its own write, or the change was to a
+// field that others may set.
 func (o outcome) corrections() []written {
 	var corrections []written
 	for _, w := range o.written {
-		if w.result != nil && w.purpose == correct && (w.seen.Gone || w.result.ResourceVersion != w.seen.ResourceVersion) {
+		if w.result != nil && w.purpose == correct && (w.seen.Gone || w.contested || w.fingerprint != w.seen.Fingerprint) {
 			corrections = append(corrections, w)
 		}
 	}

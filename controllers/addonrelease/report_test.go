@@ -22,8 +22,9 @@ import (
 
 func succeeded(ref objects.Ref, purpose purpose) written {
 	return written{
-		write:  write{desired: declared(ref, "1"), purpose: purpose, seen: &fleet.Seen{At: noon, ResourceVersion: "1"}},
-		result: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "2"}}, at: noon,
+		write:       write{desired: declared(ref, "1"), purpose: purpose, seen: &fleet.Seen{At: noon, Fingerprint: "theirs"}},
+		fingerprint: "ours",
+		result:      &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "2"}}, at: noon,
 	}
 }
 
@@ -122,7 +123,7 @@ func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 
 func TestAWriteThatChangedNothingIsNoCorrection(t *testing.T) {
 	unchanged := succeeded(configMapRef("a"), correct)
-	unchanged.result.ResourceVersion = unchanged.seen.ResourceVersion
+	unchanged.fingerprint = unchanged.seen.Fingerprint
 	if got := (outcome{written: []written{unchanged}}).corrections(); len(got) != 0 {
 		t.Errorf("counted: %v", got)
 	}

@@ -177,12 +177,20 @@ type addon struct {
 // newAddon starts a release of the given manifests in a namespace of its own.
 func newAddon(t *testing.T, text string, change ...func(*addonsv1alpha1.AddonReleaseSpec)) *addon {
 	t.Helper()
+	return newAddonIn(t, "", text, change...)
+}
+
+// newAddonIn starts a release in a given namespace.
+func newAddonIn(t *testing.T, namespace, text string, change ...func(*addonsv1alpha1.AddonReleaseSpec)) *addon {
+	t.Helper()
 	name := strings.ToLower(t.Name())
 	if len(name) > 40 {
 		name = name[len(name)-40:]
 	}
 	a := &addon{t: t, name: strings.Trim(strings.NewReplacer("/", "-", "_", "-").Replace(name), "-")}
-	a.namespace = a.name
+	if a.namespace = namespace; namespace == "" {
+		a.namespace = a.name
+	}
 	a.policy = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.name}}
 	if err := shared.management.Create(t.Context(), a.policy); err != nil {
 		t.Fatal(err)

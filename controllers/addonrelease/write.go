@@ -42,6 +42,10 @@ type written struct {
 	yielded []string
 	// adopted: the object was there before.
 	adopted bool
+	// contested: the answer showed changes of others, which were taken back as well.
+	contested bool
+	// unwatched: the object only has to be there; what others do to it is no drift.
+	unwatched bool
 	// owner is whom the object belongs to, if it was left to them.
 	owner string
 	err   error
@@ -74,7 +78,7 @@ func (w *writer) do(ctx context.Context, one write) written {
 		done.took = done.at.Sub(one.seen.At)
 	}
 	var expected *fleet.Expectation
-	if done.result != nil {
+	if done.result != nil && !done.unwatched {
 		done.fingerprint = w.controllers.Fingerprint(done.result)
 		expected = &fleet.Expectation{
 			UID: done.result.UID, ResourceVersion: done.result.ResourceVersion, Fingerprint: done.fingerprint,
@@ -93,9 +97,13 @@ func (w *writer) create(ctx context.Context, done *written) {
 		w.adopt(ctx, done)
 	case err != nil:
 		done.err = err
+	case done.implied && (existedBefore(answer) || len(w.controllers.Foreign(answer.ManagedFields, nil)) > 0):
+		// It only has to be there; what it is like is its owner's business.
+		done.adopted, done.result, done.unwatched = true, answer, true
+		done.err = w.letGo(ctx, done.Ref)
 	case len(w.controllers.Foreign(answer.ManagedFields, nil)) == 0:
 		done.result = answer
-		done.adopted = done.entry.adopted
+		done.adopted = done.entry.adopted || existedBefore(answer)
 	default:
 		done.adopted = true
 		if done.owner = claimedBy(answer, w.installation); done.owner != "" {
@@ -106,6 +114,13 @@ func (w *writer) create(ctx context.Context, done *written) {
 	}
 }
 
+// existedBefore tells from the answer to a first apply whether the object was there already. Applying
+// the same again, after a crash, does not change the time of our entry.
+func existedBefore(answer *metav1.PartialObjectMetadata) bool {
+	ours := ownership.Ours(answer.ManagedFields)
+	return ours < 0 || answer.ManagedFields[ours].Time.After(answer.CreationTimestamp.Time)
+}
+
 // adopt takes an object over that is there already, unless it belongs to somebody.
 func (w *writer) adopt(ctx context.Context, done *written) {
 	existing, err := w.cluster.Get(ctx, done.Ref)
@@ -114,6 +129,10 @@ func (w *writer) adopt(ctx context.Context, done *written) {
 		return
 	}
 	done.adopted = true
+	if done.implied {
+		done.result, done.unwatched = existing, true
+		return
+	}
 	if done.owner = claimedBy(existing, w.installation); done.owner == "" {
 		w.overwrite(ctx, done)
 	}
@@ -225,6 +244,11 @@ func (w *writer) settle(ctx context.Context, done *written, answer *metav1.Parti
 		if len(w.controllers.Foreign(answer.ManagedFields, done.spare)) == 0 {
 			done.result = answer
 			return
+		}
+		done.contested = true
+		if done.culprit.manager == "" {
+			// They wrote after what was seen; this is the last that is seen of them.
+			done.culprit = blame(&fleet.Seen{Object: answer}, done.spare, w.controllers)
 		}
 		if done.err = w.takeOver(ctx, done, answer); done.err != nil {
 			return

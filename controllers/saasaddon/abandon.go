@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,9 +23,10 @@ type abandonment struct {
 	deleted metav1.Time
 }
 
-// abandonmentOf is nil for a target that is not being let go.
+// abandonmentOf is nil for a target that is not being let go, or whose cluster answers: then it is
+// cleaned up, whatever its annotations say.
 func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
-	if target.DeletionTimestamp.IsZero() || target.Annotations[common.AnnotationAbandon] != "true" {
+	if target.DeletionTimestamp.IsZero() || target.Annotations[common.AnnotationAbandon] != "true" || !unreachable(target) {
 		return nil
 	}
 	var objects []string
@@ -37,6 +39,11 @@ func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
 		objects: fanout.Tally(objects),
 		deleted: *target.DeletionTimestamp,
 	}
+}
+
+func unreachable(target *addonsv1alpha1.AddonRelease) bool {
+	ready := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
+	return ready != nil && ready.Reason == common.ReasonClusterUnreachable
 }
 
 // recordAbandoned puts what is new first and keeps the latest ten. The same target is recorded once.

@@ -178,6 +178,18 @@ func (t *Tracker) Look(key objects.Key) (seen *Seen, drifted bool) {
 	return &sighting, entry.drifted()
 }
 
+// Current returns what was last seen of a claimed object, and whether that is no older than our last
+// apply of it.
+func (t *Tracker) Current(key objects.Key) (seen Seen, current bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	entry := t.objects[key]
+	if entry == nil || entry.seen == nil || entry.older() {
+		return Seen{}, false
+	}
+	return *entry.seen, true
+}
+
 // Synced says whether the watch of a kind has listed what is there, since the cluster was last
 // connected.
 func (t *Tracker) Synced(kind schema.GroupKind) bool {
