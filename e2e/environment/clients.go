@@ -3,12 +3,9 @@ package environment
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -33,12 +30,7 @@ func (e *Environment) Workload(name string) (client.WithWatch, error) {
 }
 
 func newClient(cluster *localfleet.Cluster) (client.WithWatch, error) {
-	scheme := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, tenancyv1alpha1.AddToScheme, addonsv1alpha1.AddToScheme)
-	if err := builder.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	made, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: scheme})
+	made, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: apis.NewScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("make a client of cluster %s: %w", cluster.Name(), err)
 	}
