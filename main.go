@@ -90,9 +90,11 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	if err := controllers.SetupAll(ctx, mgr, f.Options); err != nil {
+	end, err := controllers.SetupAll(ctx, mgr, f.Options)
+	if err != nil {
 		return err
 	}
+	defer end()
 	return mgr.Start(ctx)
 }
 

@@ -345,14 +345,20 @@ func (w *crashWorld) begin() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := SetupAll(ctx, mgr, Options{
+	end, err := SetupAll(ctx, mgr, Options{
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
 		Registry: prometheus.NewRegistry(), Log: logr.Discard(),
-	}); err != nil {
+	})
+	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.stop, w.ended = stop, make(chan error, 1)
-	go func() { w.ended <- mgr.Start(ctx) }()
+	ended := make(chan error, 1)
+	w.stop, w.ended = stop, ended
+	go func() {
+		err := mgr.Start(ctx)
+		end()
+		ended <- err
+	}()
 }
 
 func (w *crashWorld) end() {

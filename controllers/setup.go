@@ -59,12 +59,13 @@ type Options struct {
 	Log      logr.Logger
 }
 
-// SetupAll adds every controller to the manager, and what they stand on.
-func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) error {
+// SetupAll adds every controller to the manager. What they stand on ends with the returned function,
+// to be called when the manager has ended: reconciles in flight need it until then.
+func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(), err error) {
 	if options.Installation == "" {
 		identity, err := managementIdentity(ctx, mgr.GetAPIReader())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		options.Installation = identity
 	}
@@ -76,12 +77,10 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
 	})
-	if err := mgr.Add(connections); err != nil {
-		return fmt.Errorf("add the fleet: %w", err)
-	}
 	renderer := render.NewPool(render.Options{})
-	if err := mgr.Add(closing{renderer}); err != nil {
-		return fmt.Errorf("add the render workers: %w", err)
+	end = func() {
+		connections.Close()
+		renderer.Close()
 	}
 	wrap := func(inner reconcile.Reconciler) reconcile.Reconciler {
 		return graceful.Reconciler(inner, options.Grace)
@@ -93,36 +92,23 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		CredentialsExpiryWarning: options.CredentialsExpiryWarning,
 		Grace:                    options.Grace, Clock: clock.RealClock{},
 	}); err != nil {
-		return fmt.Errorf("set up tenantcluster: %w", err)
+		return end, fmt.Errorf("set up tenantcluster: %w", err)
 	}
 	if err := (&saasaddon.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("saasaddon"),
 		Clock: clock.RealClock{}, ProviderNamespace: options.ProviderNamespace,
 	}).SetupWithManager(mgr, saasaddon.Options{Wrap: wrap}); err != nil {
-		return fmt.Errorf("set up saasaddon: %w", err)
+		return end, fmt.Errorf("set up saasaddon: %w", err)
 	}
 	if err := (&addonrelease.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: renderer,
 		Controllers: known, Installation: options.Installation, Recorder: mgr.GetEventRecorder("addonrelease"),
 		Metrics: addonrelease.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
 	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
-		return fmt.Errorf("set up addonrelease: %w", err)
+		return end, fmt.Errorf("set up addonrelease: %w", err)
 	}
-	return nil
+	return end, nil
 }
-
-// closing ends the render workers with the manager, after the controllers.
-type closing struct{ pool *render.Pool }
-
-// Start implements manager.Runnable.
-func (c closing) Start(ctx context.Context) error {
-	<-ctx.Done()
-	c.pool.Close()
-	return nil
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable: what needs no lead ends last.
-func (c closing) NeedLeaderElection() bool { return false }
 
 // managementIdentity is the UID of the namespace kube-system, as for any cluster.
 func managementIdentity(ctx context.Context, reader client.Reader) (string, error) {

@@ -85,6 +85,7 @@ func runInWorld(m *testing.M) (code int, err error) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
+	defer shared.connections.Close()
 	code = m.Run()
 	cancel()
 	return code, <-ended
@@ -119,9 +120,6 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 		Installation: installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
-	if err := mgr.Add(w.connections); err != nil {
-		return nil, err
-	}
 	r := newReconciler(mgr, w.connections, known)
 	if err := r.SetupWithManager(mgr, Options{}); err != nil {
 		return nil, err

@@ -75,6 +75,7 @@ func runInWorld(m *testing.M) (code int, err error) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
+	defer shared.connections.Close()
 	code = m.Run()
 	cancel()
 	return code, <-ended
@@ -139,9 +140,6 @@ func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
 		Installation: "test", Controllers: ownership.NewControllers(ownership.DefaultControllers()...), Timeouts: timeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
 	})
-	if err := mgr.Add(w.connections); err != nil {
-		return nil, err
-	}
 	return mgr, SetupWithManager(ctx, mgr, Options{
 		Fleet: w.connections, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
 		Grace: time.Second, Clock: clock.RealClock{},

@@ -55,10 +55,9 @@ func New(options Options) *Fleet {
 	}
 }
 
-// Start keeps the fleet until the context ends, and then closes all connections. The manager runs it
-// so that it ends after the controllers have.
-func (f *Fleet) Start(ctx context.Context) error {
-	<-ctx.Done()
+// Close closes all connections. Call it when the controllers have ended: a manager ends what was added
+// to it before them.
+func (f *Fleet) Close() {
 	f.mu.Lock()
 	keys := make([]types.NamespacedName, 0, len(f.connections))
 	for key := range f.connections {
@@ -68,11 +67,7 @@ func (f *Fleet) Start(ctx context.Context) error {
 	for _, key := range keys {
 		f.Disconnect(key)
 	}
-	return nil
 }
-
-// NeedLeaderElection is false: without the lead no controller asks for a connection.
-func (f *Fleet) NeedLeaderElection() bool { return false }
 
 // Connect keeps the cluster connected by way of the given access. With the same access as before it
 // does nothing; with another one it swaps: the old connection is closed first, and the admission

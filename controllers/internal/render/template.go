@@ -89,7 +89,16 @@ var (
 	templatePosition = regexp.MustCompile(`^:(\d+)(?::\d+)?: `)
 	missingKey       = regexp.MustCompile(`map has no entry for key (".*")`)
 	unknownFunction  = regexp.MustCompile(`function (".*") not defined`)
+	// quoted text of more than three characters, and what stands behind the first word of a piece of
+	// the template: either may be a secret's value.
+	quoted  = regexp.MustCompile("\"(?:\\\\.|[^\"\\\\]){4,}\"|`[^`]{4,}`")
+	excerpt = regexp.MustCompile(`at <([.$\w]*)[^>]*>`)
 )
+
+// withoutValues keeps an error from quoting what a template holds.
+func withoutValues(text string) string {
+	return quoted.ReplaceAllString(excerpt.ReplaceAllString(text, "at <$1>"), `"…"`)
+}
 
 // templateError puts text/template's message ("template: NAME:LINE:COLUMN: …") into words for
 // whoever wrote the template.
@@ -103,10 +112,10 @@ func templateError(source Source, err error) *Error {
 	text = strings.TrimPrefix(text, fmt.Sprintf("executing %q ", source.Name))
 	if match := missingKey.FindStringSubmatch(text); match != nil {
 		return templateFailed("%s: %s: templates know .Cluster.Name, .Cluster.Namespace, .Cluster.Labels and .Cluster.Version; "+
-			`add a missing label to the TenantCluster, or read it with {{ get .Cluster.Labels "name" | default "value" }}`, where, text)
+			`add a missing label to the TenantCluster, or read it with {{ get .Cluster.Labels "name" | default "value" }}`, where, excerpt.ReplaceAllString(text, "at <$1>"))
 	}
 	if match := unknownFunction.FindStringSubmatch(text); match != nil {
 		return templateFailed("%s: there is no function %s: only pure functions are offered, the documentation lists them", where, match[1])
 	}
-	return templateFailed("%s: %s: correct the template", where, text)
+	return templateFailed("%s: %s: correct the template", where, withoutValues(text))
 }

@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+func TestBadInputIsNamed(t *testing.T) {
+	t.Parallel()
+	t.Run("AtAdmission", testRefusedAtAdmission)
+	t.Run("InAnAddonsConditions", testAddonConditions)
+	t.Run("InATenantClustersConditions", testTenantClusterConditions)
+}
+
+func testRefusedAtAdmission(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, 0, 0)
+	tooLong := strings.Repeat("x", 64)
+	reference := &common.SecretKeyReference{Name: "access"}
+	addon := func(change func(*addonsv1alpha1.SaaSAddon)) client.Object {
+		made := c.newAddon("bad", fmt.Sprintf(oneConfigMap, "blue"))
+		change(made)
+		return made
+	}
+	cluster := func(name string, spec tenancyv1alpha1.TenantClusterSpec) client.Object {
+		return &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}, Spec: spec}
+	}
+	for _, row := range []struct {
+		name   string
+		object client.Object
+		says   []string
+	}{
+		{"BothReferences", cluster("bad", tenancyv1alpha1.TenantClusterSpec{
+			KubeconfigRef: reference, ClusterRef: &common.LocalReference{Name: "prod"},
+		}), []string{"bad", "exactly one of kubeconfigRef and clusterRef must be set"}},
+		{"NoReference", cluster("bad", tenancyv1alpha1.TenantClusterSpec{Suspend: true}),
+			[]string{"exactly one of kubeconfigRef and clusterRef must be set"}},
+		{"ALongNameOfACluster", cluster(tooLong, tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: reference}),
+			[]string{"metadata.name must be at most 63 characters"}},
+		{"ALongNameOfAnAddon", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Name = tooLong }),
+			[]string{"metadata.name must be at most 63 characters"}},
+		{"NoSelector", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.ClusterSelector = nil }),
+			[]string{"set clusterSelector, clusterNames, or both"}},
+		{"NoManifests", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Source.Manifests = &addonsv1alpha1.ManifestSource{} }),
+			[]string{"spec.source.manifests", "set inline, configMapRefs, or both"}},
+		{"AnUnknownDriftMode", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Drift.Mode = "Sometimes" }),
+			[]string{"spec.drift.mode", "Sometimes", "Correct"}},
+		{"TwoMebibytesInline", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Source.Manifests.Inline = strings.Repeat("#", 2<<20) }),
+			[]string{"spec.source.manifests.inline", "524288"}},
+		{"ANamespaceThatIsNone", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Namespace = "Not_A_Namespace" }),
+			[]string{"spec.namespace"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := env.Admin.Create(t.Context(), row.object)
+			if !apierrors.IsInvalid(err) {
+				t.Fatalf("got %v, and it should be refused as invalid", err)
+			}
+			if err := says(err.Error(), row.says...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func testAddonConditions(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, 0, 1)
+	cluster := c.clusters.bare[0]
+	// The expensive ones come first, so that the others have to get past them.
+	limits := map[*addonsv1alpha1.SaaSAddon][]string{
+		c.newAddon("endless", endless):       {"10s", "loop"},
+		c.newAddon("huge", hundredMebibytes): {"10 MiB"},
+	}
+	for addon := range limits {
+		must(t, env.Admin.Create(t.Context(), addon))
+	}
+	c.install("meanwhile", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: meanwhile}\n")
+
+	t.Run("NamespacesOfOthers", func(t *testing.T) {
+		c := c.in(t)
+		addon := c.newAddon("nosy", fmt.Sprintf(oneConfigMap, "blue"))
+		addon.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
+		must(t, env.Admin.Create(t.Context(), addon))
+		c.awaitAddonCondition(addon, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed,
+			"spec.clusterNamespaceSelector", "daytwo-system")
+	})
+	t.Run("AClusterThatDoesNotExist", func(t *testing.T) {
+		c := c.in(t)
+		addon := c.newAddon("astray", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: astray}\n")
+		addon.Spec.ClusterNames = []string{"nowhere"}
+		must(t, env.Admin.Create(t.Context(), addon))
+		c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, "", "spec.clusterNames", "nowhere")
+	})
+	t.Run("AMissingConfigMap", func(t *testing.T) {
+		c := c.in(t)
+		addon := c.newAddon("incomplete", "")
+		addon.Spec.Source.Manifests.ConfigMapRefs = []common.LocalReference{{Name: "more"}}
+		must(t, env.Admin.Create(t.Context(), addon))
+		c.awaitAddonCondition(addon, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound,
+			"ConfigMap "+c.namespace+"/more", "configMapRefs", "create it")
+		c.createManifests("more", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: incomplete}\n")
+		c.awaitReady(addon)
+	})
+	t.Run("TwoMebibytesInConfigMaps", func(t *testing.T) {
+		c := c.in(t)
+		addon, all := c.newAddon("large", ""), map[string]string{}
+		for i := range 3 {
+			name := fmt.Sprintf("large-%d", i)
+			all[name] = incompressible(700_000)
+			c.createManifests(name, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {text: %s}\n", name, all[name]))
+			addon.Spec.Source.Manifests.ConfigMapRefs = append(addon.Spec.Source.Manifests.ConfigMapRefs, common.LocalReference{Name: name})
+		}
+		must(t, env.Admin.Create(t.Context(), addon))
+		c.awaitReady(addon)
+		for name, text := range all {
+			live := &corev1.ConfigMap{}
+			must(t, c.workload(cluster).Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, live))
+			if live.Data["text"] != text {
+				t.Errorf("%s arrived with %d bytes of %d", name, len(live.Data["text"]), len(text))
+			}
+		}
+	})
+	t.Run("RenderLimits", func(t *testing.T) {
+		c := c.in(t)
+		for addon, words := range limits {
+			release := c.awaitReleaseCondition(addon, cluster, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonRenderLimit)
+			if err := says(message(release.Status.Conditions, common.ConditionStalled), words...); err != nil {
+				t.Errorf("%s: %v", addon.Name, err)
+			}
+			c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonTargetsFailed, cluster)
+		}
+	})
+}
+
+// Templates that would take hours, and 100 MiB.
+var (
+	endless          = "# {{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}\n"
+	hundredMebibytes = "# {{ range until 102400 }}" + strings.Repeat("x", 1<<10) + "{{ end }}\n"
+)
+
+// incompressible text of so many bytes.
+func incompressible(bytes int) string {
+	random := make([]byte, bytes)
+	_, _ = rand.Read(random) // It never fails.
+	return base64.URLEncoding.EncodeToString(random)[:bytes]
+}
+
+// createManifests puts manifests into a ConfigMap.
+func (c *customer) createManifests(name, manifests string) {
+	c.Helper()
+	must(c, env.Admin.Create(c.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}, Data: map[string]string{"manifests.yaml": manifests},
+	}))
+}
+
+func testTenantClusterConditions(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, 0, 0)
+	valid, connected := tenancyv1alpha1.ConditionKubeconfigValid, tenancyv1alpha1.ConditionConnected
+	refused, unreachable := tenancyv1alpha1.ReasonKubeconfigRefused, tenancyv1alpha1.ReasonUnreachable
+	for _, row := range []struct {
+		name, condition, reason string
+		change                  func(*clientcmdapi.Config)
+		says                    []string
+	}{
+		{"exec", valid, refused, func(k *clientcmdapi.Config) {
+			user(k).Exec = &clientcmdapi.ExecConfig{APIVersion: "client.authentication.k8s.io/v1", Command: "aws", InteractiveMode: "Never"}
+		}, []string{"Secret exec-access", "users[", ".exec", "embed"}},
+		{"insecure", valid, refused, func(k *clientcmdapi.Config) {
+			server(k).InsecureSkipTLSVerify, server(k).CertificateAuthorityData = true, nil
+		}, []string{"insecure-skip-tls-verify", "certificate-authority-data"}},
+		{"closed-port", connected, unreachable, func(k *clientcmdapi.Config) { server(k).Server = "https://" + closedPort(t) },
+			[]string{"refused"}},
+		{"other-ca", connected, unreachable, func(k *clientcmdapi.Config) {
+			other, err := clientcmd.Load(env.Fleet.Management().Kubeconfig())
+			must(t, err)
+			server(k).CertificateAuthorityData = server(other).CertificateAuthorityData
+		}, []string{"certificate"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := c.in(t)
+			c.createAccess(row.name, kubeconfigOf(t, "workload-1", row.change))
+			c.awaitCluster(row.name, row.condition, metav1.ConditionFalse, row.reason, row.says...)
+		})
+	}
+	t.Run("AMissingSecret", func(t *testing.T) {
+		c := c.in(t)
+		must(t, env.Admin.Create(t.Context(), c.tenantCluster("missing")))
+		c.awaitCluster("missing", valid, metav1.ConditionFalse, tenancyv1alpha1.ReasonSecretNotFound, "Secret missing-access", "create it")
+	})
+	t.Run("ARegisteredCluster", func(t *testing.T) {
+		c := c.in(t)
+		first := newCustomer(t, 0, 1)
+		c.createAccess("second", fleetCluster(t, first.clusters.bare[0]).Kubeconfig())
+		c.awaitCluster("second", tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, tenancyv1alpha1.ReasonAlreadyRegistered)
+		first.awaitCluster(first.clusters.bare[0], common.ConditionReady, metav1.ConditionTrue, "")
+	})
+}
+
+// kubeconfigOf is a cluster's, changed.
+func kubeconfigOf(t testing.TB, cluster string, change func(*clientcmdapi.Config)) []byte {
+	t.Helper()
+	config, err := clientcmd.Load(fleetCluster(t, cluster).Kubeconfig())
+	must(t, err)
+	change(config)
+	content, err := clientcmd.Write(*config)
+	must(t, err)
+	return content
+}
+
+func server(config *clientcmdapi.Config) *clientcmdapi.Cluster {
+	return config.Clusters[config.Contexts[config.CurrentContext].Cluster]
+}
+
+func user(config *clientcmdapi.Config) *clientcmdapi.AuthInfo {
+	return config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo]
+}
+
+// closedPort is an address where nothing listens.
+func closedPort(t testing.TB) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, listener.Close())
+	return listener.Addr().String()
+}
+
+func (c *customer) tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
+	return &tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: name + "-access", Key: "value"}},
+	}
+}
+
+// createAccess makes a TenantCluster with a kubeconfig.
+func (c *customer) createAccess(name string, content []byte) {
+	c.Helper()
+	must(c, env.Admin.Create(c.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name + "-access"}, Data: map[string][]byte{"value": content},
+	}))
+	must(c, env.Admin.Create(c.Context(), c.tenantCluster(name)))
+}
