@@ -2,15 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -25,7 +28,8 @@ func run(t *testing.T, args ...string) (string, error) {
 	cmd.SetArgs(args)
 	cmd.SetOut(&output)
 	cmd.SetErr(&output)
-	err := cmd.ExecuteContext(t.Context())
+	// A test's own context has ended already when it cleans up.
+	err := cmd.ExecuteContext(context.WithoutCancel(t.Context()))
 	return output.String(), err
 }
 
@@ -51,6 +55,22 @@ func runningPIDs(t *testing.T, stateDir string) map[string]int {
 		}
 	}
 	return pids
+}
+
+// kill ends a program, and waits until that can be seen: a process goes on for a moment after its
+// SIGKILL.
+func kill(t *testing.T, stateDir, name string, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+		_, up := runningPIDs(t, stateDir)[name]
+		return !up, nil
+	})
+	if err != nil {
+		t.Fatalf("%s does not end: %v", name, err)
+	}
 }
 
 func clientOf(t *testing.T, kubeconfig string) kubernetes.Interface {
@@ -90,9 +110,7 @@ func TestAFleetFromUpToDown(t *testing.T) {
 	}
 
 	for _, name := range []string{"workload-1", "etcd"} {
-		if err := syscall.Kill(first[name], syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		kill(t, dir, name, first[name])
 	}
 	mustRun(t, up...)
 	expectMarker()
