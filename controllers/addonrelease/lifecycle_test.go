@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -291,8 +292,8 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 	if err := shared.management.Create(t.Context(), ghost); err != nil {
 		t.Fatal(err)
 	}
-	ghost.Status.Inventory = []addonsv1alpha1.InventoryEntry{{ID: "v1/ConfigMap/a/left", UID: "1"}}
-	if err := shared.management.Status().Update(t.Context(), ghost); err != nil {
+	inventory := `{"status":{"inventory":[{"id":"v1/ConfigMap/a/left","uid":"1"}],"drift":{"count":0}}}`
+	if err := shared.management.Status().Patch(t.Context(), ghost, client.RawPatch(types.MergePatchType, []byte(inventory))); err != nil {
 		t.Fatal(err)
 	}
 	if err := shared.management.Delete(t.Context(), ghost); err != nil {

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
+	"github.com/daytwo-dev/daytwo/e2e/environment"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+// fleetNamespace is where the TenantClusters and add-ons are.
+const fleetNamespace = "fleet"
+
+// bench is what all measurements share.
+type bench struct {
+	options
+	out io.Writer
+	env *environment.Environment
+	// clusters in the order in which they are registered.
+	fleet []*localfleet.Cluster
+	// bare clients of the same clusters.
+	bare []*floor.Cluster
+	// installation is the label value of what the manager applies.
+	installation string
+	// registered is how many of the clusters are TenantClusters.
+	registered int
+	// drifting: the objects to edit are deployed.
+	drifting bool
+}
+
+// measurement fills some rows of the table.
+type measurement struct {
+	rows []string
+	run  func(*bench, context.Context) ([]result, error)
+}
+
+// measurements in the order in which they are made: the fleet grows during the first, the manager is
+// new to it in the second, and the last leave much behind.
+var measurements = []measurement{
+	{[]string{memoryRow}, (*bench).memory},
+	{[]string{restartSecondsRow, restartWritesRow}, (*bench).restart},
+	{[]string{idleRow}, (*bench).idleRequests},
+	{[]string{driftValue.p50(), driftValue.p99()}, func(b *bench, ctx context.Context) ([]result, error) { return b.drift(ctx, driftValue) }},
+	{[]string{driftAdded.p50(), driftAdded.p99()}, func(b *bench, ctx context.Context) ([]result, error) { return b.drift(ctx, driftAdded) }},
+	{[]string{convergeRow}, (*bench).converge},
+}
+
+func newBench(ctx context.Context, o options, out io.Writer) (*bench, error) {
+	env, err := environment.Start(ctx, environment.Options{
+		StateDir: o.stateDir, Clusters: o.clusters, Bare: true, Manager: o.manager, Progress: out,
+		// A killed leader's lease would outlast everything that is measured after a restart.
+		ManagerArgs: []string{"--leader-election=off"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{options: o, out: out, env: env, fleet: env.Fleet.Clusters()}
+	if err := b.prepare(ctx); err != nil {
+		return nil, errors.Join(err, env.Close())
+	}
+	return b, nil
+}
+
+func (b *bench) prepare(ctx context.Context) error {
+	system := &corev1.Namespace{}
+	if err := b.env.Admin.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return fmt.Errorf("identify the management cluster: %w", err)
+	}
+	b.installation = string(system.UID)
+	for _, cluster := range b.fleet {
+		bare, err := floor.Connect(cluster.Config())
+		if err != nil {
+			return err
+		}
+		b.bare = append(b.bare, bare)
+	}
+	return nil
+}
+
+// measure makes the measurements that were asked for. One that fails does not stop the others.
+func (b *bench) measure(ctx context.Context) ([]result, error) {
+	var results []result
+	var errs []error
+	for _, m := range measurements {
+		if !m.wanted(b.only) {
+			continue
+		}
+		start := time.Now()
+		rows, err := m.run(b, ctx)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s could not be measured (the manager's log is %s): %w",
+				strings.Join(m.rows, ", "), b.env.Manager.LogPath(), err))
+		}
+		b.progressf("%s: measured in %.0f s", strings.Join(m.rows, ", "), time.Since(start).Seconds())
+		results = append(results, rows...)
+	}
+	return results, errors.Join(errs...)
+}
+
+func (m measurement) wanted(only []string) bool {
+	return len(only) == 0 || slices.ContainsFunc(m.rows, func(row string) bool {
+		return slices.ContainsFunc(only, func(prefix string) bool { return strings.HasPrefix(row, prefix) })
+	})
+}
+
+func (b *bench) progressf(format string, arguments ...any) {
+	fmt.Fprintf(b.out, format+"\n", arguments...)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+const (
+	// patience with anything that is awaited; whatever takes longer will not happen.
+	patience = 3 * time.Minute
+	// calm is how long the manager must have done nothing to count as done.
+	calm = time.Second
+)
+
+// watchTargets watches the targets of an add-on, from before there are any.
+func (b *bench) watchTargets(ctx context.Context, addon string) (watch.Interface, error) {
+	return b.env.Admin.Watch(ctx, &addonsv1alpha1.AddonReleaseList{},
+		client.InNamespace(fleetNamespace), client.MatchingLabels{common.LabelPolicy: addon})
+}
+
+// awaitTargets returns when so many targets are Ready at the revision that they name.
+func awaitTargets(ctx context.Context, watching watch.Interface, count int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ready := map[string]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d targets are Ready: %w", len(ready), count, ctx.Err())
+		case event, open := <-watching.ResultChan():
+			target, ok := event.Object.(*addonsv1alpha1.AddonRelease)
+			if !open || !ok {
+				return fmt.Errorf("the watch of the targets ended: %v", event.Object)
+			}
+			delete(ready, target.Name)
+			if isReady(target) {
+				ready[target.Name] = true
+			}
+			if len(ready) == count {
+				return nil
+			}
+		}
+	}
+}
+
+func isReady(target *addonsv1alpha1.AddonRelease) bool {
+	condition := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
+	return condition != nil && condition.Status == "True" && condition.ObservedGeneration == target.Generation &&
+		target.Status.Revision == target.Spec.Revision
+}
+
+// quiet returns when the manager has reconciled nothing and asked no cluster for anything for a while.
+func (b *bench) quiet(ctx context.Context) error {
+	var last float64
+	var since time.Time
+	return b.until(ctx, 200*time.Millisecond, func(now metrics) bool {
+		if activity := now.total("controller_runtime_reconcile_total", nil) + now.total(requestsMetric, isRead); activity != last || since.IsZero() {
+			last, since = activity, time.Now()
+		}
+		return time.Since(since) > calm && now.total("workqueue_depth", nil) == 0
+	})
+}
+
+// until returns when the manager's metrics satisfy a condition.
+func (b *bench) until(ctx context.Context, every time.Duration, satisfied func(metrics) bool) error {
+	return wait.PollUntilContextTimeout(ctx, every, patience, true, func(ctx context.Context) (bool, error) {
+		now, err := b.env.Manager.Metrics(ctx)
+		// While the manager starts, nobody answers yet.
+		return err == nil && satisfied(now), nil
+	})
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
