@@ -233,8 +233,10 @@ func (a *addon) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	release := a.get()
-	if err := client.IgnoreNotFound(shared.management.Delete(ctx, release)); err != nil {
-		a.t.Error(err)
+	for _, object := range []client.Object{release, a.policy} {
+		if err := client.IgnoreNotFound(shared.management.Delete(ctx, object)); err != nil {
+			a.t.Error(err)
+		}
 	}
 	eventually(a.t, "the release is gone", func() (bool, string) {
 		err := shared.management.Get(ctx, client.ObjectKeyFromObject(release), release)
