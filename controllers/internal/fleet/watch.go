@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/klog/v2"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -123,7 +125,9 @@ func (w *kindWatch) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
+	// The retrier would log every attempt as an error, without saying in which cluster. That the cluster
+	// does not answer is told once, by its connection.
+	ctx, stop := context.WithCancelCause(klog.NewContext(ctx, logr.Discard()))
 	defer stop(nil)
 	// The retrier goes on where a watch ended, and ends itself when the server has forgotten that place.
 	retrier, err := watchtools.NewRetryWatcherWithContext(ctx, version, w.resuming(stop))
