@@ -58,7 +58,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.controllerManagers, "controller-managers", strings.Join(controllers.DefaultControllerManagers(), ","), "field managers, separated by commas, whose changes are no drift")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
-	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 16, "how many targets are worked on at a time")
+	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 32, "how many targets are worked on at a time")
 	set.DurationVar(&f.Grace, "grace", 25*time.Second, "how long reconciles in flight may go on after SIGTERM")
 	f.zap.BindFlags(set)
 	if err := set.Parse(arguments); err != nil {

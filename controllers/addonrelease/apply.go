@@ -18,9 +18,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// concurrency is how many objects of one release are written at the same time. Beyond eight, an API
-// server gives little more.
-const concurrency = 8
+// concurrency is how many objects of one release are written at the same time: enough for most add-ons
+// to go in one wave, and fewer than the streams that an API server allows one connection.
+const concurrency = 16
 
 // outcome is what came of a plan.
 type outcome struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
@@ -25,10 +26,12 @@ const (
 type caches struct {
 	revisions *lru.Cache
 	sets      *lru.Cache
+	// reading lets the targets of a rollout, which all ask for one revision, share one read of it.
+	reading *singleflight.Group
 }
 
 func newCaches() caches {
-	return caches{revisions: lru.New(cachedRevisions), sets: lru.New(cachedSets)}
+	return caches{revisions: lru.New(cachedRevisions), sets: lru.New(cachedSets), reading: &singleflight.Group{}}
 }
 
 // setKey tells apart what the same inputs give in different clusters: kinds and their scope.
@@ -80,16 +83,20 @@ func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (rev
 	if cached, ok := r.caches.revisions.Get(key); ok {
 		return cached.(revision.AddonContent), nil
 	}
-	var content revision.AddonContent
-	raw, err := revision.Read(ctx, r.Reader, key)
-	if err != nil {
-		return content, err
-	}
-	if err := json.Unmarshal(raw, &content); err != nil {
-		return content, fmt.Errorf("revision %s: %w", key, err)
-	}
-	r.caches.revisions.Add(key, content)
-	return content, nil
+	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
+		var content revision.AddonContent
+		raw, err := revision.Read(ctx, r.Reader, key)
+		if err != nil {
+			return content, err
+		}
+		if err := json.Unmarshal(raw, &content); err != nil {
+			return content, fmt.Errorf("revision %s: %w", key, err)
+		}
+		r.caches.revisions.Add(key, content)
+		return content, nil
+	})
+	content, _ := shared.(revision.AddonContent)
+	return content, err
 }
 
 func size(set []desired) int {

@@ -40,7 +40,7 @@ const clusterIndex = "spec.clusterRef"
 
 // Options of the controller.
 type Options struct {
-	// MaxConcurrentReconciles is how many releases are worked on at a time; default 16.
+	// MaxConcurrentReconciles is how many releases are worked on at a time; default 32.
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if it is not nil.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("index AddonReleases by cluster: %w", err)
 	}
 	if options.MaxConcurrentReconciles == 0 {
-		options.MaxConcurrentReconciles = 16
+		options.MaxConcurrentReconciles = 32
 	}
 	var reconciler reconcile.Reconciler = r
 	if options.Wrap != nil {
