@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,11 +43,7 @@ func without(body []byte, pointers []string) ([]byte, error) {
 		return nil, fmt.Errorf("leave out fields: %w", err)
 	}
 	for _, pointer := range pointers {
-		path := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-		for i := range path {
-			path[i] = strings.ReplaceAll(strings.ReplaceAll(path[i], "~1", "/"), "~0", "~")
-		}
-		remove(object, path)
+		remove(object, ownership.Tokens(pointer))
 	}
 	return json.Marshal(object)
 }

@@ -2,7 +2,6 @@ package addonrelease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -91,12 +90,8 @@ func orphans(release *addonsv1alpha1.AddonRelease) bool {
 
 // next asks for another try where one may help, or at the time that was computed.
 func (r *Reconciler) next(o observed, p plan, done outcome, release *addonsv1alpha1.AddonRelease) (ctrl.Result, error) {
-	var retry []error
-	if verdict := judge(o, p, done); verdict != nil && verdict.reason == common.ReasonFailed && o.unreachable == "" {
-		retry = append(retry, errors.New(verdict.message))
-	}
-	if len(retry) > 0 {
-		return ctrl.Result{}, fmt.Errorf("%s in %s: %w", release.Name, clusterKey(release), errors.Join(retry...))
+	if trouble := judge(o, p, done); trouble != nil && trouble.reason == common.ReasonFailed && o.unreachable == "" {
+		return ctrl.Result{}, fmt.Errorf("%s in %s: %s", release.Name, clusterKey(release), trouble.message)
 	}
 	if at := due(o, p, done, release.Status); !at.IsZero() {
 		return ctrl.Result{RequeueAfter: max(at.Sub(o.now), time.Millisecond)}, nil

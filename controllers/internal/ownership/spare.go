@@ -14,7 +14,7 @@ type Spare []string
 // Covers says whether a field is spared: it is one of the listed, or below one.
 func (s Spare) Covers(path fieldpath.Path) bool {
 	for _, pointer := range s {
-		if below(path, tokens(pointer)) {
+		if below(path, Tokens(pointer)) {
 			return true
 		}
 	}
@@ -56,7 +56,8 @@ func (s Spare) all(entry *metav1.ManagedFieldsEntry) bool {
 	return all
 }
 
-func tokens(pointer string) []string {
+// Tokens splits a JSON pointer into the names of the fields on its way (RFC 6901, section 4).
+func Tokens(pointer string) []string {
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i := range parts {
 		parts[i] = strings.ReplaceAll(strings.ReplaceAll(parts[i], "~1", "/"), "~0", "~")
