@@ -1,5 +1,7 @@
 package common
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // Labels. Those on targets are written by the manager only.
 const (
 	// LabelPolicy names the policy of a target or revision.
@@ -28,7 +30,8 @@ const (
 	// AnnotationSuspendUntil holds an RFC 3339 time; until then drift is reported and not
 	// corrected, and no new revision is applied. On a TenantCluster, a policy or a target.
 	AnnotationSuspendUntil = "daytwo.dev/suspend-until"
-	// AnnotationRequestedAt asks for a try now, whenever its value changes.
+	// AnnotationRequestedAt asks for a try now, whenever its value changes: on a policy in all of its
+	// clusters, on a target in its cluster, on a TenantCluster a connection and all targets in it.
 	AnnotationRequestedAt = "daytwo.dev/requested-at"
 	// AnnotationAbandon with the value "true" lets a target go whose cluster cannot be reached.
 	AnnotationAbandon = "daytwo.dev/abandon"
@@ -51,3 +54,13 @@ const (
 
 // FieldManager is the name under which Daytwo applies objects, in every cluster.
 const FieldManager = "daytwo"
+
+// maxRequest is how much of the annotation's value tells one request from another, in bytes.
+const maxRequest = 64
+
+// RequestedAt returns the value of the annotation daytwo.dev/requested-at, cut to its first 64 bytes;
+// empty if nothing was asked for.
+func RequestedAt(object metav1.Object) string {
+	value := object.GetAnnotations()[AnnotationRequestedAt]
+	return value[:min(len(value), maxRequest)]
+}

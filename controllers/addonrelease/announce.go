@@ -12,6 +12,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // Events: types, reasons and actions.
@@ -48,6 +49,19 @@ func (r *Reconciler) announce(release *addonsv1alpha1.AddonRelease, done outcome
 		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)
 	}
 	r.Metrics.setReady(seriesOf(release), readiness(release))
+}
+
+// countReported counts drift that is left in place, once however often it is looked at.
+func (r *Reconciler) countReported(release *addonsv1alpha1.AddonRelease, p plan, known *remembered) {
+	before := known.reported
+	known.reported = make(map[objects.Key]string, len(p.reported))
+	for _, w := range p.reported {
+		shown := w.seen.Fingerprint
+		if counted, again := before[w.Key()]; !again || counted != shown {
+			r.Metrics.noticed(release.Namespace, release.Labels[common.LabelPolicy], w.culprit)
+		}
+		known.reported[w.Key()] = shown
+	}
 }
 
 func changes(correction addonsv1alpha1.DriftCorrection) string {

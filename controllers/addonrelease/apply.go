@@ -100,7 +100,7 @@ func (r *Reconciler) intend(ctx context.Context, o observed, p plan) error {
 	if err := r.Client.Status().Patch(ctx, o.release, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("record what is about to be applied: %w", err)
 	}
-	r.memory.of(client.ObjectKeyFromObject(o.release)).written = o.release.DeepCopy()
+	r.memory.of(client.ObjectKeyFromObject(o.release)).wrote(o.release)
 	return nil
 }
 

@@ -75,6 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 	r.remember(o, done, known, cluster)
 	r.announce(release, done)
+	r.countReported(release, p, known)
 	if err := r.writeStatus(ctx, before, release, known); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -107,7 +108,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, before, release *addonsv1a
 	if err := r.Client.Status().Patch(ctx, release, client.MergeFrom(before)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	known.written = release.DeepCopy()
+	known.wrote(release)
 	return nil
 }
 

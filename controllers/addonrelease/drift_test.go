@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -297,6 +298,12 @@ func TestReportModeShowsDriftAndLeavesIt(t *testing.T) {
 	settings := a.settings()
 	if err := a.fetch(settings); err != nil || settings.Data["maxmemory"] != "1gb" {
 		t.Fatalf("the edit was taken back: %v %v", err, settings.Data)
+	}
+	// Looked at again, it is still the same change.
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.RequestedAt = "now" })
+	eventually(t, "it is looked at again", func() (bool, string) { return a.get().Status.HandledRequest == "now", "" })
+	if counted := testutil.ToFloat64(shared.metrics.detected.WithLabelValues("default", a.name, "kubectl-edit")); counted != 1 {
+		t.Errorf("the change was counted %v times", counted)
 	}
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Drift.Mode = addonsv1alpha1.DriftCorrect })
 	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync)

@@ -148,6 +148,36 @@ func TestAHelmReleasesObjectIsAConflict(t *testing.T) {
 	}
 }
 
+// A stalled release is looked at again after minutes; nobody has to wait that long.
+func TestARequestMakesAStalledReleaseTryAtOnce(t *testing.T) {
+	t.Parallel()
+	requests := map[string]func(*addonsv1alpha1.AddonRelease){
+		"OnTheTarget": func(release *addonsv1alpha1.AddonRelease) {
+			release.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
+		},
+		"OnThePolicy": func(release *addonsv1alpha1.AddonRelease) { release.Spec.RequestedAt = "now" },
+	}
+	for where, request := range requests {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			a := newAddon(t, fmt.Sprintf(oneConfigMap, "first"))
+			a.waitReady()
+			theirs := a.configMap("theirs")
+			theirs.Annotations = map[string]string{"meta.helm.sh/release-name": "valkey", "meta.helm.sh/release-namespace": a.namespace}
+			a.create(theirs, "helm")
+			a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, theirs.Name))
+			a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+			if err := shared.workload.Delete(t.Context(), theirs); err != nil {
+				t.Fatal(err)
+			}
+			a.change(request)
+			if handled := a.waitReady().Status.HandledRequest; handled != "now" {
+				t.Errorf("the request that was acted on is %q", handled)
+			}
+		})
+	}
+}
+
 func TestAnotherAddonsObjectIsAConflict(t *testing.T) {
 	t.Parallel()
 	first := newAddon(t, fmt.Sprintf(oneConfigMap, "shared"))

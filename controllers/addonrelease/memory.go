@@ -17,13 +17,16 @@ type memory struct {
 	releases map[types.NamespacedName]*remembered
 }
 
-// remembered is touched by one worker at a time: a release is never in two.
+// remembered is touched by one worker at a time, since a release is never in two; apart from written.
 type remembered struct {
-	// written is the release as the last status update returned it.
+	mu sync.Mutex
+	// written is the release as the last status update returned it, until the cache shows it.
 	written *addonsv1alpha1.AddonRelease
 	fights  map[objects.Key]fight
 	// deleted are the objects whose deletion was asked for, by UID.
 	deleted map[types.UID]bool
+	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
+	reported map[objects.Key]string
 	// series of the release's metrics, to remove them by.
 	series series
 }
@@ -48,15 +51,45 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.releases, key)
 }
 
+// wrote keeps what a status update returned.
+func (r *remembered) wrote(release *addonsv1alpha1.AddonRelease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written = release.DeepCopy()
+}
+
 // freshen puts the status that was written last in place of an older one from the cache.
 func (r *remembered) freshen(release *addonsv1alpha1.AddonRelease) {
-	if r.written == nil || r.written.UID != release.UID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.isBehind(release) {
+		r.written.Status.DeepCopyInto(&release.Status)
+	}
+}
+
+// shown lets go of what was written as soon as the cache shows it: it is as large as the inventory.
+func (m *memory) shown(release *addonsv1alpha1.AddonRelease) {
+	m.mu.Lock()
+	known := m.releases[types.NamespacedName{Namespace: release.Namespace, Name: release.Name}]
+	m.mu.Unlock()
+	if known == nil {
 		return
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	known.isBehind(release)
+}
+
+// isBehind tells whether a release from the cache is older than what was written, which is let go if
+// it is not.
+func (r *remembered) isBehind(release *addonsv1alpha1.AddonRelease) bool {
+	if r.written == nil || r.written.UID != release.UID {
+		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(release.ResourceVersion, r.written.ResourceVersion)
 	if err != nil || order >= 0 {
 		r.written = nil
-		return
+		return false
 	}
-	r.written.Status.DeepCopyInto(&release.Status)
+	return true
 }

@@ -25,7 +25,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		}, []string{"kind", "namespace", "policy", "cluster_namespace", "cluster"}),
 		detected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "daytwo_drift_detected_total",
-			Help: "Changes by others that were taken back, by the policy and the field manager that made them.",
+			Help: "Changes by others, taken back or only reported, by the policy and the field manager that made them.",
 		}, []string{"namespace", "policy", "manager"}),
 		rollback: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "daytwo_drift_rollback_seconds",
@@ -60,14 +60,19 @@ func seriesOf(release *addonsv1alpha1.AddonRelease) series {
 	return series{namespace: release.Namespace, policy: release.Labels[common.LabelPolicy], cluster: clusterKey(release)}
 }
 
-// corrected counts one correction. The manager label is what the cluster says, so a person could fill
-// the metrics with names of their own: only well-known ones are kept apart.
+// corrected counts one correction.
 func (m *Metrics) corrected(namespace, policy string, w written) {
-	m.detected.WithLabelValues(namespace, policy, wellKnown(w.culprit.manager)).Inc()
+	m.noticed(namespace, policy, w.culprit)
 	m.rollback.Observe(w.took.Seconds())
 	if changed := w.culprit.at; changed != nil {
 		m.exposure.Observe(max(0, w.at.Truncate(1e9).Sub(changed.Time).Seconds()))
 	}
+}
+
+// noticed counts one change by others. The manager label is what the cluster says, so a person could
+// fill the metrics with names of their own: only well-known ones are kept apart.
+func (m *Metrics) noticed(namespace, policy string, by culprit) {
+	m.detected.WithLabelValues(namespace, policy, wellKnown(by.manager)).Inc()
 }
 
 func wellKnown(manager string) string {

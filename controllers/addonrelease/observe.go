@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +37,8 @@ type observed struct {
 	// does, or is found unreachable, what was known before stands.
 	pending   bool
 	clusterID types.UID
+	// request is what people ask for with the annotation daytwo.dev/requested-at.
+	request string
 	// unlisted are the kinds whose watch has not listed yet; drift cannot be told until then.
 	unlisted int
 	inputs   string
@@ -75,7 +79,7 @@ func (o observed) driftMode() addonsv1alpha1.DriftMode {
 }
 
 func (o observed) requested() bool {
-	return o.release.Annotations[common.AnnotationRequestedAt] != o.release.Status.HandledRequest
+	return o.request != o.release.Status.HandledRequest
 }
 
 // needsDesired: the release is to be written, or something in it.
@@ -137,6 +141,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 	} else if err != nil {
 		return nil, fmt.Errorf("get TenantCluster %s: %w", key, err)
 	}
+	o.request = requestOf(o.release, tenant)
 	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.now))
 	cluster, connected := r.Fleet.Get(key)
 	if !connected {
@@ -151,6 +156,15 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 		o.release.Status.InputsHash = ""
 	}
 	return cluster, r.restore(ctx, key, cluster)
+}
+
+// requestOf tells one request of a person from another, wherever they made it.
+func requestOf(release *addonsv1alpha1.AddonRelease, tenant *tenancyv1alpha1.TenantCluster) string {
+	made := []string{release.Spec.RequestedAt, common.RequestedAt(release), common.RequestedAt(tenant)}
+	if made = slices.DeleteFunc(made, func(one string) bool { return one == "" }); len(made) == 0 {
+		return ""
+	}
+	return strings.Join(made, " ")
 }
 
 // whyUnreachable reads it from the TenantCluster; empty if that is connected as far as it says.

@@ -5,33 +5,42 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/lru"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
+// How much the caches hold at most, in bytes of content. What does not fit is read or rendered anew
+// whenever it is needed.
 const (
-	// cachedRevisions and cachedSets bound the caches by number, maxCachedSet in bytes: what is larger
-	// is rendered anew whenever it is needed.
-	cachedRevisions = 16
-	cachedSets      = 256
-	maxCachedSet    = 512 << 10
+	maxRevisions = 32 << 20
+	maxSets      = 64 << 20
 )
 
 // caches hold what can be had again. Safe for concurrent use.
 type caches struct {
-	revisions *lru.Cache
-	sets      *lru.Cache
+	revisions *otter.Cache[types.NamespacedName, revision.AddonContent]
+	sets      *otter.Cache[setKey, []desired]
 	// reading lets the targets of a rollout, which all ask for one revision, share one read of it.
 	reading *singleflight.Group
 }
 
 func newCaches() caches {
-	return caches{revisions: lru.New(cachedRevisions), sets: lru.New(cachedSets), reading: &singleflight.Group{}}
+	return caches{
+		revisions: otter.Must(&otter.Options[types.NamespacedName, revision.AddonContent]{
+			MaximumWeight: maxRevisions,
+			Weigher:       func(_ types.NamespacedName, content revision.AddonContent) uint32 { return uint32(content.Size()) },
+		}),
+		sets: otter.Must(&otter.Options[setKey, []desired]{
+			MaximumWeight: maxSets,
+			Weigher:       func(_ setKey, set []desired) uint32 { return uint32(size(set)) },
+		}),
+		reading: &singleflight.Group{},
+	}
 }
 
 // setKey tells apart what the same inputs give in different clusters: kinds and their scope.
@@ -44,8 +53,8 @@ type setKey struct {
 // desired returns the objects of a release's revision, as they should be in its cluster.
 func (r *Reconciler) desired(ctx context.Context, release *addonsv1alpha1.AddonRelease, inputs string, cluster clusterView) ([]desired, error) {
 	key := setKey{release: types.NamespacedName{Namespace: release.Namespace, Name: release.Name}, inputs: inputs, clusterID: cluster.Identity()}
-	if cached, ok := r.caches.sets.Get(key); ok {
-		return cached.([]desired), nil
+	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
+		return cached, nil
 	}
 	content, err := r.content(ctx, types.NamespacedName{Namespace: release.Namespace, Name: release.Spec.Revision})
 	if err != nil {
@@ -73,15 +82,13 @@ func (r *Reconciler) desired(ctx context.Context, release *addonsv1alpha1.AddonR
 	if err != nil {
 		return nil, err
 	}
-	if size(set) <= maxCachedSet {
-		r.caches.sets.Add(key, set)
-	}
+	r.caches.sets.Set(key, set)
 	return set, nil
 }
 
 func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (revision.AddonContent, error) {
-	if cached, ok := r.caches.revisions.Get(key); ok {
-		return cached.(revision.AddonContent), nil
+	if cached, ok := r.caches.revisions.GetIfPresent(key); ok {
+		return cached, nil
 	}
 	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
 		var content revision.AddonContent
@@ -92,17 +99,19 @@ func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (rev
 		if err := json.Unmarshal(raw, &content); err != nil {
 			return content, fmt.Errorf("revision %s: %w", key, err)
 		}
-		r.caches.revisions.Add(key, content)
+		r.caches.revisions.Set(key, content)
 		return content, nil
 	})
 	content, _ := shared.(revision.AddonContent)
 	return content, err
 }
 
+// size in bytes, with what an object costs beside its body.
 func size(set []desired) int {
+	const overhead = 256
 	total := 0
 	for _, d := range set {
-		total += len(d.body)
+		total += len(d.body) + overhead
 	}
 	return total
 }

@@ -29,7 +29,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	}
 	next.Inventory = o.inventory.stored()
 	next.ClusterID = string(o.clusterID)
-	next.HandledRequest = o.release.Annotations[common.AnnotationRequestedAt]
+	next.HandledRequest = o.request
 	reportDrift(&next, o, p, done)
 	trouble := judge(o, p, done)
 	if trouble == nil && o.complete(done) {

@@ -59,7 +59,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)
 	}
-	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
+	changed := predicate.And(r.caughtUp(),
+		predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("addonrelease").
 		For(&addonsv1alpha1.AddonRelease{}, builder.WithPredicates(changed)).
@@ -70,6 +71,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, 5*time.Minute),
 		}).
 		Complete(reconciler)
+}
+
+// caughtUp lets every event through, and lets go of what was remembered until the cache shows it.
+func (r *Reconciler) caughtUp() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(updated event.UpdateEvent) bool {
+		r.memory.shown(updated.ObjectNew.(*addonsv1alpha1.AddonRelease))
+		return true
+	}}
 }
 
 func indexCluster(object client.Object) []string {

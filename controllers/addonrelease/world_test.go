@@ -50,6 +50,7 @@ type world struct {
 	// management and workload may do anything in their cluster.
 	management, workload client.Client
 	config               *rest.Config
+	metrics              *Metrics
 }
 
 var shared world
@@ -121,6 +122,7 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r := newReconciler(mgr, w.connections, known)
+	w.metrics = r.Metrics
 	if err := r.SetupWithManager(mgr, Options{}); err != nil {
 		return nil, err
 	}

@@ -276,11 +276,12 @@ func TestKnobsReachTargetsWithoutARollout(t *testing.T) {
 		a.Spec.Rollout.MaxConcurrent = 1
 		a.Spec.Suspend = true
 		a.Spec.Drift.Mode = addonsv1alpha1.DriftReport
+		a.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
 		a.Spec.Source.Manifests.Inline = "two"
 	})
 	c.eventually("the knobs are there", func() error {
 		for _, target := range c.targets() {
-			if !target.Spec.Suspend || target.Spec.Drift.Mode != addonsv1alpha1.DriftReport {
+			if !target.Spec.Suspend || target.Spec.Drift.Mode != addonsv1alpha1.DriftReport || target.Spec.RequestedAt != "now" {
 				return fmt.Errorf("%s has %+v", target.Name, target.Spec)
 			}
 			if target.Spec.Revision != before {

@@ -105,6 +105,7 @@ func knobsOf(seen observed) knobs {
 		drift:          spec.Drift,
 		deletionPolicy: cmp.Or(spec.DeletionPolicy, addonsv1alpha1.DeletionPolicyDelete),
 		suspend:        suspension.Of(spec.Suspend, seen.addon.Annotations, seen.now).Active,
+		requestedAt:    common.RequestedAt(seen.addon),
 	}
 	wanted.drift.Mode = cmp.Or(spec.Drift.Mode, addonsv1alpha1.DriftCorrect)
 	return wanted

@@ -64,16 +64,18 @@ type knobs struct {
 	drift          addonsv1alpha1.DriftPolicy
 	deletionPolicy addonsv1alpha1.DeletionPolicy
 	suspend        bool
+	requestedAt    string
 }
 
 func (k knobs) setOn(spec *addonsv1alpha1.AddonReleaseSpec) {
 	spec.Drift = *k.drift.DeepCopy()
 	spec.DeletionPolicy = k.deletionPolicy
 	spec.Suspend = k.suspend
+	spec.RequestedAt = k.requestedAt
 }
 
 func (k knobs) areOn(spec *addonsv1alpha1.AddonReleaseSpec) bool {
-	return spec.DeletionPolicy == k.deletionPolicy && spec.Suspend == k.suspend &&
+	return spec.DeletionPolicy == k.deletionPolicy && spec.Suspend == k.suspend && spec.RequestedAt == k.requestedAt &&
 		equality.Semantic.DeepEqual(spec.Drift, k.drift)
 }
 

@@ -76,6 +76,11 @@ type AddonReleaseSpec struct {
 	// suspend is the policy's.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
+
+	// requestedAt is the policy's annotation daytwo.dev/requested-at.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	RequestedAt string `json:"requestedAt,omitempty"`
 }
 
 // ClusterFacts is what templates may know of a cluster. None of it is secret.
@@ -114,7 +119,8 @@ type AddonReleaseStatus struct {
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`
 
-	// handledRequest is the last value of the annotation daytwo.dev/requested-at that was acted on.
+	// handledRequest tells which requests for a try now were acted on last: the annotations
+	// daytwo.dev/requested-at of the policy, the target and the TenantCluster.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 

@@ -10,6 +10,15 @@ type AddonContent struct {
 	Sources []Source `json:"sources"`
 }
 
+// Size is how much text it holds, in bytes.
+func (c AddonContent) Size() int {
+	total := len(c.Namespace)
+	for _, source := range c.Sources {
+		total += len(source.Name) + len(source.Text)
+	}
+	return total
+}
+
 // Source is one text of YAML documents with Go templates in it.
 type Source struct {
 	// Name tells people where the text is from: "inline", or "configmap/<name>/<key>".
