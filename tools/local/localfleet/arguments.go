@@ -128,6 +128,10 @@ func (c *Cluster) kwokArgs(stagesDir string) ([]string, error) {
 	if err != nil || len(stages) == 0 {
 		return nil, fmt.Errorf("no stages for KWOK in %s: remove that directory, and it is made again", stagesDir)
 	}
+	own, err := writeStages(c.fleet.paths.kwok(c.name))
+	if err != nil {
+		return nil, err
+	}
 	args := []string{
 		"--kubeconfig=" + c.credentials.file(programKubeconfigFile(kwok)),
 		"--manage-all-nodes=true",
@@ -135,7 +139,7 @@ func (c *Cluster) kwokArgs(stagesDir string) ([]string, error) {
 		"--node-ip=127.0.0.1",
 		"--node-lease-duration-seconds=0",
 	}
-	for _, stage := range stages {
+	for _, stage := range append(stages, own...) {
 		args = append(args, "--config="+stage)
 	}
 	return args, nil

@@ -2,8 +2,6 @@ package localfleet_test
 
 import (
 	"bytes"
-	"os"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,8 +42,6 @@ func TestInstallIntoManagement(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a manager that becomes ready", func(t *testing.T) { testManagerBecomesReady(t, fleet) })
-	t.Run("a manager that ends early", func(t *testing.T) { testManagerEndsEarly(t, fleet) })
 }
 
 func testRegister(t *testing.T, fleet *localfleet.Fleet, client dynamic.Interface) {
@@ -66,30 +62,5 @@ func testRegister(t *testing.T, fleet *localfleet.Fleet, client dynamic.Interfac
 	}
 	if !bytes.Equal(secret.Data["value"], clusterOf(t, fleet, "workload-1").Kubeconfig()) {
 		t.Errorf("Secret %s does not hold the cluster's kubeconfig", secretName)
-	}
-}
-
-func testManagerBecomesReady(t *testing.T, fleet *localfleet.Fleet) {
-	t.Setenv(roleVariable, roleManager)
-	if err := fleet.StartManager(t.Context(), os.Args[0], "--any-flag"); err != nil {
-		t.Fatal(err)
-	}
-	first := runningPIDs(t, fleet.StateDir())["manager"]
-	if err := fleet.StartManager(t.Context(), os.Args[0]); err != nil {
-		t.Fatal(err)
-	}
-	if second := runningPIDs(t, fleet.StateDir())["manager"]; first == 0 || second == 0 || first == second {
-		t.Errorf("the manager ran as process %d, and after another start as %d", first, second)
-	}
-}
-
-func testManagerEndsEarly(t *testing.T, fleet *localfleet.Fleet) {
-	t.Setenv(roleVariable, roleBrokenManager)
-	err := fleet.StartManager(t.Context(), os.Args[0])
-	if err == nil || !strings.Contains(err.Error(), "flag provided but not defined") {
-		t.Errorf("StartManager() = %v, want an error with what the manager said", err)
-	}
-	if pid, running := runningPIDs(t, fleet.StateDir())["manager"]; running {
-		t.Errorf("a manager still runs as process %d", pid)
 	}
 }

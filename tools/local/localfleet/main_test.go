@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,9 +25,12 @@ import (
 const (
 	roleVariable  = "LOCALFLEET_TEST_ROLE"
 	stateVariable = "LOCALFLEET_TEST_STATE"
+	// exitCodeVariable is what roleManager ends with.
+	exitCodeVariable = "LOCALFLEET_TEST_EXIT_CODE"
 
 	roleManager       = "manager"
 	roleBrokenManager = "broken-manager"
+	roleSilentManager = "silent-manager"
 	roleStarter       = "starter"
 )
 
@@ -37,6 +43,8 @@ func TestMain(m *testing.M) {
 		err = playManager()
 	case roleBrokenManager:
 		err = fmt.Errorf("flag provided but not defined: %v", os.Args[1:])
+	case roleSilentManager:
+		os.Exit(3)
 	case roleStarter:
 		err = playStarter()
 	}
@@ -44,8 +52,20 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// playManager is ready once its kubeconfig leads to the management cluster.
+// playManager is ready once its kubeconfig leads to the management cluster. When it is asked to end, it
+// does with the exit code that it was told.
 func playManager() error {
+	exitCode, err := strconv.Atoi(os.Getenv(exitCodeVariable))
+	if err != nil {
+		return err
+	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	go func() {
+		<-asked
+		fmt.Println("asked to end")
+		os.Exit(exitCode)
+	}()
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return err

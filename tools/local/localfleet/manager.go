@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/tools/local/internal/process"
 )
 
 // The identity of the manager's service account in a real cluster. It may do
@@ -47,6 +49,61 @@ func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) e
 		return err
 	}
 	return f.runManager(ctx, path, args, ports)
+}
+
+// StopManager asks the manager to end (SIGTERM) and waits until it has. It does
+// not kill one that takes longer than ctx lasts. A manager that ends with another
+// exit code than 0 is an error, if this program started it.
+func (f *Fleet) StopManager(ctx context.Context) error {
+	manager, err := f.manager()
+	if err != nil {
+		return err
+	}
+	if err := manager.Stop(ctx); err != nil {
+		return fmt.Errorf("%w; %s", err, lastWords(manager))
+	}
+	return nil
+}
+
+// KillManager ends the manager without a warning (SIGKILL) and waits until it is
+// gone.
+func (f *Fleet) KillManager(ctx context.Context) error {
+	manager, err := f.manager()
+	if err != nil {
+		return err
+	}
+	return manager.Kill(ctx)
+}
+
+// ManagerPID returns the manager's process id; 0 if it does not run.
+func (f *Fleet) ManagerPID() int {
+	manager, err := f.manager()
+	if err != nil {
+		return 0
+	}
+	return manager.PID()
+}
+
+// ManagerMetricsURL returns where the manager serves its metrics, which stays the
+// same when it is started again; empty before it was started first.
+func (f *Fleet) ManagerMetricsURL() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.state.Manager == nil {
+		return ""
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d/metrics", f.state.Manager.MetricsPort)
+}
+
+// ManagerLog returns the file that the manager logs to, over all its starts.
+func (f *Fleet) ManagerLog() string { return f.paths.log(managerName) }
+
+func (f *Fleet) manager() (*process.Process, error) {
+	manager, running := f.processes.Lookup(managerName)
+	if !running {
+		return nil, errors.New("the manager does not run: start it first")
+	}
+	return manager, nil
 }
 
 func (f *Fleet) runManager(ctx context.Context, path string, args []string, ports managerState) error {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,10 +21,8 @@ const (
 	logTailLines   = 15
 )
 
-var errEnded = errors.New("it ended by itself")
-
 // waitReady waits until ready returns nil. It gives up when one of the programs
-// ends, and then shows the end of its log.
+// ends, and then shows the end of what that logged.
 func waitReady(ctx context.Context, ready func(context.Context) error, programs ...*process.Process) error {
 	var last error
 	suspect := programs[0]
@@ -35,7 +31,7 @@ func waitReady(ctx context.Context, ready func(context.Context) error, programs 
 			for _, p := range programs {
 				if !p.Alive() {
 					suspect = p
-					return false, errEnded
+					return false, endedByItself(p)
 				}
 			}
 			last = ready(ctx)
@@ -47,17 +43,25 @@ func waitReady(ctx context.Context, ready func(context.Context) error, programs 
 	if wait.Interrupted(err) && last != nil {
 		err = fmt.Errorf("%w: %w", err, last)
 	}
-	return fmt.Errorf("%s did not become ready: %w; the end of %s:\n%s",
-		suspect.Name(), err, suspect.Log(), logTail(suspect.Log()))
+	return fmt.Errorf("%s did not become ready: %w; %s", suspect.Name(), err, lastWords(suspect))
 }
 
-func logTail(path string) string {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
+func endedByItself(p *process.Process) error {
+	if state := p.Ended(); state != nil {
+		return fmt.Errorf("it ended by itself: %s", state)
 	}
-	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	return strings.Join(lines[max(0, len(lines)-logTailLines):], "\n")
+	return errors.New("it ended by itself")
+}
+
+func lastWords(p *process.Process) string {
+	said, err := p.LastLines(logTailLines)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("what it logged cannot be read: %v", err)
+	case said == "":
+		return fmt.Sprintf("it logged nothing to %s", p.Log())
+	}
+	return fmt.Sprintf("the end of %s:\n%s", p.Log(), said)
 }
 
 // getOK returns nil if a GET of url is answered with 200 in time.

@@ -26,6 +26,8 @@ type Process struct {
 	path   string
 	// done closes when the program ends; nil if another program started it.
 	done chan struct{}
+	// ended says how, once done is closed.
+	ended *os.ProcessState
 }
 
 // Name returns the program's name in its Table.
@@ -52,6 +54,15 @@ func (p *Process) Alive() bool {
 	}
 	birth, alive := birthOf(p.record.PID)
 	return alive && birth == p.record.Birth
+}
+
+// Ended returns how the program ended. It is nil while the program runs, and
+// also after one that another program started: the system tells only a parent.
+func (p *Process) Ended() *os.ProcessState {
+	if p.done == nil || p.Alive() {
+		return nil
+	}
+	return p.ended
 }
 
 // Signal sends a signal, and returns os.ErrProcessDone if the program is gone.
@@ -81,6 +92,25 @@ func (p *Process) Kill(ctx context.Context) error {
 		return fmt.Errorf("%s (process %d) does not end although it was killed: %w", p.name, p.record.PID, err)
 	}
 	return ignoreNotExist(os.Remove(p.path))
+}
+
+// Stop asks the program to end, waits until it has and removes its record. It
+// kills none that takes longer than ctx lasts. An exit code other than 0 is an
+// error; that of a program which another one started is not known.
+func (p *Process) Stop(ctx context.Context) error {
+	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("ask %s (process %d) to end: %w", p.name, p.record.PID, err)
+	}
+	if err := p.waitGone(ctx); err != nil {
+		return fmt.Errorf("%s (process %d) still runs although it was asked to end: %w", p.name, p.record.PID, err)
+	}
+	if err := ignoreNotExist(os.Remove(p.path)); err != nil {
+		return err
+	}
+	if state := p.Ended(); state != nil && !state.Success() {
+		return fmt.Errorf("%s (process %d) was asked to end and failed: %s", p.name, p.record.PID, state)
+	}
+	return nil
 }
 
 // Terminate asks the program to end, gives it the grace period, and kills it

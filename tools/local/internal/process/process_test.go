@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -138,4 +140,53 @@ func waitForLog(t *testing.T, p *Process, text string) {
 		content, err := os.ReadFile(p.Log())
 		return err == nil && bytes.Contains(content, []byte(text))
 	})
+}
+
+func TestStopTellsHowAProgramEnded(t *testing.T) {
+	for code, want := range map[string]string{"0": "", "7": "exit status 7"} {
+		table, dir := newTable(t, Tied)
+		p := startShell(t, table, dir, `trap 'exit `+code+`' TERM; echo ready; while :; do sleep 0.01; done`)
+		waitForLog(t, p, "ready")
+		if state := p.Ended(); state != nil {
+			t.Errorf("a program that runs is said to have ended: %s", state)
+		}
+		err := p.Stop(t.Context())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Stop() = %v, want %q", err, want)
+		}
+		if state := p.Ended(); state == nil || strconv.Itoa(state.ExitCode()) != code {
+			t.Errorf("the program is said to have ended with %v, not with code %s", state, code)
+		}
+		if names, err := table.Names(); err != nil || len(names) != 0 {
+			t.Errorf("records %v, %v are left of a program that was stopped", names, err)
+		}
+	}
+}
+
+func TestStopKillsNoProgramThatTakesLonger(t *testing.T) {
+	table, dir := newTable(t, Tied)
+	p := startShell(t, table, dir, `trap '' TERM; echo ready; while :; do sleep 0.01; done`)
+	waitForLog(t, p, "ready")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := p.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Stop() = %v", err)
+	}
+	if !p.Alive() {
+		t.Error("the program was killed")
+	}
+}
+
+func TestLastLinesAreOfThisProgram(t *testing.T) {
+	table, dir := newTable(t, Tied)
+	first := startShell(t, table, dir, "seq 5")
+	eventually(t, "the first program runs on", func() bool { return !first.Alive() })
+	if said, err := first.LastLines(2); err != nil || said != "4\n5" {
+		t.Errorf("the first program said %q, %v", said, err)
+	}
+	second := startShell(t, table, dir, ":")
+	eventually(t, "the second program runs on", func() bool { return !second.Alive() })
+	if said, err := second.LastLines(2); err != nil || said != "" {
+		t.Errorf("the second program said %q, %v", said, err)
+	}
 }

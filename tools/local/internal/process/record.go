@@ -16,10 +16,13 @@ const recordSuffix = ".json"
 type Record struct {
 	PID int `json:"pid"`
 	// Birth tells this process from any other that had or will have its id.
-	Birth   string    `json:"birth"`
-	Command string    `json:"command"`
-	Log     string    `json:"log"`
-	Started time.Time `json:"started"`
+	Birth   string `json:"birth"`
+	Command string `json:"command"`
+	Log     string `json:"log"`
+	// LogStart is how long the log was before, in bytes: it holds what all
+	// programs of that name said.
+	LogStart int64     `json:"logStart"`
+	Started  time.Time `json:"started"`
 }
 
 func readRecord(path string) (Record, error) {

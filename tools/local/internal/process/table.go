@@ -74,7 +74,7 @@ func (t *Table) Start(spec Spec) (*Process, error) {
 }
 
 func (t *Table) start(spec Spec) (*Process, error) {
-	log, err := openLog(spec.Log)
+	log, logStart, err := openLog(spec.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -93,14 +93,15 @@ func (t *Table) start(spec Spec) (*Process, error) {
 	p := &Process{
 		name:   spec.Name,
 		log:    spec.Log,
-		record: Record{PID: cmd.Process.Pid, Command: spec.Path, Log: spec.Log, Started: time.Now().Round(0)},
+		record: Record{PID: cmd.Process.Pid, Command: spec.Path, Log: spec.Log, LogStart: logStart, Started: time.Now().Round(0)},
 		path:   t.path(spec.Name),
 		done:   make(chan struct{}),
 	}
 	p.record.Birth, _ = birthOf(p.record.PID)
 	go func() {
 		defer close(p.done)
-		_ = cmd.Wait() // How it ended is in its log.
+		_ = cmd.Wait() // The state says the same.
+		p.ended = cmd.ProcessState
 	}()
 	if err := writeRecord(p.path, p.record); err != nil {
 		return nil, err
@@ -145,11 +146,4 @@ func gatedCommand(spec Spec, gate, log *os.File) *exec.Cmd {
 	cmd.ExtraFiles = []*os.File{gate}
 	cmd.SysProcAttr = ownSession()
 	return cmd
-}
-
-func openLog(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }

@@ -1,0 +1,110 @@
+package localfleet_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+func TestManager(t *testing.T) {
+	fleet := startFleet(t, bare(t.TempDir(), 0))
+	if url := fleet.ManagerMetricsURL(); url != "" {
+		t.Errorf("the metrics of no manager are at %s", url)
+	}
+	for name, test := range map[string]func(*testing.T, *localfleet.Fleet){
+		"that is started twice":   testManagerIsReplaced,
+		"that ends as it should":  testManagerStops,
+		"that fails at the end":   testManagerFailsAtTheEnd,
+		"that is killed":          testManagerIsKilled,
+		"that ends early":         testManagerEndsEarly,
+		"that ends without words": testManagerEndsWithoutWords,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, fleet) })
+	}
+}
+
+// startManager starts a manager that ends with an exit code when it is asked to.
+func startManager(t *testing.T, fleet *localfleet.Fleet, exitCode string) (pid int) {
+	t.Helper()
+	t.Setenv(roleVariable, roleManager)
+	t.Setenv(exitCodeVariable, exitCode)
+	if err := fleet.StartManager(t.Context(), os.Args[0], "--any-flag"); err != nil {
+		t.Fatal(err)
+	}
+	return fleet.ManagerPID()
+}
+
+func expectNoManager(t *testing.T, fleet *localfleet.Fleet) {
+	t.Helper()
+	if pid := fleet.ManagerPID(); pid != 0 {
+		t.Errorf("a manager still runs as process %d", pid)
+	}
+	if pid, running := runningPIDs(t, fleet.StateDir())["manager"]; running {
+		t.Errorf("the status tells of a manager that runs as process %d", pid)
+	}
+	if err := fleet.StopManager(t.Context()); err == nil || !strings.Contains(err.Error(), "start it first") {
+		t.Errorf("stopping none gives %v", err)
+	}
+}
+
+func testManagerIsReplaced(t *testing.T, fleet *localfleet.Fleet) {
+	first, url := startManager(t, fleet, "0"), fleet.ManagerMetricsURL()
+	second := startManager(t, fleet, "0")
+	if first == 0 || second == 0 || first == second {
+		t.Errorf("the manager ran as process %d, and after another start as %d", first, second)
+	}
+	if again := fleet.ManagerMetricsURL(); url == "" || again != url {
+		t.Errorf("the metrics moved from %q to %q", url, again)
+	}
+}
+
+func testManagerStops(t *testing.T, fleet *localfleet.Fleet) {
+	startManager(t, fleet, "0")
+	if err := fleet.StopManager(t.Context()); err != nil {
+		t.Error(err)
+	}
+	expectNoManager(t, fleet)
+}
+
+func testManagerFailsAtTheEnd(t *testing.T, fleet *localfleet.Fleet) {
+	startManager(t, fleet, "7")
+	err := fleet.StopManager(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.HasSuffix(err.Error(), "\nasked to end") {
+		t.Errorf("StopManager() = %v, want the exit code and the last words", err)
+	}
+	expectNoManager(t, fleet)
+}
+
+func testManagerIsKilled(t *testing.T, fleet *localfleet.Fleet) {
+	startManager(t, fleet, "0")
+	if err := fleet.KillManager(t.Context()); err != nil {
+		t.Error(err)
+	}
+	expectNoManager(t, fleet)
+}
+
+func testManagerEndsEarly(t *testing.T, fleet *localfleet.Fleet) {
+	t.Setenv(roleVariable, roleBrokenManager)
+	err := fleet.StartManager(t.Context(), os.Args[0])
+	if err == nil || !strings.Contains(err.Error(), "flag provided but not defined") {
+		t.Errorf("StartManager() = %v, want an error with what the manager said", err)
+	}
+	expectNoManager(t, fleet)
+}
+
+// What an earlier manager said is no word of this one.
+func testManagerEndsWithoutWords(t *testing.T, fleet *localfleet.Fleet) {
+	startManager(t, fleet, "0")
+	if err := fleet.StopManager(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(roleVariable, roleSilentManager)
+	err := fleet.StartManager(t.Context(), os.Args[0])
+	want := "manager did not become ready: it ended by itself: exit status 3; it logged nothing to " + fleet.ManagerLog()
+	if err == nil || err.Error() != want {
+		t.Errorf("StartManager() = %v, want %s", err, want)
+	}
+	expectNoManager(t, fleet)
+}
