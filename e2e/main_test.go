@@ -92,8 +92,12 @@ func startPool(ctx context.Context) (*pool, error) {
 	for i := range bareClusters {
 		name := fmt.Sprintf("bare-%d", i+1)
 		p.bare = append(p.bare, name)
+		audit, err := auditArgs(name)
+		if err != nil {
+			return nil, err
+		}
 		group.Go(func() error {
-			_, err := env.Fleet.AddCluster(ctx, name, localfleet.ClusterOptions{Bare: true})
+			_, err := env.Fleet.AddCluster(ctx, name, localfleet.ClusterOptions{Bare: true, APIServerArgs: audit})
 			return err
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -157,62 +156,6 @@ func version(object *unstructured.Unstructured) string {
 		}
 	}
 	return text
-}
-
-// TestSIGTERMFinishesWhatIsInFlight asks the manager to end while it writes to both clusters. What a
-// release says of its cluster is then true: nothing was written without having been told.
-func TestSIGTERMFinishesWhatIsInFlight(t *testing.T) {
-	c := newCustomer(t, 2, 0)
-	addon := c.install("sigterm", web("1", 40))
-	told := logSize(t)
-	c.change(addon, web("2", 60))
-	eventually(t, "the first object of the new revision is there", func(ctx context.Context) error {
-		list := &corev1.ConfigMapList{}
-		if err := c.workload(c.clusters.full[0]).List(ctx, list, client.InNamespace("sigterm"), client.HasLabels{common.LabelManagedBy}); err != nil {
-			return err
-		}
-		for i := range list.Items {
-			if list.Items[i].Data["value"] == "2" {
-				return nil
-			}
-		}
-		return fmt.Errorf("none of %d is", len(list.Items))
-	})
-	must(t, env.Manager.Stop(t.Context()))
-
-	for _, cluster := range c.clusters.full {
-		release, err := c.findRelease(t.Context(), addon, cluster)
-		must(t, err)
-		inventoryTells(t, release, contents(t, cluster))
-		hashesTell(t, cluster, release)
-	}
-	// The manager tells of an end that is not orderly in its last line.
-	if rest := logSince(t, told); strings.Contains(rest, "\ndaytwo: ") {
-		t.Errorf("the manager failed when it was asked to end:\n%s", rest)
-	}
-	must(t, env.Manager.Start(t.Context()))
-	c.awaitReady(addon)
-	for _, cluster := range c.clusters.full {
-		release, err := c.findRelease(t.Context(), addon, cluster)
-		must(t, err)
-		inventoryTells(t, release, contents(t, cluster))
-	}
-}
-
-// hashesTell compares what a release says it applied to what is there.
-func hashesTell(t testing.TB, cluster string, release *addonsv1alpha1.AddonRelease) {
-	t.Helper()
-	objects, err := labelled(t.Context(), cluster)
-	must(t, err)
-	hashes := map[string]string{}
-	for i := range objects {
-		hashes[id(&objects[i])] = objects[i].GetLabels()[common.LabelHash]
-	}
-	for _, entry := range release.Status.Inventory {
-		if entry.Hash != "" && !strings.HasSuffix(hashes[entry.ID], entry.Hash) {
-			t.Errorf("%s says that it applied %s with hash %s; it has %s", release.Name, entry.ID, entry.Hash, hashes[entry.ID])
-		}
-	}
 }
 
 // rounds of three kills each: during install, during an update that prunes, during deletion.

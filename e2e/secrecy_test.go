@@ -145,7 +145,7 @@ func (c *customer) expectUnseen(words ...string) {
 
 func (c *customer) everythingTold() map[string]string {
 	c.Helper()
-	told := map[string]string{"the log": logSince(c, 0), "the metrics": c.metricsText()}
+	told := map[string]string{"the log": logged(c), "the metrics": c.metricsText()}
 	for _, list := range []client.ObjectList{
 		&addonsv1alpha1.SaaSAddonList{}, &addonsv1alpha1.AddonReleaseList{}, &tenancyv1alpha1.TenantClusterList{},
 		&eventsv1.EventList{}, &corev1.EventList{},
@@ -175,16 +175,10 @@ func (c *customer) metricsText() string {
 	return string(text)
 }
 
-func logSize(t testing.TB) int64 {
-	t.Helper()
-	info, err := os.Stat(env.Manager.LogPath())
-	must(t, err)
-	return info.Size()
-}
-
-func logSince(t testing.TB, offset int64) string {
+// logged is what the manager logged, over all its starts.
+func logged(t testing.TB) string {
 	t.Helper()
 	content, err := os.ReadFile(env.Manager.LogPath())
 	must(t, err)
-	return string(content[min(offset, int64(len(content))):])
+	return string(content)
 }

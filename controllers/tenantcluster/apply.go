@@ -131,7 +131,10 @@ func (r *reconciler) changeConnection(seen observed, change connectionChange) {
 	case disconnect:
 		r.connections.Disconnect(seen.key)
 		r.memory.link(seen.key, "")
+	case tryNow:
+		r.connections.TryNow(seen.key)
 	}
+	r.memory.handle(seen.key, requestIn(seen.cluster))
 }
 
 func (r *reconciler) changeAdmission(key types.NamespacedName, todo decision) (claimed bool) {

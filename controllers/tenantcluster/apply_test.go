@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
@@ -21,6 +22,7 @@ func (f *fakeConnections) Connect(types.NamespacedName, kubeconfig.Access) {
 }
 func (f *fakeConnections) Disconnect(types.NamespacedName) { f.calls = append(f.calls, "disconnect") }
 func (f *fakeConnections) Forget(types.NamespacedName)     { f.calls = append(f.calls, "forget") }
+func (f *fakeConnections) TryNow(types.NamespacedName)     { f.calls = append(f.calls, "try") }
 func (f *fakeConnections) Withdraw(types.NamespacedName)   { f.calls = append(f.calls, "withdraw") }
 
 func (f *fakeConnections) State(types.NamespacedName) (fleet.State, bool) {
@@ -40,6 +42,7 @@ func TestApplyAsksTheFleetForWhatIsPlanned(t *testing.T) {
 		"nothing":    {decision{}, nil},
 		"connect":    {decision{connection: connect}, []string{"connect"}},
 		"disconnect": {decision{connection: disconnect}, []string{"disconnect"}},
+		"try now":    {decision{connection: tryNow}, []string{"try"}},
 		"admit":      {decision{admission: admit, verdict: verdict{identity: "blue"}}, []string{"admit blue"}},
 		"withdraw":   {decision{admission: withdraw}, []string{"withdraw"}},
 	} {
@@ -63,6 +66,29 @@ func TestApplyTellsThatTheClusterIsClaimed(t *testing.T) {
 	if done := r.apply(t.Context(), seen, plan(seen)); !done.claimed {
 		t.Errorf("got %+v", done)
 	}
+}
+
+func TestTryIsMadeOncePerRequest(t *testing.T) {
+	r := &reconciler{connections: &fakeConnections{}}
+	seen := settled()
+	ask := func(request string) { seen.cluster.Annotations = map[string]string{common.AnnotationRequestedAt: request} }
+	expect := func(what string, handled bool) {
+		t.Helper()
+		if got := r.memory.isHandled(seen.key, requestIn(seen.cluster)); got != handled {
+			t.Errorf("%s: handled is %t", what, got)
+		}
+	}
+	expect("no request", true)
+	ask("first")
+	expect("a request", false)
+	r.apply(t.Context(), seen, decision{connection: connect, clusterID: "blue"})
+	expect("a connection that is made anyway", true)
+	ask("second")
+	expect("another value", false)
+	r.apply(t.Context(), seen, decision{connection: tryNow, clusterID: "blue"})
+	expect("after the try", true)
+	seen.cluster.Annotations = nil
+	expect("a request that is taken back", true)
 }
 
 func TestConnectionIsMadeOncePerAccess(t *testing.T) {

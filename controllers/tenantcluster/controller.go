@@ -36,6 +36,7 @@ type connections interface {
 	Connect(key types.NamespacedName, access kubeconfig.Access)
 	Disconnect(key types.NamespacedName)
 	Forget(key types.NamespacedName)
+	TryNow(key types.NamespacedName)
 	State(key types.NamespacedName) (fleet.State, bool)
 	Admit(key types.NamespacedName, identity types.UID) error
 	Withdraw(key types.NamespacedName)

@@ -5,6 +5,9 @@
 // a cluster is recorded in status before work in it is admitted: a cluster that changed, that another
 // TenantCluster holds, or that is the management cluster is connected and not worked in.
 //
+// A changed annotation daytwo.dev/requested-at makes the fleet try to connect at once. What was handled
+// is not on record: a manager that starts tries anyway.
+//
 // A TenantCluster stays until no target needs it, and its Secret as long, so that deleting a customer's
 // whole namespace still cleans up in the cluster.
 //

@@ -116,7 +116,7 @@ func (w *world) prepare(ctx context.Context) (err error) {
 func timeouts() fleet.Timeouts {
 	return fleet.Timeouts{
 		Connect: 2 * time.Second, PingAfter: time.Second, Ping: time.Second, Probe: 5 * time.Second,
-		Patience: 2 * time.Second, RetryMax: 2 * time.Second, Request: 5 * time.Second,
+		Patience: 2 * time.Second, RetryMax: time.Minute, Request: 5 * time.Second,
 	}
 }
 

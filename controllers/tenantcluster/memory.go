@@ -26,6 +26,8 @@ type entry struct {
 	found  credentials
 	// linked is the fingerprint of the access that the fleet was given.
 	linked string
+	// handled is the request for a try that was acted on last.
+	handled string
 }
 
 func (m *memory) recall(cluster types.NamespacedName, source sourceOf) (credentials, bool) {
@@ -49,6 +51,18 @@ func (m *memory) isLinked(cluster types.NamespacedName, access kubeconfig.Access
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.entries[cluster].linked == access.Fingerprint()
+}
+
+// handle records that the fleet was asked for a try, or made one anyway, after this request.
+func (m *memory) handle(cluster types.NamespacedName, request string) {
+	m.update(cluster, func(known *entry) { known.handled = request })
+}
+
+// isHandled says whether there was a try since the request came. Taking a request back is none.
+func (m *memory) isHandled(cluster types.NamespacedName, request string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return request == "" || m.entries[cluster].handled == request
 }
 
 func (m *memory) update(cluster types.NamespacedName, change func(*entry)) {

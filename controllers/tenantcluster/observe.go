@@ -31,6 +31,8 @@ type observed struct {
 	credentials credentials
 	// link is how the connection by way of these credentials stands; nil if there is none yet.
 	link *fleet.State
+	// requested: a person asked for a try (daytwo.dev/requested-at), and there was none since.
+	requested bool
 	// forbidden is the identity of the management cluster, where it must not be registered.
 	forbidden types.UID
 	// rivals are other TenantClusters on record with the identity of the connected cluster.
@@ -81,6 +83,7 @@ func (r *reconciler) observeConnection(ctx context.Context, seen *observed) erro
 		return nil
 	}
 	seen.link = &state
+	seen.requested = !r.memory.isHandled(seen.key, requestIn(seen.cluster))
 	if state.Identity == "" {
 		return nil
 	}
@@ -92,6 +95,11 @@ func (r *reconciler) observeConnection(ctx context.Context, seen *observed) erro
 	}
 	seen.rivals, err = r.listRivals(ctx, seen.key, state.Identity)
 	return err
+}
+
+// requestIn tells one request of a person for a try from another; empty for none.
+func requestIn(cluster *tenancyv1alpha1.TenantCluster) string {
+	return cluster.Annotations[common.AnnotationRequestedAt]
 }
 
 func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, identity types.UID) ([]tenancyv1alpha1.TenantCluster, error) {

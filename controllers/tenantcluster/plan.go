@@ -35,6 +35,8 @@ const (
 	keepConnection connectionChange = iota
 	connect
 	disconnect
+	// tryNow because a person asked for it.
+	tryNow
 )
 
 type admissionChange int
@@ -93,6 +95,8 @@ func connectionFor(seen observed) connectionChange {
 		return disconnect
 	case seen.link == nil:
 		return connect
+	case seen.requested:
+		return tryNow
 	}
 	return keepConnection
 }

@@ -88,6 +88,10 @@ func TestPlan(t *testing.T) {
 			func(d decision) bool {
 				return d.clusterID == "blue" && d.admission == keepAdmission && d.connection == keepConnection
 			}},
+		"a try is asked for": {func(o *observed) { o.link.Phase, o.requested = fleet.Unreachable, true },
+			func(d decision) bool { return d.connection == tryNow }},
+		"a try is asked for before there is a connection": {func(o *observed) { o.link, o.requested = nil, true },
+			func(d decision) bool { return d.connection == connect }},
 		"another cluster": {func(o *observed) { o.link.Identity = "green" }, func(d decision) bool {
 			return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged && d.admission == withdraw && d.clusterID == "blue"
 		}},

@@ -2,11 +2,8 @@ package environment
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -17,9 +14,7 @@ import (
 const metricsTimeout = 10 * time.Second
 
 // MetricsURL returns where the manager serves its metrics. It stays the same over a restart.
-func (m *Manager) MetricsURL() string {
-	return fmt.Sprintf("http://127.0.0.1:%d/metrics", m.metricsPort())
-}
+func (m *Manager) MetricsURL() string { return m.fleet.ManagerMetricsURL() }
 
 // Metrics returns all metric families by name.
 func (m *Manager) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
@@ -39,19 +34,4 @@ func (m *Manager) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, er
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	return parser.TextToMetricFamilies(response.Body)
-}
-
-// metricsPort is 0, where nothing listens, before the manager was started first. The fleet's state
-// file knows the port.
-func (m *Manager) metricsPort() int {
-	var state struct {
-		Manager struct {
-			MetricsPort int `json:"metricsPort"`
-		} `json:"manager"`
-	}
-	content, err := os.ReadFile(filepath.Join(m.fleet.StateDir(), "fleet.json"))
-	if err != nil || json.Unmarshal(content, &state) != nil {
-		return 0
-	}
-	return state.Manager.MetricsPort
 }

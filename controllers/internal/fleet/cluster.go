@@ -30,6 +30,8 @@ type Cluster struct {
 
 	*resources
 	link       *link
+	config     *rest.Config
+	http       *http.Client
 	metadata   metadata.Interface
 	dynamic    dynamic.Interface
 	connection *connection
@@ -60,6 +62,8 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 		ID: state.Identity, Version: state.Version, Tracker: c.tracker,
 		resources:  &resources{version: state.Version, shared: c.fleet.catalog, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
 		link:       l,
+		config:     config,
+		http:       httpClient,
 		metadata:   metadataClient,
 		dynamic:    dynamicClient,
 		connection: c,

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -24,6 +25,8 @@ type connection struct {
 	suspicious chan struct{}
 	// wake is poked when the admission changed.
 	wake chan struct{}
+	// hurry is poked when a person asked for a try: it ends a pause.
+	hurry chan struct{}
 	// done is closed when run has returned.
 	done chan struct{}
 	stop context.CancelFunc
@@ -62,22 +65,11 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
-func (f *Fleet) retries() wait.Backoff {
-	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 30, Cap: f.options.Timeouts.RetryMax}
-}
-
-func (c *connection) pause(ctx context.Context, duration time.Duration) {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 // contact opens a link and learns who is there.
 func (c *connection) contact(ctx context.Context) (*link, error) {
-	l, err := newLink(c.access, c.fleet.options.Timeouts)
+	config := c.access.RESTConfig()
+	config.UserAgent = common.FieldManager
+	l, err := newLink(config, c.fleet.options.Timeouts)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +109,7 @@ func (c *connection) supervise(ctx context.Context, l *link) error {
 			timer.Stop()
 			continue
 		case <-c.suspicious:
+		case <-c.hurry:
 		case <-timer.C:
 		}
 		timer.Stop()

@@ -2,15 +2,30 @@ package fleet
 
 import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Health is what kstatus says of an object.
 type Health struct {
 	Status  status.Status
 	Message string
+	// End is how what runs to its end came out: Jobs and Pods. kstatus calls a Job current as soon as it
+	// runs.
+	End End
 }
+
+// End of what runs to its end.
+type End string
+
+// Ends; empty while it runs, and for what never ends.
+const (
+	Succeeded End = "Succeeded"
+	Failed    End = "Failed"
+)
 
 // healthOf computes the health of a whole object.
 func healthOf(object *unstructured.Unstructured) Health {
@@ -19,9 +34,35 @@ func healthOf(object *unstructured.Unstructured) Health {
 		return Health{Status: status.UnknownStatus, Message: err.Error()}
 	}
 	if result.Status == status.CurrentStatus {
-		return Health{Status: status.CurrentStatus}
+		return Health{Status: status.CurrentStatus, End: endOf(object)}
 	}
-	return Health{Status: result.Status, Message: result.Message}
+	return Health{Status: result.Status, Message: result.Message, End: endOf(object)}
+}
+
+// endOf reads the phase of a Pod, and the conditions of a Job.
+func endOf(object *unstructured.Unstructured) End {
+	switch object.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Kind: "Pod"}:
+		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+		if phase == string(corev1.PodSucceeded) || phase == string(corev1.PodFailed) {
+			return End(phase)
+		}
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		for _, one := range conditions {
+			condition, _ := one.(map[string]any)
+			if condition["status"] != string(corev1.ConditionTrue) {
+				continue
+			}
+			switch condition["type"] {
+			case string(batchv1.JobComplete):
+				return Succeeded
+			case string(batchv1.JobFailed):
+				return Failed
+			}
+		}
+	}
+	return ""
 }
 
 // healthOfMetadata is for kinds without a status: they are fine as soon as they exist.

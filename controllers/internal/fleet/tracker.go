@@ -50,6 +50,8 @@ type Tracker struct {
 	mu      sync.Mutex
 	objects map[objects.Key]*tracked
 	synced  map[schema.GroupKind]bool
+	// awaited are the kinds whose list somebody asked for before it was in.
+	awaited map[schema.GroupKind]bool
 	notify  func(owner Owner, drifted bool)
 
 	restoring sync.Mutex
@@ -61,7 +63,9 @@ type tracked struct {
 	expected Expectation
 	// inFlight: an apply is under way; its own event may come before its answer.
 	inFlight int
-	seen     *Seen
+	// failed: the last apply did not succeed; its owner tries again when it sees fit.
+	failed bool
+	seen   *Seen
 }
 
 // NewTracker returns an empty tracker. notify is called, without a lock held, for the owner of an
@@ -70,6 +74,7 @@ func NewTracker(notify func(owner Owner, drifted bool)) *Tracker {
 	return &Tracker{
 		objects: map[objects.Key]*tracked{},
 		synced:  map[schema.GroupKind]bool{},
+		awaited: map[schema.GroupKind]bool{},
 		notify:  notify,
 
 		restored: map[string]bool{},
@@ -152,6 +157,7 @@ func (t *Tracker) End(key objects.Key, applied *Expectation) {
 		return
 	}
 	entry.inFlight--
+	entry.failed = applied == nil
 	if applied != nil {
 		entry.expected = *applied
 	}
@@ -191,10 +197,13 @@ func (t *Tracker) Current(key objects.Key) (seen Seen, current bool) {
 }
 
 // Synced says whether the watch of a kind has listed what is there, since the cluster was last
-// connected.
+// connected. If not, all owners of objects of the kind hear of the list when it is in.
 func (t *Tracker) Synced(kind schema.GroupKind) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.synced[kind] {
+		t.awaited[kind] = true
+	}
 	return t.synced[kind]
 }
 
@@ -205,6 +214,9 @@ func (e *tracked) drifted() bool {
 	}
 	return e.seen.Gone || e.seen.Fingerprint != e.expected.Fingerprint
 }
+
+// trying: the owner has yet to succeed with an apply.
+func (e *tracked) trying() bool { return e.inFlight > 0 || e.failed }
 
 // older: the sighting is from before our last apply.
 func (e *tracked) older() bool {
@@ -220,6 +232,7 @@ func (t *Tracker) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.synced)
+	clear(t.awaited)
 	for _, entry := range t.objects {
 		entry.seen = nil
 	}
@@ -264,6 +277,8 @@ func (e *tracked) take(seen Seen) (tell, drifted bool) {
 func (t *Tracker) replace(kind schema.GroupKind, list map[objects.Key]Seen, version string, at time.Time) {
 	t.mu.Lock()
 	t.synced[kind] = true
+	awaited := t.awaited[kind]
+	delete(t.awaited, kind)
 	owners := map[Owner]bool{}
 	for key, entry := range t.objects {
 		if key.GroupKind != kind {
@@ -274,8 +289,11 @@ func (t *Tracker) replace(kind schema.GroupKind, list map[objects.Key]Seen, vers
 			seen = Seen{Gone: true, ResourceVersion: version, At: at}
 		}
 		_, drifted := entry.take(seen)
-		// Every owner hears of a list: some wait for it.
-		owners[entry.owner] = owners[entry.owner] || drifted
+		// Every owner hears of a list: some wait for it. One whose apply fails as its watch begins is not to
+		// try again because of that.
+		if drifted || awaited || !entry.trying() {
+			owners[entry.owner] = owners[entry.owner] || drifted
+		}
 	}
 	t.mu.Unlock()
 	for owner, drifted := range owners {

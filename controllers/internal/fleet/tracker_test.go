@@ -133,6 +133,32 @@ func TestListReportsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// The owner of an object that could not be made is not to try again because a watch began.
+func TestListIsNoNewsAfterAFailureUnlessItIsAwaited(t *testing.T) {
+	told := &heard{}
+	tracker := NewTracker(told.notify)
+	tracker.Claim(release, settings)
+	tracker.Begin(settings)
+	tracker.replace(configMaps, nil, "20", time.Time{})
+	tracker.End(settings, nil)
+	tracker.replace(configMaps, nil, "25", time.Time{})
+	told.expect(t)
+
+	tracker.forget()
+	if tracker.Synced(configMaps) {
+		t.Error("the list of the last connection counts")
+	}
+	tracker.replace(configMaps, nil, "30", time.Time{})
+	told.expect(t, news)
+	tracker.replace(configMaps, nil, "40", time.Time{})
+	told.expect(t)
+
+	tracker.Begin(settings)
+	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "ours", ResourceVersion: "50"})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("50", "ours")}, "55", time.Time{})
+	told.expect(t, news)
+}
+
 func TestListFromBeforeAnApplyDoesNotReportItsObjectAsMissing(t *testing.T) {
 	tracker, told := applied(t)
 	tracker.replace(configMaps, nil, "9", time.Time{})

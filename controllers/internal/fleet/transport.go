@@ -13,9 +13,8 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/transport"
-
-	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
 // link is the HTTP/2 transport of one workload cluster: one connection at a time, and every new one
@@ -42,8 +41,8 @@ type link struct {
 }
 
 // newLink prepares a link; nothing is opened yet.
-func newLink(access kubeconfig.Access, timeouts Timeouts) (*link, error) {
-	config := access.RESTConfig()
+func newLink(config *rest.Config, timeouts Timeouts) (*link, error) {
+	config = denyPlugins(config)
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("TLS configuration: %w", err)
@@ -51,7 +50,7 @@ func newLink(access kubeconfig.Access, timeouts Timeouts) (*link, error) {
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	server, err := url.Parse(access.Server)
+	server, err := url.Parse(config.Host)
 	if err != nil {
 		return nil, fmt.Errorf("server URL: %w", err)
 	}
@@ -64,7 +63,7 @@ func newLink(access kubeconfig.Access, timeouts Timeouts) (*link, error) {
 		tlsConfig.ServerName = server.Hostname()
 	}
 	l := &link{
-		server: access.Server, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
+		server: config.Host, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
 		opening: make(chan struct{}, 1),
 	}
 	l.ctx, l.close = context.WithCancel(context.Background())
@@ -85,6 +84,18 @@ func newLink(access kubeconfig.Access, timeouts Timeouts) (*link, error) {
 		return wrapped
 	}
 	return l, nil
+}
+
+// denyPlugins makes client-go itself refuse to run a credential plugin. No kubeconfig brings one this
+// far, since Parse refuses those that name one; this holds for configurations from anywhere else.
+func denyPlugins(config *rest.Config) *rest.Config {
+	if config.ExecProvider == nil {
+		return config
+	}
+	denied := rest.CopyConfig(config)
+	denied.ExecProvider = config.ExecProvider.DeepCopy()
+	denied.ExecProvider.PluginPolicy = clientcmdapi.PluginPolicy{PolicyType: clientcmdapi.PluginPolicyDenyAll}
+	return denied
 }
 
 type failing struct{ err error }

@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+// No kubeconfig gets this far with a plugin; a configuration from elsewhere must not either.
+func TestCredentialPluginIsNotRun(t *testing.T) {
+	witness := filepath.Join(t.TempDir(), "ran")
+	config := &rest.Config{
+		Host: shared.first.Endpoint(), TLSClientConfig: rest.TLSClientConfig{CAData: shared.first.Config().CAData},
+		ExecProvider: &clientcmdapi.ExecConfig{
+			APIVersion: "client.authentication.k8s.io/v1", Command: "touch", Args: []string{witness},
+			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+		},
+	}
+	link, err := newLink(config, timeouts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	_, err = readIdentity(t.Context(), config.Host, link.RoundTripper())
+	if err == nil || !strings.Contains(err.Error(), `plugin "touch" not allowed`) {
+		t.Errorf("got %v, and not that the plugin was denied", err)
+	}
+	if _, err := os.Stat(witness); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the plugin ran: %v", err)
+	}
+	if policy := config.ExecProvider.PluginPolicy.PolicyType; policy != "" {
+		t.Errorf("the caller's configuration was changed: %s", policy)
+	}
+}
+
+// A cluster's own people see in its audit log who asks.
+func TestRequestsSayWhoAsks(t *testing.T) {
+	agents := make(chan string, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		select {
+		case agents <- request.UserAgent():
+		default:
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	r := newRig(t, timeouts())
+	r.fleet.Connect(r.key, kubeconfig.Access{
+		Server: server.URL, Token: token, CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	})
+	if agent := <-agents; agent != common.FieldManager {
+		t.Errorf("the request was made by %q", agent)
+	}
+}

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// TestSIGTERMFinishesWhatIsInFlight asks the manager to end while it waits for the answer of one of two
+// clusters, which comes afterwards. The manager ends in order, and what a release says of its cluster is
+// then true: nothing was written without having been told.
+func TestSIGTERMFinishesWhatIsInFlight(t *testing.T) {
+	c := newCustomer(t, 2, 0)
+	slow, quick := c.clusters.full[0], c.clusters.full[1]
+	addon := c.install("sigterm", web("1", 40))
+	old := addon.Status.Revision
+	must(t, fleetCluster(t, slow).Pause())
+	c.change(addon, web("2", 60))
+	eventually(t, "one cluster has the new revision, and the other is waited for", func(ctx context.Context) error {
+		release, err := c.findRelease(ctx, addon, quick)
+		if err != nil {
+			return err
+		}
+		if busy := sum(t, "controller_runtime_active_workers", map[string]string{"controller": "addonrelease"}); busy != 1 || release.Status.Revision == old {
+			return fmt.Errorf("%v targets are worked on, and %s has revision %s", busy, quick, release.Status.Revision)
+		}
+		return has(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+	})
+
+	told, stopped := len(logged(t)), make(chan error, 1)
+	go func() { stopped <- env.Manager.Stop(context.Background()) }()
+	eventually(t, "the manager is about to end", func(context.Context) error {
+		return says(logged(t)[told:], "Stopping and waiting")
+	})
+	must(t, fleetCluster(t, slow).Resume())
+	must(t, <-stopped) // Any exit code but 0 is an error.
+
+	for _, cluster := range c.clusters.all() {
+		release, err := c.findRelease(t.Context(), addon, cluster)
+		must(t, err)
+		if release.Status.Revision == old {
+			t.Errorf("what was in flight in %s was not finished: it has revision %s", cluster, old)
+		}
+		inventoryTells(t, release, contents(t, cluster))
+		hashesTell(t, cluster, release)
+	}
+	must(t, env.Manager.Start(t.Context()))
+	c.awaitReady(addon)
+	for _, cluster := range c.clusters.all() {
+		release, err := c.findRelease(t.Context(), addon, cluster)
+		must(t, err)
+		inventoryTells(t, release, contents(t, cluster))
+	}
+}
+
+func TestAStartThatFailsWithoutAWordSaysSo(t *testing.T) {
+	must(t, env.Manager.Kill())
+	t.Cleanup(func() { must(t, env.Manager.Start(context.Background())) })
+	silent, err := exec.LookPath("false")
+	must(t, err)
+	err = env.Fleet.StartManager(t.Context(), silent)
+	if err == nil {
+		t.Fatal("a program that ends at once is said to be ready")
+	}
+	if err := says(err.Error(), "it ended by itself: exit status 1", "it logged nothing to "+env.Manager.LogPath()); err != nil {
+		t.Error(err)
+	}
+}
+
+// hashesTell compares what a release says it applied to what is there.
+func hashesTell(t testing.TB, cluster string, release *addonsv1alpha1.AddonRelease) {
+	t.Helper()
+	objects, err := labelled(t.Context(), cluster)
+	must(t, err)
+	hashes := map[string]string{}
+	for i := range objects {
+		hashes[id(&objects[i])] = objects[i].GetLabels()[common.LabelHash]
+	}
+	for _, entry := range release.Status.Inventory {
+		if entry.Hash != "" && !strings.HasSuffix(hashes[entry.ID], entry.Hash) {
+			t.Errorf("%s says that it applied %s with hash %s; it has %s", release.Name, entry.ID, entry.Hash, hashes[entry.ID])
+		}
+	}
+}
