@@ -1,0 +1,187 @@
+package charts
+
+import (
+	"context"
+	"sync"
+)
+
+// DeskOptions of a Desk. The zero value is the default.
+type DeskOptions[K comparable] struct {
+	// Done, unless nil, is called when a Request of the key would return a result, from a goroutine
+	// of the Desk that it must not hold up. It may call the Desk, except Close.
+	Done func(K)
+	// AtOnce is the most fetches at a time; if zero, 16.
+	AtOnce int
+	// PerHost is the most of them from one repository host; if zero, 4.
+	PerHost int
+	// PerTenant is the most of them for one tenant; if zero, 4. Somebody with many host names that
+	// all stall holds up no more than that.
+	PerTenant int
+	// Tenant names whom a key belongs to, its namespace for instance; nil: all to one, without a limit.
+	Tenant func(K) string
+	// KeepBytes is how many bytes of archives are kept in results that nobody has forgotten yet, one
+	// that is shared counted once; if zero, 64 MiB. Above that, the oldest results are dropped, and
+	// fetched again when they are requested again.
+	KeepBytes int64
+}
+
+func (o DeskOptions[K]) withDefaults() DeskOptions[K] {
+	o.AtOnce = orDefault(o.AtOnce, 16)
+	o.PerHost = orDefault(o.PerHost, 4)
+	o.PerTenant = orDefault(o.PerTenant, 4)
+	o.KeepBytes = orDefault(o.KeepBytes, 64<<20)
+	if o.Done == nil {
+		o.Done = func(K) {}
+	}
+	if o.Tenant == nil {
+		o.Tenant = func(K) string { return "" }
+		o.PerTenant = o.AtOnce
+	}
+	return o
+}
+
+// Result of a fetch: one of both is set.
+type Result struct {
+	Chart *Chart
+	Err   error
+}
+
+// Desk takes requests for charts and has them fetched in the background. One result is kept for
+// each key, until it is forgotten. Requests for the same Source that are under way at the same time
+// share one fetch.
+type Desk[K comparable] struct {
+	options DeskOptions[K]
+	fetch   func(context.Context, Source) (*Chart, error)
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	orders map[K]*order[K]
+	jobs   jobs[K]
+	shelf  shelf[K]
+}
+
+// order is what was last requested for a key. Its job is nil when the result is there.
+type order[K comparable] struct {
+	source, token string // the Source's fingerprint
+	job           *job[K]
+	result        Result
+}
+
+// NewDesk returns a Desk that fetches with fetcher. Close it when it is no longer needed.
+func NewDesk[K comparable](fetcher *Fetcher, options DeskOptions[K]) *Desk[K] {
+	return newDesk(fetcher.Fetch, options)
+}
+
+func newDesk[K comparable](fetch func(context.Context, Source) (*Chart, error), options DeskOptions[K]) *Desk[K] {
+	options = options.withDefaults()
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Desk[K]{
+		options: options,
+		fetch:   fetch,
+		ctx:     ctx,
+		cancel:  cancel,
+		orders:  map[K]*order[K]{},
+		jobs:    newJobs[K](options.AtOnce, options.PerHost, options.PerTenant),
+		shelf:   shelf[K]{limit: options.KeepBytes, uses: map[*byte]int{}},
+	}
+}
+
+// Request returns the result for the key if it is there, and otherwise sees that it will be. It
+// never blocks. The token stands for one attempt: with another one, or another source, the chart is
+// fetched again, and a kept result no longer counts; with the same, a failed fetch stays failed. A
+// fetch that is already under way for the same source will do for a new token.
+func (d *Desk[K]) Request(key K, source Source, token string) (Result, bool) {
+	asked, err := check(source)
+	fingerprint := source.fingerprint()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return Result{Err: ErrClosed}, true
+	}
+	if err != nil {
+		d.forget(key, nil)
+		d.startWhatMay()
+		return Result{Err: err}, true
+	}
+	if placed := d.orders[key]; placed != nil && placed.source == fingerprint && placed.token == token {
+		return placed.result, placed.job == nil
+	}
+	// The new one is placed first: the job of the old one may be the same, and goes on then.
+	placed := &order[K]{source: fingerprint, token: token, job: d.jobs.join(key, fingerprint, asked, d.options.Tenant(key))}
+	d.forget(key, placed.job)
+	d.orders[key] = placed
+	d.startWhatMay()
+	return Result{}, false
+}
+
+// Forget drops the key's result, or ends its fetch if nobody else waits for it. Forget a result as
+// soon as it was put to use, and whenever what the key stands for is deleted.
+func (d *Desk[K]) Forget(key K) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forget(key, nil)
+	d.startWhatMay()
+}
+
+// forget leaves the key's job alone if that is still needed.
+func (d *Desk[K]) forget(key K, needed *job[K]) {
+	placed := d.orders[key]
+	if placed == nil {
+		return
+	}
+	delete(d.orders, key)
+	d.shelf.remove(key)
+	if placed.job != nil && placed.job != needed {
+		d.jobs.leave(key, placed.job)
+	}
+}
+
+// Close ends all fetches and waits for them. Later requests get ErrClosed. Done is not called for
+// what was under way.
+func (d *Desk[K]) Close() {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.cancel()
+	d.running.Wait()
+}
+
+func (d *Desk[K]) startWhatMay() {
+	for next := d.jobs.next(); next != nil && !d.closed; next = d.jobs.next() {
+		ctx, cancel := context.WithCancel(d.ctx)
+		next.cancel = cancel
+		d.running.Go(func() { d.run(ctx, next) })
+	}
+}
+
+func (d *Desk[K]) run(ctx context.Context, work *job[K]) {
+	defer work.cancel()
+	chart, err := d.fetch(ctx, work.asked.Source)
+	for _, key := range d.finish(work, Result{Chart: chart, Err: err}) {
+		d.options.Done(key)
+	}
+}
+
+// finish hands the result to those who wait for it, and returns them.
+func (d *Desk[K]) finish(work *job[K], result Result) []K {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.jobs.finish(work)
+	if d.closed {
+		return nil
+	}
+	keys := make([]K, 0, len(work.keys))
+	for key := range work.keys {
+		placed := d.orders[key]
+		placed.job, placed.result = nil, result
+		keys = append(keys, key)
+		for _, dropped := range d.shelf.add(key, result) {
+			delete(d.orders, dropped)
+		}
+	}
+	d.startWhatMay()
+	return keys
+}

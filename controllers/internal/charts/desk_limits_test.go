@@ -1,0 +1,127 @@
+package charts
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStallingHostHoldsUpNobodyElse(t *testing.T) {
+	inDesk(t, DeskOptions[string]{AtOnce: 4, PerHost: 2}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+		c.stall("https://stalls.test")
+		for i := range 20 {
+			notReady(t, d, fmt.Sprint("stalls ", i), of("stalls.test", fmt.Sprint("web-", i)), "1")
+		}
+		for i := range 6 {
+			notReady(t, d, fmt.Sprint("works ", i), of("works.test", fmt.Sprint("web-", i)), "1")
+		}
+		after(3*time.Second + time.Millisecond)
+		if got := told(); len(got) != 6 || slices.ContainsFunc(got, func(key string) bool { return !strings.HasPrefix(key, "works") }) {
+			t.Errorf("told after six fetches of a second, two at a time: %v", got)
+		}
+		if _, _, most := c.look(); most["https://stalls.test"] != 2 || most["https://works.test"] != 2 || most[""] != 4 {
+			t.Errorf("the most at a time: %v", most)
+		}
+		after(24 * time.Hour)
+		if got := told(); len(got) != 26 {
+			t.Errorf("told: %v", got)
+		}
+		if len(d.jobs.current)+len(d.jobs.waiting)+len(d.jobs.hosts)+len(d.jobs.tenants)+d.jobs.running != 0 {
+			t.Errorf("something is still counted: %+v", d.jobs)
+		}
+	})
+}
+
+func TestTenantWithManyStallingHostsHoldsUpNobodyElse(t *testing.T) {
+	tenant := func(key string) string { return strings.SplitN(key, "/", 2)[0] }
+	inDesk(t, DeskOptions[string]{AtOnce: 4, PerTenant: 3, Tenant: tenant}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+		for i := range 20 {
+			host := fmt.Sprintf("h%d.evil.test", i)
+			c.stall("https://" + host)
+			notReady(t, d, fmt.Sprint("evil/", i), of(host, "web"), "1")
+		}
+		notReady(t, d, "acme/a", of("works.test", "web"), "1")
+		after(2 * time.Second)
+		if got := told(); !slices.Equal(got, []string{"acme/a"}) {
+			t.Errorf("told: %v", got)
+		}
+	})
+}
+
+func TestOldestResultsAreDroppedAboveTheBytes(t *testing.T) {
+	inDesk(t, DeskOptions[string]{KeepBytes: 1000}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+		c.size = 400
+		for i, name := range []string{"one", "two", "three"} {
+			notReady(t, d, name, of("x.test", name), "1")
+			notReady(t, d, name+" again", of("x.test", name), "1") // shares it, and costs nothing
+			after(time.Minute)
+			if i < 2 && d.shelf.bytes != int64(i+1)*400 {
+				t.Errorf("%d bytes", d.shelf.bytes)
+			}
+		}
+		for _, name := range []string{"two", "three"} {
+			ready(t, d, name, of("x.test", name), "1")
+			ready(t, d, name+" again", of("x.test", name), "1")
+		}
+		notReady(t, d, "one", of("x.test", "one"), "1")
+		c.size = 5000
+		notReady(t, d, "large", of("x.test", "large"), "1")
+		after(time.Minute)
+		if d.shelf.bytes > 5000 {
+			t.Errorf("%d bytes are kept", d.shelf.bytes)
+		}
+		for key := range d.orders {
+			d.Forget(key)
+		}
+		if d.shelf.bytes != 0 || len(d.shelf.kept) != 0 || len(d.shelf.uses) != 0 {
+			t.Errorf("something is still counted: %+v", d.shelf)
+		}
+	})
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	// synctest fails the test if a goroutine is left.
+	inDesk(t, DeskOptions[string]{AtOnce: 2}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+		for i := range 5 {
+			notReady(t, d, fmt.Sprint(i), of("x.test", fmt.Sprint("web-", i)), "1")
+		}
+		d.Close()
+		d.Close()
+		if _, ended, _ := c.look(); len(ended) != 2 || len(told()) != 0 {
+			t.Errorf("ended: %v, told: %v", ended, told())
+		}
+		if result := ready(t, d, "0", of("x.test", "web-0"), "1"); !errors.Is(result.Err, ErrClosed) {
+			t.Errorf("got %v", result)
+		}
+		d.Forget("0")
+	})
+}
+
+func TestDeskFetchesFromRealServersAndLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	s := newShop(t, "", "1.0.0")
+	w.serve(s.mux, "charts.test")
+	stalls := w.serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), "stalls.test")
+	told := make(chan string, 10)
+	d := NewDesk(w.fetcher(Options{}), DeskOptions[string]{AtOnce: 3, PerHost: 2, Done: func(key string) { told <- key }})
+	defer d.Close()
+	for i := range 5 {
+		source := w.source("https://stalls.test/" + fmt.Sprint(i))
+		notReady(t, d, fmt.Sprint("stalls ", i), source, "1")
+	}
+	notReady(t, d, "works", w.source(stable), "1")
+	select {
+	case key := <-told:
+		result := ready(t, d, key, w.source(stable), "1")
+		got(t, result.Chart, result.Err, "1.0.0", s.archives["1.0.0"])
+	case <-time.After(patience):
+		t.Fatal("nobody was told")
+	}
+	eventually(t, "two fetches stall", func() bool { return stalls.count("") == 2 })
+	d.Close()
+	noGoroutineIsLeft(t)
+}
