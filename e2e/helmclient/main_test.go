@@ -1,0 +1,142 @@
+package helmclient
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"helm.sh/helm/v4/pkg/action"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+// patience is far longer than anything takes on an idle machine.
+const patience = 2 * time.Minute
+
+// cluster is a full one, in which Jobs come to an end.
+var cluster *localfleet.Cluster
+
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard())
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "helmclient")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	fleet, err := localfleet.Start(ctx, localfleet.Options{
+		StateDir: filepath.Join(dir, "state"), ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = fleet.Close() }()
+	if cluster, err = fleet.AddCluster(ctx, "helm", localfleet.ClusterOptions{}); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// site is a namespace of one test, for a release in it.
+type site struct {
+	*testing.T
+	*Client
+	name  types.NamespacedName
+	admin kubernetes.Interface
+}
+
+func newSite(t *testing.T, prefix string) *site {
+	t.Helper()
+	return newSiteWith(t, prefix, cluster.Config(), Settings{Timeout: patience})
+}
+
+func newSiteWith(t *testing.T, prefix string, config *rest.Config, settings Settings) *site {
+	t.Helper()
+	client, err := New(config, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces := kubernetes.NewForConfigOrDie(cluster.Config()).CoreV1().Namespaces()
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}
+	if object, err = namespaces.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := namespaces.Delete(context.Background(), object.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	return &site{
+		T: t, Client: client, name: types.NamespacedName{Namespace: object.Name, Name: "acme"},
+		admin: kubernetes.NewForConfigOrDie(cluster.Config()),
+	}
+}
+
+func (s *site) archive(chart, version string) []byte {
+	s.Helper()
+	archive, err := charts.Archive(chart, version)
+	s.must(err)
+	return archive
+}
+
+func (s *site) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) install(chart string, values map[string]any, options ...func(*action.Install)) {
+	s.Helper()
+	_, err := s.Install(s.Context(), s.name, s.archive(chart, charts.FirstVersion), values, options...)
+	s.must(err)
+}
+
+func (s *site) upgrade(chart string, values map[string]any) {
+	s.Helper()
+	_, err := s.Upgrade(s.Context(), s.name, s.archive(chart, charts.SecondVersion), values)
+	s.must(err)
+}
+
+// id is an object's of the test's namespace in a view.
+func (s *site) id(apiVersion, kind, name string) string {
+	return strings.Join([]string{apiVersion, kind, s.name.Namespace, name}, "/")
+}
+
+func (s *site) snapshot(definitions ...string) View {
+	s.Helper()
+	view, err := Snapshot(s.Context(), cluster.Config(), Scope{Namespaces: []string{s.name.Namespace}, CRDs: definitions})
+	s.must(err)
+	return view
+}
+
+func (s *site) eventually(what string, is func(context.Context) (bool, error)) {
+	s.Helper()
+	// Not the test's context, since cleaning up waits too.
+	err := wait.PollUntilContextTimeout(context.Background(), 20*time.Millisecond, patience, true, is)
+	if err != nil {
+		s.Fatalf("%s: %v", what, err)
+	}
+}
