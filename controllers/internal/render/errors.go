@@ -11,7 +11,7 @@ type Reason string
 // Reasons of an Error. The same request fails for the same reason again, except that a time
 // limit may be kept on a machine that is less busy.
 const (
-	// TemplateFailed: a template cannot be parsed or executed.
+	// TemplateFailed: a template, or one of a chart's, cannot be parsed or executed.
 	TemplateFailed Reason = "TemplateFailed"
 	// InvalidManifest: a template yields something that is no acceptable object.
 	InvalidManifest Reason = "InvalidManifest"
@@ -21,10 +21,22 @@ const (
 	OutputLimitExceeded Reason = "OutputLimitExceeded"
 	// MemoryLimitExceeded: rendering took more memory than Limits.Memory, or recursed too deeply.
 	MemoryLimitExceeded Reason = "MemoryLimitExceeded"
+	// ChartRefused: what should be a chart is none, is broken, cannot be installed, or is larger or
+	// more deeply nested than a chart may be.
+	ChartRefused Reason = "ChartRefused"
+	// ChartIncompatible: the chart's kubeVersion excludes the cluster's version.
+	ChartIncompatible Reason = "ChartIncompatible"
+	// ValuesInvalid: a layer of values is no YAML mapping, one of its templates fails, or the
+	// merged values are not what the chart's schema allows.
+	ValuesInvalid Reason = "ValuesInvalid"
+	// ReleaseInvalid: a chart cannot be released under this name, or with this cluster version.
+	ReleaseInvalid Reason = "ReleaseInvalid"
+	// RecordTooLarge: Helm's record of the release does not fit into a Secret.
+	RecordTooLarge Reason = "RecordTooLarge"
 )
 
-// Error says what is wrong with a request and what to do about it. It holds no rendered content,
-// which may be secret, except names of objects and of keys.
+// Error says what is wrong with a request and what to do about it. It holds no rendered content
+// and no values, which may be secret, except names of objects and of keys.
 type Error struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"`
@@ -34,7 +46,8 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // ReasonOf returns the reason of a request that was at fault itself. False means another sort of
-// error: a cancelled context, ErrClosed, or ErrWorkerLost, all of which the next try may mend.
+// error: a cancelled context, ErrClosed, ErrWorkerLost, or a lookup that failed, all of which the
+// next try may mend.
 func ReasonOf(err error) (Reason, bool) {
 	var failure *Error
 	if !errors.As(err, &failure) {
@@ -57,4 +70,12 @@ func templateFailed(format string, args ...any) *Error {
 
 func invalidManifest(format string, args ...any) *Error {
 	return &Error{Reason: InvalidManifest, Message: fmt.Sprintf(format, args...)}
+}
+
+func chartRefused(format string, args ...any) *Error {
+	return &Error{Reason: ChartRefused, Message: fmt.Sprintf(format, args...)}
+}
+
+func valuesInvalid(format string, args ...any) *Error {
+	return &Error{Reason: ValuesInvalid, Message: fmt.Sprintf(format, args...)}
 }

@@ -14,7 +14,7 @@ type Limits struct {
 	// Time from the moment a worker has the request to its answer; 10 s if zero.
 	Time time.Duration
 	// Output in bytes: of all templates together, and again of the objects as JSON; 10 MiB if
-	// zero. The request itself, sources included, may not be larger either.
+	// zero. The sources of a request, or its layers of values, may not be larger either.
 	Output int
 	// Memory in bytes that a worker may use beyond what it needs to be there; 256 MiB if zero.
 	// Enforced by the kernel on Linux, elsewhere only a target for the garbage collector.
@@ -46,17 +46,17 @@ func (l Limits) memoryExceeded() *Error {
 
 func outputExceeded(limit int) *Error {
 	return &Error{OutputLimitExceeded, fmt.Sprintf(
-		"the rendered manifests are larger than %s: split them over several add-ons", size(int64(limit)))}
+		"what is rendered is larger than %s: split it over several add-ons, or turn off parts of the chart", size(int64(limit)))}
 }
 
 func inputExceeded(limit int) *Error {
 	return &Error{OutputLimitExceeded, fmt.Sprintf(
-		"the manifest templates are larger than %s together: split them over several add-ons", size(int64(limit)))}
+		"the manifest templates, or the layers of values, are larger than %s together: split them over several add-ons", size(int64(limit)))}
 }
 
 func objectsExceeded() *Error {
 	return &Error{OutputLimitExceeded, fmt.Sprintf(
-		"the manifests hold more than %d objects: split them over several add-ons", MaxObjects)}
+		"there are more than %d objects: split them over several add-ons, or turn off parts of the chart", MaxObjects)}
 }
 
 // size prints bytes as whole MiB where they are.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -16,9 +17,15 @@ func executable() (string, error) { return "/proc/self/exe", nil }
 // already, and keeps it from leaving a core file, which could hold secrets. RLIMIT_DATA counts
 // private writable mappings (since Linux 4.7), so also the Go heap, and not what the runtime
 // merely reserves; a Go program that is refused memory dies with "out of memory".
+//
+// It also makes the kernel refuse it any further file or socket: whatever a template or a library
+// tries, there is no other way out than the pipes that are open.
 func limitProcess(bytes int64) error {
 	held, err := dataBytes()
 	if err != nil {
+		return err
+	}
+	if err := startPoller(); err != nil {
 		return err
 	}
 	limit := uint64(held + bytes)
@@ -28,7 +35,20 @@ func limitProcess(bytes int64) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core files: %w", err)
 	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{}); err != nil {
+		return fmt.Errorf("forbid further files: %w", err)
+	}
 	return nil
+}
+
+// startPoller makes the Go runtime open the files of its network poller, which its timers need
+// and which it opens when it first has a use for them. A pipe is such a use.
+func startPoller() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start the poller: %w", err)
+	}
+	return errors.Join(r.Close(), w.Close())
 }
 
 // dataBytes returns what RLIMIT_DATA counts, the sixth field of /proc/self/statm, in pages.

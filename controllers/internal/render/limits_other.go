@@ -8,5 +8,6 @@ import "os"
 func executable() (string, error) { return os.Executable() }
 
 // limitProcess does nothing: only Linux counts a process's writable memory in a way that a Go
-// program can be limited by. Elsewhere the garbage collector's limit and the time limit remain.
+// program can be limited by. Elsewhere the garbage collector's limit and the time limit remain, and
+// no function offered to templates opens a file or a connection.
 func limitProcess(int64) error { return nil }

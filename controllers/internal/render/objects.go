@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -72,37 +73,50 @@ type collector struct {
 	objects []map[string]any
 	// seen says where each object was found first.
 	seen map[objectKey]string
+	// lenient accepts a key that is set twice, as Helm does: the later one counts.
+	lenient bool
+	// firstCounts ignores an object that was seen before instead of refusing it.
+	firstCounts bool
 }
+
+func newCollector() *collector { return &collector{seen: map[objectKey]string{}} }
 
 // addSource adds the objects of a source's rendered text.
 func (c *collector) addSource(name string, text []byte) *Error {
 	for _, d := range splitDocuments(text) {
-		where := fmt.Sprintf("%s, document %d", name, d.number)
-		encoded, err := yaml.YAMLToJSONStrict(d.text)
-		if err != nil {
-			return invalidManifest("%s: %s", where, yamlProblem(err, d.line))
-		}
-		var value any
-		if err := utiljson.Unmarshal(encoded, &value); err != nil {
-			return invalidManifest("%s is nested too deeply or holds a number that JSON cannot", where)
-		}
-		if value == nil {
-			continue
-		}
-		if failure := c.add(where, value); failure != nil {
+		if failure := c.addDocument(fmt.Sprintf("%s, document %d", name, d.number), d); failure != nil {
 			return failure
 		}
 	}
 	return nil
 }
 
-// add checks and keeps one object, or each item of a List.
+func (c *collector) addDocument(where string, d document) *Error {
+	toJSON := yaml.YAMLToJSONStrict
+	if c.lenient {
+		toJSON = yaml.YAMLToJSON
+	}
+	encoded, err := toJSON(d.text)
+	if err != nil {
+		return invalidManifest("%s: %s", where, yamlProblem(err, d.line))
+	}
+	var value any
+	if err := utiljson.Unmarshal(encoded, &value); err != nil {
+		return invalidManifest("%s is nested too deeply or holds a number that JSON cannot", where)
+	}
+	if value == nil {
+		return nil
+	}
+	return c.add(where, value)
+}
+
+// add checks and keeps one object, or each item of a list.
 func (c *collector) add(where string, value any) *Error {
 	object, isObject := value.(map[string]any)
 	if !isObject {
 		return invalidManifest("%s is not an object: a manifest starts with apiVersion, kind and metadata", where)
 	}
-	if object["apiVersion"] == "v1" && object["kind"] == "List" {
+	if isListOfObjects(object) {
 		return c.addList(where, object)
 	}
 	key, failure := checkIdentity(where, object)
@@ -111,6 +125,9 @@ func (c *collector) add(where string, value any) *Error {
 	}
 	where = fmt.Sprintf("%s (%s %q)", where, key.kind, key.name)
 	if first, taken := c.seen[key]; taken {
+		if c.firstCounts {
+			return nil
+		}
 		return invalidManifest("%s is the same object as in %s: remove one of them", where, first)
 	}
 	if len(c.objects) == MaxObjects {
@@ -124,17 +141,43 @@ func (c *collector) add(where string, value any) *Error {
 	return nil
 }
 
+// isListOfObjects reports whether a manifest is a List, or one of a kind, such as a RoleList, as
+// Kubernetes recognizes them: by name, and by items beside metadata.
+func isListOfObjects(object map[string]any) bool {
+	if object["apiVersion"] == "v1" && object["kind"] == "List" {
+		return true
+	}
+	kind, _ := object["kind"].(string)
+	_, hasItems := object["items"].([]any)
+	return hasItems && strings.HasSuffix(kind, "List")
+}
+
 func (c *collector) addList(where string, list map[string]any) *Error {
 	items, isList := list["items"].([]any)
 	if !isList {
 		return invalidManifest("%s: items of the List is not a list", where)
 	}
 	for i, item := range items {
+		inheritType(item, list)
 		if failure := c.add(fmt.Sprintf("%s, item %d", where, i+1), item); failure != nil {
 			return failure
 		}
 	}
 	return nil
+}
+
+// inheritType gives an item the type that its list is of, if it names none: items of a RoleList
+// are Roles.
+func inheritType(item any, list map[string]any) {
+	object, isObject := item.(map[string]any)
+	kind := strings.TrimSuffix(list["kind"].(string), "List")
+	if !isObject || kind == "" || object["kind"] != nil {
+		return
+	}
+	object["kind"] = kind
+	if object["apiVersion"] == nil {
+		object["apiVersion"] = list["apiVersion"]
+	}
 }
 
 var (

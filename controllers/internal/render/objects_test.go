@@ -8,7 +8,7 @@ import (
 )
 
 func collect(texts ...string) ([]map[string]any, *Error) {
-	c := collector{seen: map[objectKey]string{}}
+	c := newCollector()
 	for i, text := range texts {
 		if failure := c.addSource(fmt.Sprintf("source %d", i+1), []byte(text)); failure != nil {
 			return nil, failure

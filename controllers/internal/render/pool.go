@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // startTime bounds the start of a worker, which takes some 20 ms on an idle machine.
@@ -19,7 +18,7 @@ const startTime = 30 * time.Second
 // Options of a Pool. The zero value is the default.
 type Options struct {
 	// Workers is the most worker processes at a time; if zero, one a processor, at least 2 and
-	// at most 8. An idle one holds 10 to 20 MiB.
+	// at most 8. An idle one holds some 10 MiB beyond the program, which all share.
 	Workers int
 	// Limits of each request.
 	Limits Limits
@@ -77,11 +76,15 @@ func (p *Pool) Render(ctx context.Context, request Request) ([]*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.exchange(ctx, payload)
+	answer, err := p.exchange(ctx, order{task: payload, maxReply: p.maxReply()})
 	if err != nil {
 		return nil, err
 	}
-	return decode(answer)
+	result, err := decodeReply(answer)
+	if err != nil {
+		return nil, err
+	}
+	return asUnstructured(result.Objects), nil
 }
 
 // Close waits for the requests that have a worker, refuses those that wait for one and all later
@@ -114,7 +117,7 @@ func (p *Pool) encode(request Request) ([]byte, error) {
 
 // exchange waits for a worker and has it answer. A worker that was lost through no fault of the
 // request is replaced once, by a new one: all idle ones may have met the same end.
-func (p *Pool) exchange(ctx context.Context, payload []byte) ([]byte, error) {
+func (p *Pool) exchange(ctx context.Context, o order) ([]byte, error) {
 	select {
 	case <-p.closed:
 		return nil, ErrClosed
@@ -128,15 +131,15 @@ func (p *Pool) exchange(ctx context.Context, payload []byte) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for a render worker: %w", context.Cause(ctx))
 	}
-	answer, err := p.try(ctx, p.takeIdle(), payload)
+	answer, err := p.try(ctx, p.takeIdle(), o)
 	if errors.Is(err, ErrWorkerLost) && ctx.Err() == nil {
-		return p.try(ctx, nil, payload)
+		return p.try(ctx, nil, o)
 	}
 	return answer, err
 }
 
 // try has one worker answer, a new one if w is nil.
-func (p *Pool) try(ctx context.Context, w *process, payload []byte) ([]byte, error) {
+func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 	if w == nil {
 		started, err := p.start(ctx)
 		if err != nil {
@@ -147,7 +150,7 @@ func (p *Pool) try(ctx context.Context, w *process, payload []byte) ([]byte, err
 	limited, cancel := context.WithTimeoutCause(ctx, p.limits.Time, p.limits.timeExceeded())
 	defer cancel()
 	release := context.AfterFunc(limited, w.kill)
-	answer, err := w.exchange(payload, p.maxReply())
+	answer, err := w.exchange(limited, o)
 	if release() && err == nil {
 		p.putIdle(w)
 		return answer, nil
@@ -214,19 +217,4 @@ func (p *Pool) putIdle(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle = append(p.idle, w)
-}
-
-func decode(answer []byte) ([]*unstructured.Unstructured, error) {
-	var result reply
-	if err := utiljson.Unmarshal(answer, &result); err != nil {
-		return nil, fmt.Errorf("%w: read its reply: %w", ErrWorkerLost, err)
-	}
-	if result.Failure != nil {
-		return nil, result.Failure
-	}
-	objects := make([]*unstructured.Unstructured, 0, len(result.Objects))
-	for _, object := range result.Objects {
-		objects = append(objects, &unstructured.Unstructured{Object: object})
-	}
-	return objects, nil
 }

@@ -42,19 +42,51 @@ func startProcess(ctx context.Context, memory int64) (*process, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, w.kill)()
-	if _, err := readFrame(w.output, 0); err != nil {
+	if _, err := expectFrame(w.output, frameReady, 0); err != nil {
 		return nil, fmt.Errorf("wait until it is ready: %w (%s)", err, w.bury())
 	}
 	return w, nil
 }
 
-// exchange sends a request and returns the reply. It fails when the worker dies or replies with
-// more than limit bytes; the worker is of no use then.
-func (w *process) exchange(request []byte, limit int) ([]byte, error) {
-	if err := writeFrame(w.input, request); err != nil {
+// order is a request on its way to a worker.
+type order struct {
+	task []byte
+	// archive of a chart, which the task says follows.
+	archive []byte
+	// lookups that the task offers, or nil.
+	lookups *lookups
+	// maxReply in bytes.
+	maxReply int
+}
+
+// exchange sends an order, answers lookups, and returns the reply. It fails when the worker dies or
+// replies with more than it may; the worker is of no use then. Lookups end when ctx does.
+func (w *process) exchange(ctx context.Context, o order) ([]byte, error) {
+	o.lookups.begin()
+	if err := writeFrame(w.input, frameRequest, o.task); err != nil {
 		return nil, err
 	}
-	return readFrame(w.output, limit)
+	if o.archive != nil {
+		if err := writeFrame(w.input, frameArchive, o.archive); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		received, err := readFrame(w.output, o.maxReply)
+		if err != nil || received.kind == frameReply {
+			return received.payload, err
+		}
+		if received.kind != frameLookup {
+			return nil, fmt.Errorf("got a frame of kind %d, want a reply or a lookup", received.kind)
+		}
+		found, err := o.lookups.answer(ctx, received.payload)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeFrame(w.input, frameFound, found); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // kill ends the worker at once, whatever it does. It may be called at any time.

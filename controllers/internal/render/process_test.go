@@ -15,7 +15,7 @@ func TestAWorkerEndsWithItsManagerEvenWhileItRenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFrame(w.input, request); err != nil {
+	if err := writeFrame(w.input, frameRequest, request); err != nil {
 		t.Fatal(err)
 	}
 	// The kernel does this when the manager dies.

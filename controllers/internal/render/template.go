@@ -51,22 +51,32 @@ type executor struct {
 
 // execute returns what the source renders to.
 func (e *executor) execute(source Source) ([]byte, *Error) {
-	parsed, err := template.New(source.Name).Option("missingkey=error").Funcs(e.functions).Parse(source.Text)
+	parsed, err := e.parse(source)
 	if err != nil {
 		return nil, templateError(source, err)
 	}
-	output := &limitedBuffer{executor: e}
-	err = parsed.Execute(output, e.values)
+	output, err := e.run(parsed)
 	if errors.Is(err, errOutputLimit) {
 		return nil, outputExceeded(e.limit)
 	}
 	if err != nil {
 		return nil, templateError(source, err)
 	}
-	if !utf8.Valid(output.Bytes()) {
+	if !utf8.Valid(output) {
 		return nil, invalidManifest("%s renders to bytes that are not UTF-8: put binary content into a ConfigMap's binaryData or a Secret's data, as base64", source.Name)
 	}
-	return output.Bytes(), nil
+	return output, nil
+}
+
+func (e *executor) parse(source Source) (*template.Template, error) {
+	return template.New(source.Name).Option("missingkey=error").Funcs(e.functions).Parse(source.Text)
+}
+
+// run returns errOutputLimit when all that was run together writes more than the limit.
+func (e *executor) run(parsed *template.Template) ([]byte, error) {
+	output := &limitedBuffer{executor: e}
+	err := parsed.Execute(output, e.values)
+	return output.Bytes(), err
 }
 
 var errOutputLimit = errors.New("output limit")
@@ -95,6 +105,10 @@ var (
 	excerpt = regexp.MustCompile(`at <([.$\w]*)[^>]*>`)
 )
 
+// knownKeys tells whoever used another key what to do.
+const knownKeys = "templates know .Cluster.Name, .Cluster.Namespace, .Cluster.Labels and .Cluster.Version; " +
+	`add a missing label to the TenantCluster, or read it with {{ get .Cluster.Labels "name" | default "value" }}`
+
 // withoutValues keeps an error from quoting what a template holds.
 func withoutValues(text string) string {
 	return quoted.ReplaceAllString(excerpt.ReplaceAllString(text, "at <$1>"), `"…"`)
@@ -111,8 +125,7 @@ func templateError(source Source, err error) *Error {
 	}
 	text = strings.TrimPrefix(text, fmt.Sprintf("executing %q ", source.Name))
 	if match := missingKey.FindStringSubmatch(text); match != nil {
-		return templateFailed("%s: %s: templates know .Cluster.Name, .Cluster.Namespace, .Cluster.Labels and .Cluster.Version; "+
-			`add a missing label to the TenantCluster, or read it with {{ get .Cluster.Labels "name" | default "value" }}`, where, excerpt.ReplaceAllString(text, "at <$1>"))
+		return templateFailed("%s: %s: %s", where, excerpt.ReplaceAllString(text, "at <$1>"), knownKeys)
 	}
 	if match := unknownFunction.FindStringSubmatch(text); match != nil {
 		return templateFailed("%s: there is no function %s: only pure functions are offered, the documentation lists them", where, match[1])

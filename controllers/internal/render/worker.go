@@ -2,12 +2,16 @@ package render
 
 import (
 	"bufio"
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"math"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -15,6 +19,8 @@ import (
 	"strings"
 	"syscall"
 	"text/template"
+	"time"
+	_ "time/tzdata" // The same zones on every machine: a worker cannot read the machine's.
 )
 
 // WorkerArgument is the first argument that makes the program a worker; see WorkerMain.
@@ -30,12 +36,32 @@ const maxMessage = 2048
 func WorkerMain(args []string) int {
 	// A signal to the whole process group is for the manager, which may have requests to finish.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	shutOff()
 	if err := runWorker(args, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
+
+// shutOff takes away what libraries would use without being asked. Helm logs values, and what a
+// worker writes to standard error tells the manager why it died.
+func shutOff() {
+	log.SetOutput(io.Discard)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	http.DefaultTransport = noTransport{}
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: noDial}
+	time.Local = time.UTC
+}
+
+var errNoNetwork = errors.New("a render worker has no network")
+
+// noTransport fails every request.
+type noTransport struct{}
+
+func (noTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNoNetwork }
+
+func noDial(context.Context, string, string) (net.Conn, error) { return nil, errNoNetwork }
 
 func runWorker(args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 1 {
@@ -48,25 +74,32 @@ func runWorker(args []string, in io.Reader, out io.Writer) error {
 	// The collector works harder well before the kernel refuses memory.
 	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(memory / 4))
-	allowed := functions()
+	w := &worker{functions: functions(), out: out}
 	if err := limitProcess(memory); err != nil {
 		return err
 	}
-	return serve(allowed, in, out)
+	return w.serve(in)
+}
+
+// worker is this process's end of the pipe.
+type worker struct {
+	functions template.FuncMap
+	// frames are those that the manager sends, in order.
+	frames chan frame
+	out    io.Writer
 }
 
 // serve answers one request after the other. It returns as soon as in is closed, even if a
 // rendering is under way: then there is nobody left to answer.
-func serve(allowed template.FuncMap, in io.Reader, out io.Writer) error {
-	// An empty frame tells that the worker is ready.
-	if err := writeFrame(out, nil); err != nil {
+func (w *worker) serve(in io.Reader) error {
+	if err := writeFrame(w.out, frameReady, nil); err != nil {
 		return err
 	}
-	requests := make(chan []byte)
+	w.frames = make(chan frame)
 	failed := make(chan error, 1)
 	go func() {
-		for payload := range requests {
-			if err := writeFrame(out, answer(allowed, payload)); err != nil {
+		for request := range w.frames {
+			if err := writeFrame(w.out, frameReply, w.answer(request.payload)); err != nil {
 				failed <- err
 				return
 			}
@@ -74,7 +107,7 @@ func serve(allowed template.FuncMap, in io.Reader, out io.Writer) error {
 	}()
 	reader := bufio.NewReader(in)
 	for {
-		payload, err := readFrame(reader, math.MaxInt32)
+		received, err := readFrame(reader, math.MaxInt32)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -82,7 +115,7 @@ func serve(allowed template.FuncMap, in io.Reader, out io.Writer) error {
 			return err
 		}
 		select {
-		case requests <- payload:
+		case w.frames <- received:
 		case err := <-failed:
 			return err
 		}
@@ -90,34 +123,44 @@ func serve(allowed template.FuncMap, in io.Reader, out io.Writer) error {
 }
 
 // answer returns the encoded reply to one request.
-func answer(allowed template.FuncMap, payload []byte) []byte {
+func (w *worker) answer(payload []byte) []byte {
 	var request task
 	if err := json.Unmarshal(payload, &request); err != nil {
 		return encodeFailure(templateFailed("the request cannot be read: %v", err))
 	}
-	objects, failure := renderAll(allowed, request)
+	result, failure := w.perform(request)
 	if failure != nil {
 		return encodeFailure(failure)
 	}
-	encoded, err := encode(reply{Objects: objects})
+	encoded, err := encode(result)
 	if err != nil {
 		return encodeFailure(invalidManifest("the objects cannot be written as JSON: %v", err))
 	}
-	if len(encoded) > request.OutputLimit {
+	if request.Chart == nil && len(encoded) > request.OutputLimit {
 		return encodeFailure(outputExceeded(request.OutputLimit))
 	}
 	return encoded
 }
 
-// renderAll renders all sources and collects their objects. A panic is the template's fault, not
-// the end of the worker; what it says may quote the template's values.
-func renderAll(allowed template.FuncMap, request task) (objects []map[string]any, failure *Error) {
+// perform does what is asked. A panic is the template's fault, not the end of the worker; what it
+// says may quote the template's values.
+func (w *worker) perform(request task) (result reply, failure *Error) {
 	defer func() {
 		if recover() != nil {
-			failure = templateFailed("the manifests make the renderer panic: simplify the template until it renders")
+			failure = templateFailed("the templates make the renderer panic: simplify them until they render")
 		}
 	}()
-	collected := collector{seen: map[objectKey]string{}}
+	if request.Chart != nil {
+		archive := <-w.frames
+		return w.performChart(request, archive.payload)
+	}
+	result.Objects, failure = renderAll(w.functions, request)
+	return result, failure
+}
+
+// renderAll renders all sources and collects their objects.
+func renderAll(allowed template.FuncMap, request task) ([]map[string]any, *Error) {
+	collected := newCollector()
 	executed := executor{functions: allowed, values: request.Cluster.values(), limit: request.OutputLimit}
 	for _, source := range request.Sources {
 		text, failure := executed.execute(source)
@@ -145,13 +188,4 @@ func encodeFailure(failure *Error) []byte {
 		panic(err)
 	}
 	return encoded
-}
-
-// encode writes JSON without the escapes for HTML, which make six bytes of one.
-func encode(value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return buffer.Bytes(), err
 }

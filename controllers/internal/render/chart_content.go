@@ -1,0 +1,135 @@
+package render
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+)
+
+// chartContent is what a chart installs.
+type chartContent struct {
+	CRDs    []map[string]any `json:"crds,omitempty"`
+	Objects []map[string]any `json:"objects,omitempty"`
+	Hooks   []hookContent    `json:"hooks,omitempty"`
+}
+
+// hookContent is a Hook on its way.
+type hookContent struct {
+	Name           string         `json:"name"`
+	Kind           string         `json:"kind"`
+	Path           string         `json:"path"`
+	Events         []string       `json:"events"`
+	Weight         int            `json:"weight,omitempty"`
+	DeletePolicies []string       `json:"deletePolicies"`
+	Object         map[string]any `json:"object"`
+}
+
+func (h hookContent) hook() Hook {
+	return Hook{
+		Name: h.Name, Kind: h.Kind, Path: h.Path, Events: h.Events, Weight: h.Weight,
+		DeletePolicies: h.DeletePolicies, Object: &unstructured.Unstructured{Object: h.Object},
+	}
+}
+
+// contentOf checks and cleans what a chart renders to.
+func contentOf(c *chart.Chart, result rendered) (chartContent, *Error) {
+	crds, failure := collectCRDs(c)
+	if failure != nil {
+		return chartContent{}, failure
+	}
+	objects, failure := collectObjects(result.manifests)
+	if failure != nil {
+		return chartContent{}, failure
+	}
+	hooks, failure := collectHooks(result.hooks)
+	if failure != nil {
+		return chartContent{}, failure
+	}
+	if len(crds)+len(objects)+len(hooks) > MaxObjects {
+		return chartContent{}, objectsExceeded()
+	}
+	return chartContent{CRDs: crds, Objects: objects, Hooks: hooks}, nil
+}
+
+func collectCRDs(c *chart.Chart) ([]map[string]any, *Error) {
+	collected := newCollector()
+	collected.lenient, collected.firstCounts = true, true
+	for _, crd := range c.CRDObjects() {
+		if failure := collected.addSource(filepath.ToSlash(crd.Filename), crd.File.Data); failure != nil {
+			return nil, failure
+		}
+	}
+	return collected.objects, nil
+}
+
+func collectObjects(manifests []releaseutil.Manifest) ([]map[string]any, *Error) {
+	collected := newCollector()
+	collected.lenient = true
+	for _, manifest := range manifests {
+		if failure := collected.addTemplate(manifest.Name, manifest.Content); failure != nil {
+			return nil, failure
+		}
+	}
+	return collected.objects, nil
+}
+
+// addTemplate adds what one document of a chart's template renders to; Helm no longer knows which.
+func (c *collector) addTemplate(path, text string) *Error {
+	for _, d := range splitDocuments([]byte(text)) {
+		if failure := c.addDocument(path, d); failure != nil {
+			return failure
+		}
+	}
+	return nil
+}
+
+func collectHooks(hooks []*release.Hook) ([]hookContent, *Error) {
+	contents := make([]hookContent, 0, len(hooks))
+	for _, hook := range hooks {
+		content, failure := collectHook(hook)
+		if failure != nil {
+			return nil, failure
+		}
+		contents = append(contents, content)
+	}
+	// The order of action.execHook, which sorts those of one event in the same stable way.
+	slices.SortStableFunc(contents, func(a, b hookContent) int {
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
+	})
+	return contents, nil
+}
+
+func collectHook(hook *release.Hook) (hookContent, *Error) {
+	collected := newCollector()
+	collected.lenient = true
+	if failure := collected.addTemplate(hook.Path, hook.Manifest); failure != nil {
+		return hookContent{}, failure
+	}
+	if len(collected.objects) != 1 {
+		return hookContent{}, invalidManifest("%s: the hook %s %s holds %d objects: a hook is one object, so a list has to be written as one document each",
+			hook.Path, hook.Kind, shown(hook.Name), len(collected.objects))
+	}
+	content := hookContent{
+		Name: hook.Name, Kind: hook.Kind, Path: hook.Path, Events: texts(hook.Events), Weight: hook.Weight,
+		DeletePolicies: texts(hook.DeletePolicies), Object: collected.objects[0],
+	}
+	if len(content.DeletePolicies) == 0 {
+		content.DeletePolicies = []string{release.HookBeforeHookCreation.String()}
+	}
+	return content, nil
+}
+
+// texts are the names of events or policies.
+func texts[T ~string](names []T) []string {
+	plain := make([]string, 0, len(names))
+	for _, name := range names {
+		plain = append(plain, string(name))
+	}
+	return plain
+}
