@@ -1,0 +1,135 @@
+package helm
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"helm.sh/helm/v4/pkg/release/common"
+)
+
+// HistoryLimit is how many records of a release are kept.
+const HistoryLimit = 5
+
+// LabelInputs marks a record that Daytwo wrote: what it was rendered from, and the record's version. A
+// person's upgrade copies the labels of the record before it, and then the version is another.
+const LabelInputs = "daytwo.dev/inputs"
+
+// Entry is one record of a release, as the labels of its Secret tell of it.
+type Entry struct {
+	Version int
+	Status  common.Status
+	// Inputs is the hash of what Daytwo rendered it from; empty if somebody else wrote it.
+	Inputs string
+	UID    types.UID
+}
+
+// IsOurs is whether Daytwo wrote the record.
+func (e Entry) IsOurs() bool { return e.Inputs != "" }
+
+// History is the records of a release, the latest first.
+type History []Entry
+
+// Selector selects the records of a release among the Secrets of its namespace.
+func (r Release) Selector() string {
+	return labels.Set{"owner": "helm", "name": r.Name}.String()
+}
+
+// SecretName is the name of the Secret that holds a record.
+func (r Release) SecretName(version int) string {
+	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", r.Name, version)
+}
+
+// NewHistory reads the labels of the Secrets that Selector selects. What is no record is left out.
+func NewHistory(release Release, secrets []metav1.PartialObjectMetadata) History {
+	var history History
+	for i := range secrets {
+		secret := &secrets[i]
+		version, err := strconv.Atoi(secret.Labels["version"])
+		if err != nil || secret.Name != release.SecretName(version) {
+			continue
+		}
+		history = append(history, Entry{
+			Version: version, Status: common.Status(secret.Labels["status"]), UID: secret.UID,
+			Inputs: inputsOf(secret.Labels[LabelInputs], version),
+		})
+	}
+	slices.SortFunc(history, func(a, b Entry) int { return b.Version - a.Version })
+	return history
+}
+
+func inputsOf(label string, version int) string {
+	inputs, ok := strings.CutSuffix(label, inputsSuffix(version))
+	if !ok {
+		return ""
+	}
+	return inputs
+}
+
+func inputsSuffix(version int) string { return fmt.Sprintf(".v%d", version) }
+
+// Latest is the record with the highest version; the zero Entry if there is none.
+func (h History) Latest() Entry {
+	if len(h) == 0 {
+		return Entry{}
+	}
+	return h[0]
+}
+
+// Installed is the latest record that says something is installed, or was about to be: what is in the
+// cluster because of others is in its manifest. The zero Entry if there is none.
+func (h History) Installed() Entry {
+	for _, entry := range h {
+		if entry.Status != common.StatusUninstalled {
+			return entry
+		}
+	}
+	return Entry{}
+}
+
+// Find returns the latest of our records that was rendered from inputs and was deployed at some time.
+func (h History) Find(inputs string) (Entry, bool) {
+	for _, entry := range h {
+		if entry.Inputs == inputs && (entry.Status == common.StatusDeployed || entry.Status == common.StatusSuperseded) {
+			return entry, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Unsettled are the records beside one that claim to be deployed, or to be under way. They are nobody's
+// any more once that one is deployed.
+func (h History) Unsettled(beside int) []Entry {
+	return slices.DeleteFunc(slices.Clone(h), func(entry Entry) bool {
+		return entry.Version == beside || entry.Status != common.StatusDeployed && !isUnderWay(entry.Status)
+	})
+}
+
+// Outdated are the records beyond HistoryLimit, the oldest first. The one at version stays in any case.
+func (h History) Outdated(version int) []Entry {
+	var outdated []Entry
+	for i, entry := range h {
+		if i >= HistoryLimit && entry.Version != version {
+			outdated = append(outdated, entry)
+		}
+	}
+	slices.Reverse(outdated)
+	return outdated
+}
+
+func isUnderWay(status common.Status) bool {
+	return status.IsPending() || status == common.StatusUninstalling
+}
+
+// settledStatus is what becomes of a record that another one takes over from.
+func settledStatus(status common.Status) common.Status {
+	if isUnderWay(status) {
+		return common.StatusFailed
+	}
+	return common.StatusSuperseded
+}

@@ -1,0 +1,120 @@
+package helm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"runtime"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/release/common"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	"helm.sh/helm/v4/pkg/storage/driver"
+)
+
+func newRecord(version int) *release.Release {
+	return &release.Release{
+		Version: version, Manifest: "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+		Info: &release.Info{Status: common.StatusDeployed}, Chart: &chart.Chart{Metadata: &chart.Metadata{Name: "web"}},
+	}
+}
+
+func TestARecordIsWhatHelmReads(t *testing.T) {
+	client := fake.NewClientset()
+	store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+	written, err := store.Create(newRecord(1), "aa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if written.Name != "sh.helm.release.v1.shop.v1" || written.Labels[LabelInputs] != "aa.v1" || written.Labels["daytwo.dev/managed-by"] != "here" {
+		t.Errorf("the Secret is %+v", written)
+	}
+	found, err := driver.NewSecrets(client.CoreV1().Secrets(shop.Namespace)).Get(written.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read := found.(*release.Release); read.Name != "shop" || read.Namespace != "customer" || read.Version != 1 || read.Manifest == "" {
+		t.Errorf("Helm reads %+v", read)
+	}
+}
+
+func TestSettlingARecordKeepsItsContentAndLabels(t *testing.T) {
+	client := fake.NewClientset()
+	store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+	if _, err := store.Create(newRecord(1), "aa"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Settle(Entry{Version: 1, Status: common.StatusDeployed}); err != nil {
+		t.Fatal(err)
+	}
+	record, err := store.Read(1)
+	if err != nil || record.Info.Status != common.StatusSuperseded || record.Manifest != newRecord(1).Manifest || record.Labels[LabelInputs] != "aa.v1" {
+		t.Errorf("it is %+v, %v", record, err)
+	}
+	if err := store.Settle(Entry{Version: 7, Status: common.StatusDeployed}); err != nil {
+		t.Errorf("one that is gone: %v", err)
+	}
+}
+
+// Whoever may write Secrets in a workload cluster may write such a record.
+func TestARecordThatInflatesWithoutEndIsNoRecord(t *testing.T) {
+	var bomb bytes.Buffer
+	writer := gzip.NewWriter(&bomb)
+	chunk := []byte(strings.Repeat(" ", 1<<20))
+	for range 512 {
+		if _, err := writer.Write(chunk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	client := fake.NewClientset(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: shop.SecretName(1)},
+		Data:       map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(bomb.Bytes()))},
+	})
+	store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	record, err := store.Read(1)
+	runtime.ReadMemStats(&after)
+	if record != nil || err != nil {
+		t.Errorf("it was read: %v, %v", record, err)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 6*maxRecord {
+		t.Errorf("%d MiB were allocated", allocated>>20)
+	}
+}
+
+func TestAManifestsObjectsAreFound(t *testing.T) {
+	refs := Objects(`---
+# Source: web/templates/a.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: b, namespace: other}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: c, annotations: {helm.sh/resource-policy: keep}}
+---
+[not, an, object]
+`)
+	var ids []string
+	for _, ref := range refs {
+		ids = append(ids, ref.ID())
+	}
+	if want := "v1/ConfigMap//a apps/v1/Deployment/other/b"; strings.Join(ids, " ") != want {
+		t.Errorf("found %v", ids)
+	}
+}
