@@ -74,7 +74,7 @@ docker-build: ## Build the image of the manager.
 local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=3, REGISTER=1 to register them.
 	$(LOCAL) up --clusters $(CLUSTERS) --components capi-crds \
 		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
-		--manager $(BIN)/daytwo $(if $(REGISTER),--register)
+		--manager $(BIN)/daytwo --manager-arg --allow-private-sources $(if $(REGISTER),--register)
 
 .PHONY: local-down
 local-down: $(BIN)/local ## End the local fleet.

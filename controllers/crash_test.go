@@ -47,6 +47,8 @@ type crashWorld struct {
 	fuse                 *fuse
 	management, workload client.Client
 	managementProxy      *proxy
+	// repository of charts.
+	repository string
 
 	stop  context.CancelFunc
 	ended chan error
@@ -347,7 +349,7 @@ func (w *crashWorld) begin() {
 	}
 	end, err := SetupAll(ctx, mgr, Options{
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
-		Registry: prometheus.NewRegistry(), Log: logr.Discard(),
+		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: logr.Discard(),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
@@ -46,6 +48,8 @@ type Options struct {
 	Installation string
 	// ControllerManagers are the field managers whose changes are no drift.
 	ControllerManagers []string
+	// AllowPrivateSources lets charts come from repositories at any address.
+	AllowPrivateSources bool
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
 	AllowProxyURL bool
 	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
@@ -72,7 +76,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if options.Registry == nil {
 		options.Registry = metrics.Registry
 	}
-	known := ownership.NewControllers(options.ControllerManagers...)
+	known := ownership.NewControllers(ownership.ManagerOf(options.Installation), options.ControllerManagers...)
 	connections := fleet.New(fleet.Options{
 		Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
@@ -94,10 +98,20 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	}); err != nil {
 		return end, fmt.Errorf("set up tenantcluster: %w", err)
 	}
-	if err := (&saasaddon.Reconciler{
+	addons := &saasaddon.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("saasaddon"),
-		Clock: clock.RealClock{}, ProviderNamespace: options.ProviderNamespace,
-	}).SetupWithManager(mgr, saasaddon.Options{Wrap: wrap}); err != nil {
+		Clock: clock.RealClock{}, ProviderNamespace: options.ProviderNamespace, Inspector: renderer,
+	}
+	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: options.AllowPrivateSources}),
+		charts.DeskOptions[types.NamespacedName]{
+			Done: addons.Fetched, Tenant: func(addon types.NamespacedName) string { return addon.Namespace },
+		})
+	end = func() {
+		addons.Charts.Close()
+		connections.Close()
+		renderer.Close()
+	}
+	if err := addons.SetupWithManager(mgr, saasaddon.Options{Wrap: wrap}); err != nil {
 		return end, fmt.Errorf("set up saasaddon: %w", err)
 	}
 	if err := (&addonrelease.Reconciler{

@@ -33,6 +33,9 @@ const (
 	// AnnotationRequestedAt asks for a try now, whenever its value changes: on a policy in all of its
 	// clusters, on a target in its cluster, on a TenantCluster a connection and all targets in it.
 	AnnotationRequestedAt = "daytwo.dev/requested-at"
+	// AnnotationRunTests asks for a run of the test hooks of an add-on's chart, whenever its value
+	// changes: on a policy in all of its clusters, on a target in its cluster.
+	AnnotationRunTests = "daytwo.dev/run-tests"
 	// AnnotationAbandon with the value "true" lets a target go whose cluster cannot be reached.
 	AnnotationAbandon = "daytwo.dev/abandon"
 	// AnnotationAcceptClusterID holds the identity of the cluster that a TenantCluster may lead
@@ -60,7 +63,13 @@ const maxRequest = 64
 
 // RequestedAt returns the value of the annotation daytwo.dev/requested-at, cut to its first 64 bytes;
 // empty if nothing was asked for.
-func RequestedAt(object metav1.Object) string {
-	value := object.GetAnnotations()[AnnotationRequestedAt]
+func RequestedAt(object metav1.Object) string { return requested(object, AnnotationRequestedAt) }
+
+// TestsRequested returns the value of the annotation daytwo.dev/run-tests, cut to its first 64 bytes;
+// empty if no tests were asked for.
+func TestsRequested(object metav1.Object) string { return requested(object, AnnotationRunTests) }
+
+func requested(object metav1.Object, annotation string) string {
+	value := object.GetAnnotations()[annotation]
 	return value[:min(len(value), maxRequest)]
 }

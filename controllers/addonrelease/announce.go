@@ -39,7 +39,7 @@ func (r *Reconciler) announce(release *addonsv1alpha1.AddonRelease, done outcome
 	policy := release.Labels[common.LabelPolicy]
 	for _, w := range done.corrections() {
 		r.Metrics.corrected(release.Namespace, policy, w)
-		correction := describe(w)
+		correction := describe(w, r.Controllers)
 		r.Recorder.Eventf(release, nil, eventWarning, eventDriftCorrected, actionCorrect, "%s changed %s in %s (%s): taken back %s after it was seen",
 			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.took.Round(time.Microsecond*100))
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,

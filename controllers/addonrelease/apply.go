@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -25,6 +23,8 @@ const concurrency = 16
 // outcome is what came of a plan.
 type outcome struct {
 	written []written
+	// refused before, and not tried again.
+	refused []written
 	// gone were removed, and are not there any more.
 	gone []entry
 	// removing were asked to go, and are still there.
@@ -33,9 +33,30 @@ type outcome struct {
 	left []leftover
 	// awaiting are definitions that are not established yet.
 	awaiting []objects.Key
+	// hook is the hook that the rest waits for, or that failed; nil if there is none.
+	hook *hookReport
+	// wakeAt is a deadline that was met on the way; zero if there is none.
+	wakeAt time.Time
+	// takenBack is the record of the Helm release, if somebody had changed it or taken its place.
+	takenBack []written
+	// purged: the records of the Helm release are gone.
+	purged bool
 	// recheck: what was removed must be looked for again, since no watch will tell.
 	recheck bool
 	err     error
+}
+
+// hookReport is a hook that everything else waits for.
+type hookReport struct {
+	hook
+	run addonsv1alpha1.HookRun
+}
+
+// wake asks for another look at a time, the earliest of several.
+func (o *outcome) wake(at time.Time) {
+	if o.wakeAt.IsZero() || !at.IsZero() && at.Before(o.wakeAt) {
+		o.wakeAt = at
+	}
 }
 
 // failed returns the writes that did not succeed.
@@ -46,28 +67,33 @@ func (o outcome) failed() []written {
 			failed = append(failed, w)
 		}
 	}
-	return failed
+	return append(failed, o.refused...)
 }
 
 // apply carries a plan out.
-func (r *Reconciler) apply(ctx context.Context, o observed, p plan, cluster *fleet.Cluster) outcome {
+func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fleet.Cluster) outcome {
 	var done outcome
 	if cluster == nil {
 		return done
 	}
-	if err := r.intend(ctx, o, p); err != nil {
+	if err := errors.Join(r.keepRendering(ctx, o), r.intend(ctx, o, p)); err != nil {
 		return outcome{err: err}
 	}
+	steps := r.helmSteps(ctx, o, p, cluster, &done)
 	w := &writer{
 		cluster: cluster, tracker: cluster.Tracker, controllers: r.Controllers,
-		installation: r.Installation, now: r.Clock.Now,
+		installation: r.Installation, release: o.helmRelease(), now: r.Clock.Now,
 	}
 	r.watch(ctx, cluster, p.foundations)
+	done.refused = p.refused
 	done.written = w.all(ctx, p.foundations)
 	if len(done.failed()) > 0 {
 		return done
 	}
-	if done.awaiting = notEstablished(cluster.Tracker, p.awaited); len(done.awaiting) > 0 {
+	if done.awaiting = notEstablished(cluster.Tracker, p.awaited, done.written); len(done.awaiting) > 0 {
+		return done
+	}
+	if !steps.before(ctx) {
 		return done
 	}
 	r.watch(ctx, cluster, p.rest)
@@ -75,32 +101,33 @@ func (r *Reconciler) apply(ctx context.Context, o observed, p plan, cluster *fle
 	if len(done.failed()) > 0 || len(p.conflicts) > 0 {
 		return done
 	}
-	r.remove(ctx, o, p.removals, cluster, &done)
+	r.remove(ctx, *o, p.removals, cluster, &done, steps)
 	return done
 }
 
 // intend writes new objects into the inventory before they are in the cluster: if the manager dies in
 // between, the next one knows where to look.
-func (r *Reconciler) intend(ctx context.Context, o observed, p plan) error {
-	intended := make([]addonsv1alpha1.InventoryEntry, 0, len(p.foundations)+len(p.rest))
+func (r *Reconciler) intend(ctx context.Context, o *observed, p plan) error {
+	intended := false
 	for _, list := range [][]write{p.foundations, p.rest} {
 		for _, w := range list {
 			if _, listed := o.inventory[w.Key()]; !listed {
 				o.inventory[w.Key()] = entry{Ref: w.Ref}
-				intended = append(intended, addonsv1alpha1.InventoryEntry{ID: w.ID()})
+				intended = true
 			}
 		}
 	}
-	if len(intended) == 0 {
+	if !intended {
 		return nil
 	}
-	before := o.release.DeepCopy()
 	o.release.Status.Inventory = o.inventory.stored()
 	o.release.Status.ClusterID = string(o.clusterID)
-	if err := r.Client.Status().Patch(ctx, o.release, client.MergeFrom(before)); err != nil {
+	if o.chart != nil {
+		o.helmStatus()
+	}
+	if err := r.record(ctx, o); err != nil {
 		return fmt.Errorf("record what is about to be applied: %w", err)
 	}
-	r.memory.of(client.ObjectKeyFromObject(o.release)).wrote(o.release)
 	return nil
 }
 
@@ -129,81 +156,21 @@ func (w *writer) all(ctx context.Context, writes []write) []written {
 	return results
 }
 
-func notEstablished(tracker *fleet.Tracker, definitions []objects.Key) []objects.Key {
+// notEstablished are the definitions that have to be waited for. One that was there before, and only
+// had to be, is not watched.
+func notEstablished(tracker *fleet.Tracker, definitions []objects.Key, done []written) []objects.Key {
+	there := map[objects.Key]bool{}
+	for _, w := range done {
+		there[w.Key()] = w.unwatched
+	}
 	var waiting []objects.Key
 	for _, key := range definitions {
+		if there[key] {
+			continue
+		}
 		if seen, _ := tracker.Look(key); seen == nil || seen.Health.Status != status.CurrentStatus {
 			waiting = append(waiting, key)
 		}
 	}
 	return waiting
-}
-
-// remove removes what left the source; foundations last, when all else is gone.
-func (r *Reconciler) remove(ctx context.Context, o observed, removals []removal, cluster *fleet.Cluster, done *outcome) {
-	var foundation []removal
-	for _, one := range removals {
-		if stageOf(one.GroupKind()) == foundations {
-			foundation = append(foundation, one)
-			continue
-		}
-		r.removeOne(ctx, o, one, cluster, done)
-	}
-	if len(done.removing) > 0 || done.err != nil {
-		return
-	}
-	for _, one := range foundation {
-		r.removeFoundation(ctx, o, one, cluster, done)
-	}
-}
-
-// removeOne asks for the deletion of one object, once, and finds out whether it is gone.
-func (r *Reconciler) removeOne(ctx context.Context, o observed, one removal, cluster *fleet.Cluster, done *outcome) {
-	vanished := one.seen != nil && one.seen.Gone
-	if one.sent {
-		if vanished {
-			done.gone = append(done.gone, one.entry)
-		} else {
-			done.removing = append(done.removing, one.entry)
-		}
-		return
-	}
-	target, err := r.identify(ctx, one.entry, cluster)
-	if err == nil && target.intended() {
-		done.gone = append(done.gone, one.entry)
-		return
-	}
-	if err == nil {
-		err = cluster.Delete(ctx, target.Ref, target.uid)
-	}
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err), meta.IsNoMatchError(err):
-		// Gone, or another object by now.
-		done.gone = append(done.gone, one.entry)
-	case err != nil:
-		done.err = errors.Join(done.err, fmt.Errorf("delete %s: %w", one.Ref, err))
-	case vanished:
-		// It lost our label, so no watch tells when it is gone.
-		done.recheck = true
-		done.removing = append(done.removing, one.entry)
-	default:
-		o.deleted[one.uid] = true
-		done.removing = append(done.removing, one.entry)
-	}
-}
-
-// identify fills in what an entry does not say because the manager died before it learned it. What is
-// not ours after all is left alone: the entry stays without a UID.
-func (r *Reconciler) identify(ctx context.Context, e entry, cluster *fleet.Cluster) (entry, error) {
-	if !e.intended() {
-		return e, nil
-	}
-	object, err := cluster.Get(ctx, e.Ref)
-	if err != nil {
-		return e, err
-	}
-	if object.Labels[common.LabelManagedBy] == r.Installation && claimedBy(object, r.Installation) == "" {
-		e.uid = object.UID
-	}
-	return e, nil
 }

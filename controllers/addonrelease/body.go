@@ -16,7 +16,7 @@ const replicasPointer = "/spec/replicas"
 // yielded once somebody else has set it; the number of replicas once an autoscaler has. A field that
 // Daytwo still owns is not: to leave it out would remove it.
 func yield(entries []metav1.ManagedFieldsEntry, spare []string, controllers ownership.Controllers) ([]string, error) {
-	own, err := ownership.OwnFields(entries)
+	own, err := controllers.OwnFields(entries)
 	if err != nil {
 		return nil, err
 	}

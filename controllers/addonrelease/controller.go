@@ -23,7 +23,7 @@ import (
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch;patch;manage
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases/status,verbs=get;patch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler keeps AddonReleases as their revisions declare them.
@@ -66,20 +66,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if o.waiting() {
 		return ctrl.Result{}, nil
 	}
-	before := release.DeepCopy()
-
+	o.stored = release.DeepCopy()
 	p := makePlan(o)
-	done := r.apply(ctx, o, p, cluster)
+	done := r.apply(ctx, &o, p, cluster)
 	o.inventory = o.inventory.after(done)
 	release.Status = report(o, p, done, r.health(ctx, o, cluster))
 
 	r.remember(o, done, known, cluster)
 	r.announce(release, done)
 	r.countReported(release, p, known)
-	if err := r.writeStatus(ctx, before, release, known); err != nil {
+	if err := r.writeStatus(ctx, &o, known); err != nil {
 		return ctrl.Result{}, err
 	}
-	if p.release && (len(release.Status.Inventory) == 0 || o.abandoned() || orphans(release)) {
+	if p.release && done.err == nil && (o.emptied(p, done) || o.abandoned() || orphans(release)) {
 		return ctrl.Result{}, r.letGo(ctx, o, release)
 	}
 	return r.next(o, p, done, release)
@@ -101,15 +100,31 @@ func (r *Reconciler) next(o observed, p plan, done outcome, release *addonsv1alp
 }
 
 // writeStatus writes the status once, and only if it changed.
-func (r *Reconciler) writeStatus(ctx context.Context, before, release *addonsv1alpha1.AddonRelease, known *remembered) error {
-	if equality.Semantic.DeepEqual(before.Status, release.Status) {
+func (r *Reconciler) writeStatus(ctx context.Context, o *observed, known *remembered) error {
+	if equality.Semantic.DeepEqual(o.stored.Status, o.release.Status) {
 		return nil
 	}
-	if err := r.Client.Status().Patch(ctx, release, client.MergeFrom(before)); err != nil {
+	if err := r.Client.Status().Patch(ctx, o.release, client.MergeFrom(o.stored)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	known.wrote(release)
+	o.stored = o.release.DeepCopy()
+	known.wrote(o.release)
 	return nil
+}
+
+// record writes the status in the middle of a reconcile, for what must not be forgotten.
+func (r *Reconciler) record(ctx context.Context, o *observed) error {
+	if err := r.Client.Status().Patch(ctx, o.release, client.MergeFrom(o.stored)); err != nil {
+		return err
+	}
+	o.stored = o.release.DeepCopy()
+	r.memory.of(client.ObjectKeyFromObject(o.release)).wrote(o.release)
+	return nil
+}
+
+// emptied: nothing that is ours is left in the cluster.
+func (o observed) emptied(p plan, done outcome) bool {
+	return len(o.release.Status.Inventory) == 0 && done.hook == nil && (!p.helm.purge || done.purged)
 }
 
 // remember keeps what the next reconcile needs to know.
@@ -117,6 +132,12 @@ func (r *Reconciler) remember(o observed, done outcome, known *remembered, clust
 	known.series = seriesOf(o.release)
 	for _, w := range done.corrections() {
 		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, w.culprit.manager)
+	}
+	for _, w := range done.written {
+		delete(known.refused, w.Key())
+		if w.result == nil && (w.owner != "" || isFinal(w.err)) {
+			known.refused[w.Key()] = refusal{hash: w.hash, request: o.request, err: w.err, owner: w.owner, at: o.now}
+		}
 	}
 	for _, e := range done.gone {
 		delete(known.deleted, e.uid)
@@ -131,7 +152,7 @@ func (r *Reconciler) remember(o observed, done outcome, known *remembered, clust
 	}
 	cluster.Tracker.Retain(ownerOf(o.release), func(key objects.Key) bool {
 		_, listed := o.inventory[key]
-		return listed || declared[key]
+		return listed || declared[key] || belongsToHelm(o.release, key)
 	})
 }
 

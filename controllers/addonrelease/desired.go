@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,8 +47,25 @@ type desired struct {
 	body []byte
 	// hash of the body, without the hash label itself.
 	hash string
-	// implied: the object is not in the source; Daytwo adds it (spec.createNamespace).
+	// implied: the object only has to be there; one that is there already is its owner's business.
 	implied bool
+	// kept: the object stays when it leaves the source, and when the add-on ends.
+	kept bool
+}
+
+// declaration is an object as the source has it.
+type declaration struct {
+	*unstructured.Unstructured
+	implied, kept bool
+}
+
+// plainly declares objects that come, are kept as they are, and go with the source.
+func plainly(list []*unstructured.Unstructured) []declaration {
+	plain := make([]declaration, 0, len(list))
+	for _, object := range list {
+		plain = append(plain, declaration{Unstructured: object})
+	}
+	return plain
 }
 
 // unknownKind is a kind that the cluster does not serve, and that no definition in the same add-on
@@ -106,28 +124,31 @@ func definedKinds(list []*unstructured.Unstructured) map[schema.GroupKind]bool {
 	return defined
 }
 
-// prepare turns rendered objects into what is applied: labelled, hashed and serialized.
-func prepare(list []*unstructured.Unstructured, installation string, implied *unstructured.Unstructured) ([]desired, error) {
+// prepare turns declared objects into what is applied: labelled, hashed and serialized. The namespace is
+// added if it is not empty, and not declared anyway.
+func prepare(list []declaration, installation, namespace string) ([]desired, error) {
 	prepared := make([]desired, 0, len(list)+1)
 	taken := map[objects.Key]bool{}
+	if namespace != "" {
+		list = append(slices.Clip(list), declaration{Unstructured: newNamespace(namespace), implied: true})
+	}
 	for _, object := range list {
-		ref := objects.RefOf(object)
+		ref := objects.RefOf(object.Unstructured)
+		if taken[ref.Key()] && object.implied {
+			continue
+		}
 		if taken[ref.Key()] {
 			return nil, fmt.Errorf("%s is declared twice; remove one", ref)
 		}
 		taken[ref.Key()] = true
-		one, err := prepareOne(object, installation)
+		one, err := prepareOne(object.Unstructured, installation)
 		if err != nil {
 			return nil, err
 		}
+		one.implied, one.kept = object.implied, object.kept
 		prepared = append(prepared, one)
 	}
-	if implied == nil || taken[objects.RefOf(implied).Key()] {
-		return prepared, nil
-	}
-	one, err := prepareOne(implied, installation)
-	one.implied = true
-	return append(prepared, one), err
+	return prepared, nil
 }
 
 func prepareOne(object *unstructured.Unstructured, installation string) (desired, error) {

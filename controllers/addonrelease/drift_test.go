@@ -18,6 +18,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 const webAndSettings = `
@@ -93,7 +94,7 @@ func TestTakesBack(t *testing.T) {
 		{"APause", "kubectl-rollout", types.MergePatchType, `{"spec":{"paused":true}}`},
 		{"ARenamedContainer", "kubectl-edit", types.JSONPatchType, `[{"op":"replace","path":"/spec/template/spec/containers/0/name","value":"renamed"}]`},
 		{"WipedManagedFields", nobody, types.MergePatchType, `{"metadata":{"managedFields":[{}]},"spec":{"minReadySeconds":3}}`},
-		{"AnUpdateInOurOwnName", common.FieldManager, types.MergePatchType, `{"spec":{"minReadySeconds":5}}`},
+		{"AnUpdateInOurOwnName", ownership.ManagerOf(installation), types.MergePatchType, `{"spec":{"minReadySeconds":5}}`},
 		{"AnAddedFinalizer", "kubectl-edit", types.MergePatchType, `{"metadata":{"finalizers":["example.com/stay"]}}`},
 		{"AnAddedOwnerReference", "kubectl-edit", types.MergePatchType, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"settings","uid":"%s"}]}}`},
 	}
@@ -142,7 +143,7 @@ func (a *addon) waitRestored(want any) {
 			return false, err.Error()
 		}
 		for _, entry := range web.ManagedFields {
-			if entry.Subresource == "" && (entry.Manager != common.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
+			if entry.Subresource == "" && (entry.Manager != ownership.ManagerOf(installation) || entry.Operation != metav1.ManagedFieldsOperationApply) {
 				return false, "still owned in part by " + entry.Manager
 			}
 		}

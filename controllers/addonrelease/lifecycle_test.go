@@ -15,6 +15,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 const oneConfigMap = `
@@ -146,6 +147,30 @@ func TestAHelmReleasesObjectIsAConflict(t *testing.T) {
 			t.Errorf("it was pruned though it was never ours: %v", err)
 		}
 	}
+}
+
+func TestAnotherInstallationsObjectIsAConflict(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, fmt.Sprintf(oneConfigMap, "first"))
+	a.waitReady()
+	theirs := a.configMap("theirs")
+	theirs.APIVersion, theirs.Kind = "v1", "ConfigMap"
+	theirs.Data = map[string]string{"key": "value"} // Just as it would be of ours.
+	theirs.Labels = map[string]string{common.LabelManagedBy: "another-installation"}
+	manager := client.FieldOwner(ownership.ManagerOf("another-installation"))
+	if err := shared.workload.Patch(t.Context(), theirs, client.Apply, manager); err != nil { //nolint:staticcheck // Typed.
+		t.Fatal(err)
+	}
+	a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, "theirs"))
+	release := a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+	if message := messageOf(release); !strings.Contains(message, "another installation of Daytwo (another-installation)") {
+		t.Errorf("the message does not name the owner: %s", message)
+	}
+	if err := a.fetch(theirs); err != nil || theirs.Labels[common.LabelManagedBy] != "another-installation" {
+		t.Errorf("it was taken all the same: %v %v", err, theirs.Labels)
+	}
+	a.apply(fmt.Sprintf(oneConfigMap, "first"))
+	a.waitReady()
 }
 
 // A stalled release is looked at again after minutes; nobody has to wait that long.

@@ -2,6 +2,7 @@ package addonrelease
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -25,10 +26,27 @@ type remembered struct {
 	fights  map[objects.Key]fight
 	// deleted are the objects whose deletion was asked for, by UID.
 	deleted map[types.UID]bool
+	// refused are the objects that the API server would not take as they are.
+	refused map[objects.Key]refusal
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
 	reported map[objects.Key]string
 	// series of the release's metrics, to remove them by.
 	series series
+}
+
+// refusal of an object. It is not sent again until something has changed, or some time has passed: what
+// happens to other objects of the release makes for reconciles too.
+type refusal struct {
+	hash    string
+	request string
+	err     error
+	owner   string
+	at      time.Time
+}
+
+// stands is whether another try of a write is to be left alone.
+func (r refusal) stands(w write, request string, now time.Time) bool {
+	return r.hash == w.hash && r.request == request && now.Before(r.at.Add(retryStalled))
 }
 
 func (m *memory) of(key types.NamespacedName) *remembered {
@@ -39,7 +57,7 @@ func (m *memory) of(key types.NamespacedName) *remembered {
 	}
 	found := m.releases[key]
 	if found == nil {
-		found = &remembered{fights: map[objects.Key]fight{}, deleted: map[types.UID]bool{}}
+		found = &remembered{fights: map[objects.Key]fight{}, deleted: map[types.UID]bool{}, refused: map[objects.Key]refusal{}}
 		m.releases[key] = found
 	}
 	return found

@@ -2,9 +2,6 @@ package addonrelease
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -27,7 +25,9 @@ import (
 // observed is all that a plan and a report are made from.
 type observed struct {
 	release *addonsv1alpha1.AddonRelease
-	now     time.Time
+	// stored is the release as it was read or written last.
+	stored *addonsv1alpha1.AddonRelease
+	now    time.Time
 	// controllers whose changes are no drift.
 	controllers ownership.Controllers
 	suspension  suspension.Suspension
@@ -48,10 +48,22 @@ type observed struct {
 	// problem is why desired is not known although it is needed.
 	problem error
 
+	// chart is what the desired objects come with, if the source is one.
+	chart *chart
+	// history of the Helm release, where something is to be done to it.
+	history helm.History
+	// recordDrifted: somebody changed the Helm release's record, or took its place.
+	recordDrifted bool
+	// recordSeen is what the watch saw of it.
+	recordSeen *fleet.Seen
+	// tests is the token of the tests that somebody asks for.
+	tests string
+
 	inventory inventory
 	sightings map[objects.Key]sighting
 	holders   map[objects.Key]string
 	fights    map[objects.Key]fight
+	refused   map[objects.Key]refusal
 	deleted   map[types.UID]bool
 }
 
@@ -84,10 +96,13 @@ func (o observed) requested() bool {
 
 // needsDesired: the release is to be written, or something in it.
 func (o observed) needsDesired() bool {
-	if !o.release.DeletionTimestamp.IsZero() || !o.reachable() {
+	if !o.reachable() {
 		return false
 	}
-	if o.inputs != o.release.Status.InputsHash || o.requested() || o.driftPolicyChanged() {
+	if !o.release.DeletionTimestamp.IsZero() {
+		return o.release.Status.Helm != nil && !orphans(o.release)
+	}
+	if o.inputs != o.release.Status.InputsHash || o.requested() || o.driftPolicyChanged() || o.recordDrifted || testsDue(o) != "" {
 		return true
 	}
 	for key, e := range o.inventory {
@@ -107,9 +122,9 @@ func (o observed) driftPolicyChanged() bool {
 func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
 	known.freshen(release)
 	o := observed{
-		release: release, now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsHash(release),
+		release: release, now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
-		fights:     known.fights, deleted: known.deleted,
+		fights:     known.fights, deleted: known.deleted, refused: known.refused,
 	}
 	var err error
 	if o.inventory, err = readInventory(release.Status.Inventory); err != nil {
@@ -120,6 +135,9 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 		return o, nil, err
 	}
 	if err := r.observeObjects(ctx, &o, cluster); err != nil {
+		return o, cluster, err
+	}
+	if err := r.observeRecord(ctx, &o, cluster); err != nil {
 		return o, cluster, err
 	}
 	if o.requested() {
@@ -204,6 +222,7 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName, clus
 				tracker.Claim(ownerOf(&releases[i]), key)
 				tracker.Expect(key, fleet.Expectation{UID: e.uid, Fingerprint: e.fingerprint})
 			}
+			claimHelm(tracker, &releases[i])
 		}
 		return nil
 	})
@@ -228,66 +247,4 @@ func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *f
 		o.sightings[key] = sighting{seen: seen, drifted: drifted}
 	}
 	return nil
-}
-
-// observeDesired renders the revision, and looks who else claims what is in it.
-func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
-	list, err := r.desired(ctx, o.release, o.inputs, cluster)
-	if err != nil {
-		return err
-	}
-	if len(list) > maxInventory {
-		return &tooManyError{count: len(list)}
-	}
-	o.desired, o.desiredKnown = list, true
-	o.holders = map[objects.Key]string{}
-	owner := ownerOf(o.release)
-	for _, d := range list {
-		if _, listed := o.inventory[d.Key()]; listed {
-			continue
-		}
-		if holder, ok := cluster.Tracker.Claim(owner, d.Key()); !ok {
-			o.holders[d.Key()] = r.holderName(ctx, holder)
-		}
-	}
-	return nil
-}
-
-// holderName says who a person should talk to: the policy, not the target.
-func (r *Reconciler) holderName(ctx context.Context, holder fleet.Owner) string {
-	release := &addonsv1alpha1.AddonRelease{}
-	if err := r.Client.Get(ctx, holder.NamespacedName, release); err == nil {
-		return fmt.Sprintf("SaaSAddon %s/%s", release.Namespace, release.Labels[common.LabelPolicy])
-	}
-	return fmt.Sprintf("%s %s", holder.Kind, holder.NamespacedName)
-}
-
-// inputsHash is over everything that the desired objects are made from. A revision never changes, so
-// its name stands for its content.
-func (r *Reconciler) inputsHash(release *addonsv1alpha1.AddonRelease) string {
-	inputs, err := json.Marshal([]any{
-		release.Spec.Revision, release.Spec.ClusterRef, release.Spec.Cluster, r.Installation,
-	})
-	if err != nil {
-		// Strings and maps of strings always marshal.
-		panic(err)
-	}
-	digest := sha256.Sum256(inputs)
-	return hex.EncodeToString(digest[:8])
-}
-
-func clusterKey(release *addonsv1alpha1.AddonRelease) types.NamespacedName {
-	return types.NamespacedName{Namespace: release.Spec.ClusterRef.Namespace, Name: release.Spec.ClusterRef.Name}
-}
-
-const ownerKind = "AddonRelease"
-
-func ownerOf(release *addonsv1alpha1.AddonRelease) fleet.Owner {
-	return fleet.Owner{Kind: ownerKind, NamespacedName: types.NamespacedName{Namespace: release.Namespace, Name: release.Name}}
-}
-
-type tooManyError struct{ count int }
-
-func (e *tooManyError) Error() string {
-	return fmt.Sprintf("the add-on has %d objects, more than the %d that one may have; split it", e.count, maxInventory)
 }

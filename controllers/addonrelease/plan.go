@@ -57,14 +57,18 @@ type plan struct {
 	awaited []objects.Key
 	// removals are made when everything was applied. Foundations among them come last.
 	removals []removal
+	// refused are writes that the API server would not take, and that are not due for another try.
+	refused []written
 	// conflicts are objects that another target declares.
 	conflicts []conflict
 	// reported is drift that stays in place.
 	reported []write
 	// held are corrections that wait, because somebody keeps changing the object.
 	held []write
-	// wakeAt is when a held correction is due; zero if none is.
+	// wakeAt is when a held or refused write is due; zero if none is.
 	wakeAt time.Time
+	// helm is what to do beside that, if the source is a chart.
+	helm helmPlan
 	// release removes the finalizer once the inventory is empty.
 	release bool
 }
@@ -77,7 +81,7 @@ func makePlan(o observed) plan {
 	case !o.reachable() || o.problem != nil || !o.desiredKnown:
 		return plan{}
 	}
-	p := plan{}
+	p := plan{helm: planHelm(o)}
 	for _, d := range o.desired {
 		p.place(o, d)
 	}
@@ -91,6 +95,9 @@ func makePlan(o observed) plan {
 func (p *plan) place(o observed, d desired) {
 	known, listed := o.inventory[d.Key()]
 	if holder, taken := o.holders[d.Key()]; taken {
+		if d.implied {
+			return // Another add-on sees to it.
+		}
 		p.conflicts = append(p.conflicts, conflict{Ref: d.Ref, holder: holder})
 		return
 	}
@@ -102,10 +109,10 @@ func (p *plan) place(o observed, d desired) {
 	case sighting.drifted && o.driftMode() != addonsv1alpha1.DriftOff:
 		w.purpose, w.seen = correct, sighting.seen
 		w.culprit = blame(w.seen, w.spare, o.controllers)
-	case known.hash != d.hash:
+	case known.hash != d.hash && (!d.implied || !known.unwatched()):
 		w.purpose = update
 	default:
-		p.await(d, sighting.seen)
+		p.await(d, known, sighting.seen)
 		return
 	}
 	p.schedule(o, w)
@@ -124,9 +131,12 @@ func (p *plan) schedule(o observed, w write) {
 	}
 	if due := o.fights[w.Key()].ready(); w.purpose == correct && due.After(o.now) {
 		p.held = append(p.held, w)
-		if p.wakeAt.IsZero() || due.Before(p.wakeAt) {
-			p.wakeAt = due
-		}
+		p.wake(due)
+		return
+	}
+	if refused := o.refused[w.Key()]; refused.stands(w, o.request, o.now) {
+		p.refused = append(p.refused, written{write: w, err: refused.err, owner: refused.owner})
+		p.wake(refused.at.Add(retryStalled))
 		return
 	}
 	if w.stage == foundations {
@@ -139,9 +149,16 @@ func (p *plan) schedule(o observed, w write) {
 	p.rest = append(p.rest, w)
 }
 
+// wake asks for another look at a time, the earliest of several.
+func (p *plan) wake(at time.Time) {
+	if p.wakeAt.IsZero() || at.Before(p.wakeAt) {
+		p.wakeAt = at
+	}
+}
+
 // await holds the rest back while a definition that needs no write is not established yet.
-func (p *plan) await(d desired, seen *fleet.Seen) {
-	if d.GroupKind() == definitionKind && (seen == nil || seen.Health.Status != status.CurrentStatus) {
+func (p *plan) await(d desired, known entry, seen *fleet.Seen) {
+	if d.GroupKind() == definitionKind && (!d.implied || !known.unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
 		p.awaited = append(p.awaited, d.Key())
 	}
 }
@@ -163,14 +180,19 @@ func planRemovals(o observed) []removal {
 
 // planDeletion removes everything, or lets go of it.
 func planDeletion(o observed) plan {
-	if o.release.Spec.DeletionPolicy == addonsv1alpha1.DeletionPolicyOrphan || len(o.inventory) == 0 || o.abandoned() {
+	if orphans(o.release) || len(o.inventory) == 0 && o.release.Status.Helm == nil || o.abandoned() {
 		return plan{release: true}
 	}
-	if !o.reachable() {
+	if !o.reachable() || o.problem != nil {
 		return plan{}
 	}
+	p := plan{release: true}
+	if !orphans(o.release) {
+		p.helm = planHelm(o)
+	}
 	o.desired = nil
-	return plan{removals: planRemovals(o), release: true}
+	p.removals = planRemovals(o)
+	return p
 }
 
 // sparedOf lists the fields of an object that others may set: what drift.ignore names, and what was

@@ -40,7 +40,7 @@ func declared(ref objects.Ref, hash string) desired {
 func scene(change ...func(*observed)) observed {
 	o := observed{
 		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
-		now:     noon, controllers: ownership.NewControllers(), clusterID: "id",
+		now:     noon, controllers: ownership.NewControllers("daytwo"), clusterID: "id",
 		desiredKnown: true, desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 		inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{},
 		fights: map[objects.Key]fight{}, deleted: map[types.UID]bool{},
@@ -73,6 +73,9 @@ func summarize(p plan) string {
 		for _, w := range group.writes {
 			text += fmt.Sprintf("%s %s %s; ", group.name, w.purpose, w.Name)
 		}
+	}
+	for _, w := range p.refused {
+		text += fmt.Sprintf("refused %s %s; ", w.purpose, w.Name)
 	}
 	for _, r := range p.removals {
 		text += "remove " + r.Name + "; "
@@ -127,6 +130,22 @@ func TestPlan(t *testing.T) {
 			o.drift(a)
 			o.fights[a.Key()] = fight{rounds: patience + 3, last: noon.Add(-time.Second)}
 		}, "held correct a; "},
+		{"WhatWasRefusedIsNotSentAgain", func(o *observed) {
+			o.desired = append(o.desired, declared(c, "1"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-time.Minute)}}
+		}, "refused create c; "},
+		{"WhatWasRefusedIsSentWhenItChanges", func(o *observed) {
+			o.desired = append(o.desired, declared(c, "2"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-time.Minute)}}
+		}, "rest create c; "},
+		{"WhatWasRefusedIsSentOnRequest", func(o *observed) {
+			o.desired, o.request = append(o.desired, declared(c, "1")), "now"
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-time.Minute)}}
+		}, "rest create c; "},
+		{"WhatWasRefusedIsSentAgainLater", func(o *observed) {
+			o.desired = append(o.desired, declared(c, "1"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-retryStalled)}}
+		}, "rest create c; "},
 		{"AnUnreachableClusterIsLeftAlone", func(o *observed) { o.unreachable = "no answer"; o.drift(a) }, ""},
 		{"ABadRevisionIsNotApplied", func(o *observed) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},
 		{"DeletionRemovesEverything", deleting, "remove a; remove b; release; "},

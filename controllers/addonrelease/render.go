@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
@@ -24,7 +26,7 @@ const (
 // caches hold what can be had again. Safe for concurrent use.
 type caches struct {
 	revisions *otter.Cache[types.NamespacedName, revision.AddonContent]
-	sets      *otter.Cache[setKey, []desired]
+	sets      *otter.Cache[setKey, rendering]
 	// reading lets the targets of a rollout, which all ask for one revision, share one read of it.
 	reading *singleflight.Group
 }
@@ -35,12 +37,19 @@ func newCaches() caches {
 			MaximumWeight: maxRevisions,
 			Weigher:       func(_ types.NamespacedName, content revision.AddonContent) uint32 { return uint32(content.Size()) },
 		}),
-		sets: otter.Must(&otter.Options[setKey, []desired]{
+		sets: otter.Must(&otter.Options[setKey, rendering]{
 			MaximumWeight: maxSets,
-			Weigher:       func(_ setKey, set []desired) uint32 { return uint32(size(set)) },
+			Weigher:       func(_ setKey, rendered rendering) uint32 { return uint32(rendered.size()) },
 		}),
 		reading: &singleflight.Group{},
 	}
+}
+
+// rendering is what a revision gives in one cluster.
+type rendering struct {
+	set []desired
+	// chart is nil for manifests.
+	chart *chart
 }
 
 // setKey tells apart what the same inputs give in different clusters: kinds and their scope.
@@ -50,40 +59,57 @@ type setKey struct {
 	clusterID types.UID
 }
 
-// desired returns the objects of a release's revision, as they should be in its cluster.
-func (r *Reconciler) desired(ctx context.Context, release *addonsv1alpha1.AddonRelease, inputs string, cluster clusterView) ([]desired, error) {
-	key := setKey{release: types.NamespacedName{Namespace: release.Namespace, Name: release.Name}, inputs: inputs, clusterID: cluster.Identity()}
+// desired returns what a release's revision gives in its cluster.
+func (r *Reconciler) desired(ctx context.Context, o *observed, content revision.AddonContent, cluster chartCluster) (rendering, error) {
+	key := setKey{release: client.ObjectKeyFromObject(o.release), inputs: o.inputs, clusterID: cluster.Identity()}
 	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
 		return cached, nil
 	}
-	content, err := r.content(ctx, types.NamespacedName{Namespace: release.Namespace, Name: release.Spec.Revision})
+	rendered, err := r.renderContent(ctx, o, content, cluster)
 	if err != nil {
-		return nil, err
+		return rendering{}, err
 	}
-	request := render.Request{Cluster: render.Cluster{
-		Name: release.Spec.ClusterRef.Name, Namespace: release.Spec.ClusterRef.Namespace,
-		Labels: release.Spec.Cluster.Labels, Version: release.Spec.Cluster.Version,
-	}}
+	r.caches.sets.Set(key, rendered)
+	return rendered, nil
+}
+
+func (r *Reconciler) renderContent(ctx context.Context, o *observed, content revision.AddonContent, cluster chartCluster) (rendering, error) {
+	if content.Chart != nil {
+		rendered, err := r.renderChart(ctx, o, content, cluster)
+		if err != nil {
+			return rendering{}, err
+		}
+		return r.chartSet(ctx, content, rendered, cluster)
+	}
+	request := render.Request{Cluster: factsOf(o.release)}
 	for _, source := range content.Sources {
 		request.Sources = append(request.Sources, render.Source{Name: source.Name, Text: source.Text})
 	}
 	list, err := r.Renderer.Render(ctx, request)
 	if err != nil {
-		return nil, err
+		return rendering{}, err
 	}
 	if err := scopeObjects(ctx, cluster, list, content.Namespace); err != nil {
-		return nil, err
+		return rendering{}, err
 	}
-	implied := newNamespace(content.Namespace)
+	set, err := prepare(plainly(list), r.Installation, namespaceOf(content))
+	return rendering{set: set}, err
+}
+
+// factsOf is what templates may know of a release's cluster.
+func factsOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
+	return render.Cluster{
+		Name: release.Spec.ClusterRef.Name, Namespace: release.Spec.ClusterRef.Namespace,
+		Labels: release.Spec.Cluster.Labels, Version: release.Spec.Cluster.Version,
+	}
+}
+
+// namespaceOf is the namespace to create; empty if there is none to create.
+func namespaceOf(content revision.AddonContent) string {
 	if !content.CreateNamespace {
-		implied = nil
+		return ""
 	}
-	set, err := prepare(list, r.Installation, implied)
-	if err != nil {
-		return nil, err
-	}
-	r.caches.sets.Set(key, set)
-	return set, nil
+	return content.Namespace
 }
 
 func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (revision.AddonContent, error) {
@@ -107,11 +133,15 @@ func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (rev
 }
 
 // size in bytes, with what an object costs beside its body.
-func size(set []desired) int {
+func (r rendering) size() int {
 	const overhead = 256
 	total := 0
-	for _, d := range set {
+	for _, d := range r.set {
 		total += len(d.body) + overhead
 	}
-	return total
+	if r.chart == nil {
+		return total
+	}
+	// A hook is kept as an object, which takes some times its text.
+	return total + len(r.chart.record) + len(r.chart.hooks)*8*overhead
 }

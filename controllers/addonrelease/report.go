@@ -54,7 +54,7 @@ func (i inventory) after(done outcome) inventory {
 		if w.result != nil {
 			i[w.Key()] = entry{
 				Ref: w.Ref, uid: w.result.UID, hash: w.hash, fingerprint: w.fingerprint,
-				adopted: w.adopted || w.entry.adopted, yielded: w.yielded,
+				adopted: w.adopted || w.entry.adopted, kept: w.kept, yielded: w.yielded,
 			}
 		}
 	}
@@ -220,8 +220,11 @@ func unset(next *addonsv1alpha1.AddonReleaseStatus, condition string) {
 
 // due is when the release must be looked at again though nothing happens; zero for never.
 func due(o observed, p plan, done outcome, next addonsv1alpha1.AddonReleaseStatus) time.Time {
-	times := []time.Time{p.wakeAt, o.suspension.Until}
+	times := []time.Time{p.wakeAt, o.suspension.Until, done.wakeAt}
 	if meta.IsStatusConditionTrue(next.Conditions, common.ConditionStalled) {
+		times = append(times, o.now.Add(retryStalled))
+	}
+	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() {
 		times = append(times, o.now.Add(retryStalled))
 	}
 	if done.recheck {

@@ -2,6 +2,7 @@ package addonrelease
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +26,7 @@ const (
 // field that others may set.
 func (o outcome) corrections() []written {
 	var corrections []written
-	for _, w := range o.written {
+	for _, w := range append(slices.Clip(o.written), o.takenBack...) {
 		if w.result != nil && w.purpose == correct && (w.seen.Gone || w.contested || w.fingerprint != w.seen.Fingerprint) {
 			corrections = append(corrections, w)
 		}
@@ -38,7 +39,7 @@ func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, do
 		next.Drift.Count++
 		seen, at := metav1.NewMicroTime(w.seen.At), metav1.NewMicroTime(w.at)
 		next.Drift.LastDetected, next.Drift.LastCorrected = &seen, &at
-		next.Drift.Corrections = append([]addonsv1alpha1.DriftCorrection{describe(w)}, next.Drift.Corrections...)
+		next.Drift.Corrections = append([]addonsv1alpha1.DriftCorrection{describe(w, o.controllers)}, next.Drift.Corrections...)
 	}
 	if len(next.Drift.Corrections) > maxCorrections {
 		next.Drift.Corrections = next.Drift.Corrections[:maxCorrections]
@@ -48,6 +49,9 @@ func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, do
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
 	case len(p.held) > 0:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonFighting, fightMessage(o, p))
+	case o.recordDrifted && len(done.takenBack) == 0 && len(p.reported) == 0:
+		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported,
+			"somebody used Helm on the release; its record is left as it is")
 	case len(p.reported) > 0:
 		next.Drift.LastDetected = latest(p.reported)
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported, reportedMessage(p.reported))
@@ -75,7 +79,7 @@ func fightMessage(o observed, p plan) string {
 		who = f.manager
 	}
 	return fmt.Sprintf("%s keeps changing %s; it was taken back %d times, next at %s; stop it, or list the field in spec.drift.ignore",
-		orSomebody(who), w.Ref, f.rounds, p.wakeAt.UTC().Format(time.TimeOnly))
+		orSomebody(who), w.Ref, f.rounds, f.ready().UTC().Format(time.TimeOnly))
 }
 
 func reportedMessage(reported []write) string {
@@ -98,7 +102,7 @@ func orSomebody(manager string) string {
 	return manager
 }
 
-func describe(w written) addonsv1alpha1.DriftCorrection {
+func describe(w written, controllers ownership.Controllers) addonsv1alpha1.DriftCorrection {
 	b := w.culprit
 	correction := addonsv1alpha1.DriftCorrection{
 		Object: w.ID(), Fields: b.fields, Manager: b.manager, Operation: b.operation, Changed: b.at,
@@ -110,7 +114,7 @@ func describe(w written) addonsv1alpha1.DriftCorrection {
 	case w.seen.Gone:
 		correction.Operation = operationDelete
 	case len(b.fields) == 0:
-		correction.Fields = lostFields(w)
+		correction.Fields = lostFields(w, controllers)
 	}
 	return correction
 }
@@ -150,15 +154,15 @@ func blame(seen *fleet.Seen, spare ownership.Spare, controllers ownership.Contro
 }
 
 // lostFields are what our entry lacked before the correction, and has again.
-func lostFields(w written) []string {
+func lostFields(w written, controllers ownership.Controllers) []string {
 	if w.seen.Object == nil {
 		return nil
 	}
-	before, err := ownership.OwnFields(w.seen.Object.ManagedFields)
+	before, err := controllers.OwnFields(w.seen.Object.ManagedFields)
 	if err != nil {
 		return nil
 	}
-	after, err := ownership.OwnFields(w.result.ManagedFields)
+	after, err := controllers.OwnFields(w.result.ManagedFields)
 	if err != nil {
 		return nil
 	}

@@ -41,6 +41,9 @@ func judge(o observed, p plan, done outcome) *verdict {
 	for _, w := range failed {
 		return judgeWrite(w, len(failed)-1)
 	}
+	if done.hook != nil {
+		return judgeHook(*done.hook)
+	}
 	if len(done.awaiting) > 0 {
 		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.awaiting) + " to be established"}
 	}
@@ -50,7 +53,22 @@ func judge(o observed, p plan, done outcome) *verdict {
 	return nil
 }
 
+func judgeHook(hook hookReport) *verdict {
+	if hook.run.Phase == addonsv1alpha1.HookFailed {
+		return &verdict{
+			reason: addonsv1alpha1.ReasonHookFailed, stalled: true,
+			message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s", hook, retryStalled, common.AnnotationRequestedAt),
+		}
+	}
+	return &verdict{reason: addonsv1alpha1.ReasonHookRunning, message: hook.String()}
+}
+
 func judgeProblem(problem error) *verdict {
+	var foreign *foreignReleaseError
+	var shared *sharedReleaseError
+	if errors.As(problem, &foreign) || errors.As(problem, &shared) {
+		return &verdict{reason: addonsv1alpha1.ReasonConflict, message: problem.Error(), stalled: true}
+	}
 	var unknown *unknownKindError
 	var tooMany *tooManyError
 	reason, isRender := render.ReasonOf(problem)
@@ -76,6 +94,11 @@ var renderReasons = map[render.Reason]string{
 	render.TimeLimitExceeded:   addonsv1alpha1.ReasonRenderLimit,
 	render.OutputLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
 	render.MemoryLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+	render.ChartRefused:        addonsv1alpha1.ReasonChartRefused,
+	render.ChartIncompatible:   addonsv1alpha1.ReasonChartRefused,
+	render.ReleaseInvalid:      addonsv1alpha1.ReasonChartRefused,
+	render.RecordTooLarge:      addonsv1alpha1.ReasonChartRefused,
+	render.ValuesInvalid:       addonsv1alpha1.ReasonValuesInvalid,
 }
 
 func conflictVerdict(ref objects.Ref, owner string) *verdict {

@@ -50,7 +50,11 @@ type world struct {
 	// management and workload may do anything in their cluster.
 	management, workload client.Client
 	config               *rest.Config
-	metrics              *Metrics
+	workloadConfig       *rest.Config
+	// rivalConfig is of a cluster where Helm does what Daytwo does in the other.
+	rivalConfig *rest.Config
+	reconciler  *Reconciler
+	metrics     *Metrics
 }
 
 var shared world
@@ -76,7 +80,7 @@ func runInWorld(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Clusters: 1, Progress: os.Stderr}); err != nil {
+	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Clusters: 2, Progress: os.Stderr}); err != nil {
 		return 1, err
 	}
 	defer shared.fleet.Close()
@@ -98,6 +102,11 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	rival, err := w.fleet.Cluster("workload-2")
+	if err != nil {
+		return nil, err
+	}
+	w.rivalConfig = rival.Config()
 	w.config = w.fleet.Management().Config()
 	if w.management, err = client.New(w.config, client.Options{Scheme: scheme}); err != nil {
 		return nil, err
@@ -116,13 +125,13 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := ownership.NewControllers(ownership.DefaultControllers()...)
+	known := ownership.NewControllers(ownership.ManagerOf(installation), ownership.DefaultControllers()...)
 	w.connections = fleet.New(fleet.Options{
 		Installation: installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r := newReconciler(mgr, w.connections, known)
-	w.metrics = r.Metrics
+	w.metrics, w.reconciler, w.workloadConfig = r.Metrics, r, workload.Config()
 	if err := r.SetupWithManager(mgr, Options{}); err != nil {
 		return nil, err
 	}
@@ -183,6 +192,14 @@ func newAddon(t *testing.T, text string, change ...func(*addonsv1alpha1.AddonRel
 // newAddonIn starts a release in a given namespace.
 func newAddonIn(t *testing.T, namespace, text string, change ...func(*addonsv1alpha1.AddonReleaseSpec)) *addon {
 	t.Helper()
+	a := declareAddon(t, namespace)
+	a.start(a.revision(text), change...)
+	return a
+}
+
+// declareAddon stands for an add-on of which there is no release yet.
+func declareAddon(t *testing.T, namespace string) *addon {
+	t.Helper()
 	name := strings.ToLower(t.Name())
 	if len(name) > 40 {
 		name = name[len(name)-40:]
@@ -195,6 +212,12 @@ func newAddonIn(t *testing.T, namespace, text string, change ...func(*addonsv1al
 	if err := shared.management.Create(t.Context(), a.policy); err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// start makes the release, at a revision.
+func (a *addon) start(revision string, change ...func(*addonsv1alpha1.AddonReleaseSpec)) {
+	a.t.Helper()
 	release := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: a.name, Finalizers: []string{common.FinalizerTarget},
@@ -202,25 +225,29 @@ func newAddonIn(t *testing.T, namespace, text string, change ...func(*addonsv1al
 		},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
 			ClusterRef: common.ClusterReference{Namespace: "default", Name: tenantName},
-			Revision:   a.revision(text),
+			Revision:   revision,
 			Cluster:    addonsv1alpha1.ClusterFacts{Version: "1.36", Labels: map[string]string{"tier": "gold"}},
 		},
 	}
 	for _, c := range change {
 		c(&release.Spec)
 	}
-	if err := shared.management.Create(t.Context(), release); err != nil {
-		t.Fatal(err)
+	if err := shared.management.Create(a.t.Context(), release); err != nil {
+		a.t.Fatal(err)
 	}
-	t.Cleanup(a.cleanUp)
-	return a
+	a.t.Cleanup(a.cleanUp)
 }
 
 func (a *addon) revision(text string) string {
 	a.t.Helper()
-	snapshot, err := revision.NewSnapshot(a.name, revision.AddonContent{
+	return a.revisionOf(revision.AddonContent{
 		Namespace: a.namespace, CreateNamespace: true, Sources: []revision.Source{{Name: "inline", Text: text}},
 	})
+}
+
+func (a *addon) revisionOf(content revision.AddonContent) string {
+	a.t.Helper()
+	snapshot, err := revision.NewSnapshot(a.name, content)
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
@@ -60,7 +59,9 @@ type writer struct {
 	tracker      *fleet.Tracker
 	controllers  ownership.Controllers
 	installation string
-	now          func() time.Time
+	// release is the Helm release whose marks are ours; nil if there is none.
+	release *helm.Release
+	now     func() time.Time
 }
 
 // do carries one write out. Events of the object are held back meanwhile: ours may come before our
@@ -97,16 +98,18 @@ func (w *writer) create(ctx context.Context, done *written) {
 		w.adopt(ctx, done)
 	case err != nil:
 		done.err = err
-	case done.implied && (existedBefore(answer) || len(w.controllers.Foreign(answer.ManagedFields, nil)) > 0):
+	case done.implied && done.stage == foundations && done.GroupKind() == definitionKind && !w.existedBefore(answer):
+		done.result, done.unwatched = answer, true
+	case done.implied && (w.existedBefore(answer) || len(w.controllers.Foreign(answer.ManagedFields, nil)) > 0):
 		// It only has to be there; what it is like is its owner's business.
 		done.adopted, done.result, done.unwatched = true, answer, true
 		done.err = w.letGo(ctx, done.Ref)
 	case len(w.controllers.Foreign(answer.ManagedFields, nil)) == 0:
 		done.result = answer
-		done.adopted = done.entry.adopted || existedBefore(answer)
+		done.adopted = done.entry.adopted || w.existedBefore(answer)
 	default:
 		done.adopted = true
-		if done.owner = claimedBy(answer, w.installation); done.owner != "" {
+		if done.owner = w.ownerOf(answer); done.owner != "" {
 			done.err = w.letGo(ctx, done.Ref)
 			return
 		}
@@ -116,8 +119,8 @@ func (w *writer) create(ctx context.Context, done *written) {
 
 // existedBefore tells from the answer to a first apply whether the object was there already. Applying
 // the same again, after a crash, does not change the time of our entry.
-func existedBefore(answer *metav1.PartialObjectMetadata) bool {
-	ours := ownership.Ours(answer.ManagedFields)
+func (w *writer) existedBefore(answer *metav1.PartialObjectMetadata) bool {
+	ours := w.controllers.Ours(answer.ManagedFields)
 	return ours < 0 || answer.ManagedFields[ours].Time.After(answer.CreationTimestamp.Time)
 }
 
@@ -133,9 +136,17 @@ func (w *writer) adopt(ctx context.Context, done *written) {
 		done.result, done.unwatched = existing, true
 		return
 	}
-	if done.owner = claimedBy(existing, w.installation); done.owner == "" {
+	if done.owner = w.ownerOf(existing); done.owner == "" {
 		w.overwrite(ctx, done)
 	}
+}
+
+// ownerOf says who else an object belongs to; empty for nobody.
+func (w *writer) ownerOf(object metav1.Object) string {
+	if w.release != nil && w.release.Owns(object) {
+		return ""
+	}
+	return claimedBy(object, w.installation)
 }
 
 // letGo gives up what an apply took of an object that belongs to somebody else.
@@ -258,17 +269,4 @@ func (w *writer) settle(ctx context.Context, done *written, answer *metav1.Parti
 		}
 	}
 	done.err = fmt.Errorf("%s: others keep writing to it", done.Ref)
-}
-
-// isFinal says whether another try of a write cannot help.
-func isFinal(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
-		apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-		isTypeError(err)
-}
-
-// isTypeError: the object does not fit its schema. Server-side apply reports that as an internal error,
-// which only its text tells from others.
-func isTypeError(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "failed to create typed patch object")
 }

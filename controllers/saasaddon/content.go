@@ -23,7 +23,7 @@ import (
 // observeContent reads the add-on's content, unless it is known and stored already.
 func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
 	key := client.ObjectKeyFromObject(seen.addon)
-	inputs, err := r.contentInputs(ctx, seen.addon)
+	inputs, err := r.contentInputs(ctx, seen)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
 		seen.snapshot = known
 		return nil
 	}
-	content, unusable, err := r.readContent(ctx, seen.addon)
+	content, unusable, err := r.readContent(ctx, seen)
 	if err != nil {
 		return err
 	}
@@ -47,31 +47,44 @@ func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
 	if seen.snapshot != nil {
 		r.contents.remember(key, inputs, seen.snapshot)
 	}
-	if seen.problem == nil {
-		seen.problem = unusable
-	}
+	seen.refuse(unusable)
 	return nil
 }
 
 // contentInputs changes whenever the content may have changed. It costs no request.
-func (r *Reconciler) contentInputs(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (string, error) {
+func (r *Reconciler) contentInputs(ctx context.Context, seen *observed) (string, error) {
+	addon := seen.addon
 	inputs := []string{string(addon.UID), fmt.Sprint(addon.Generation)}
-	for _, name := range configMapNames(addon) {
-		config := &metav1.PartialObjectMetadata{}
-		config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-		err := r.Client.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
+	if seen.chart != nil {
+		inputs = append(inputs, seen.chart.Digest)
+	}
+	for _, reference := range references(addon) {
+		found := &metav1.PartialObjectMetadata{}
+		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(reference.kind))
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: reference.name}, found)
 		if client.IgnoreNotFound(err) != nil {
-			return "", fmt.Errorf("look up ConfigMap %s: %w", name, err)
+			return "", fmt.Errorf("look up %s %s: %w", reference.kind, reference.name, err)
 		}
-		inputs = append(inputs, string(config.UID), config.ResourceVersion)
+		inputs = append(inputs, string(found.UID), found.ResourceVersion)
 	}
 	return strings.Join(inputs, "/"), nil
 }
 
 // readContent reads every referenced ConfigMap from the API server: a cache of them all would
 // be as large as customers like.
-func (r *Reconciler) readContent(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (revision.AddonContent, *problem, error) {
+func (r *Reconciler) readContent(ctx context.Context, seen *observed) (revision.AddonContent, *problem, error) {
+	addon := seen.addon
 	content := revision.AddonContent{Namespace: addon.Spec.Namespace, CreateNamespace: addon.Spec.CreateNamespace}
+	if addon.Spec.Source.Chart == nil && addon.Spec.Values != nil {
+		// The API server cannot tell: values may be anything, and so are no part of its rules.
+		return content, &problem{reason: common.ReasonInvalidSpec, message: "spec.values belongs to spec.source.chart; manifests are templates of their own"}, nil
+	}
+	if seen.chart != nil {
+		var unusable *problem
+		var err error
+		content.Chart, unusable, err = r.chartContent(ctx, seen)
+		return content, unusable, err
+	}
 	if manifests := addon.Spec.Source.Manifests; manifests != nil && manifests.Inline != "" {
 		content.Sources = append(content.Sources, revision.Source{Name: "inline", Text: manifests.Inline})
 	}
@@ -79,10 +92,7 @@ func (r *Reconciler) readContent(ctx context.Context, addon *addonsv1alpha1.SaaS
 		config := &corev1.ConfigMap{}
 		err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
 		if apierrors.IsNotFound(err) {
-			return content, &problem{
-				reason:  addonsv1alpha1.ReasonReferenceNotFound,
-				message: fmt.Sprintf("ConfigMap %s/%s, which spec.source.manifests.configMapRefs names, does not exist: create it, or remove the reference", addon.Namespace, name),
-			}, nil
+			return content, notThere("ConfigMap", addon.Namespace, name, "spec.source.manifests.configMapRefs"), nil
 		}
 		if err != nil {
 			return content, nil, fmt.Errorf("read ConfigMap %s: %w", name, err)
@@ -123,6 +133,37 @@ func configMapNames(addon *addonsv1alpha1.SaaSAddon) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// reference is an object that an add-on's content is read from.
+type reference struct{ kind, name string }
+
+// String is the form for an index.
+func (r reference) String() string { return r.kind + "/" + r.name }
+
+// references are the objects that an add-on's content is read from, in a stable order.
+func references(addon *addonsv1alpha1.SaaSAddon) []reference {
+	var found []reference
+	for _, name := range configMapNames(addon) {
+		found = append(found, reference{"ConfigMap", name})
+	}
+	for _, from := range addon.Spec.ValuesFrom {
+		found = append(found, reference{from.Kind, from.Name})
+	}
+	return found
+}
+
+// accessReferences are the Secrets that are needed to fetch an add-on's chart.
+func accessReferences(addon *addonsv1alpha1.SaaSAddon) []reference {
+	var found []reference
+	if chart := addon.Spec.Source.Chart; chart != nil {
+		for _, secret := range []*common.LocalReference{chart.SecretRef, chart.CARef} {
+			if secret != nil {
+				found = append(found, reference{"Secret", secret.Name})
+			}
+		}
+	}
+	return found
 }
 
 // contentMemory remembers which snapshot some inputs gave, so that a rollout does not read and

@@ -10,7 +10,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 )
 
 // catchUp is how long a reconcile is put off whose cache is behind this process's own writes.
@@ -36,12 +39,18 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Clock tells when a suspension ends.
 	Clock clock.PassiveClock
+	// Charts fetches Helm charts in the background; Done of its options is Fetched.
+	Charts *charts.Desk[types.NamespacedName]
+	// Inspector looks into charts that were fetched.
+	Inspector Inspector
 	// ProviderNamespace is where add-ons may select clusters of other namespaces.
 	ProviderNamespace string
 
 	writes    ownWrites
 	contents  contentMemory
 	abandoned abandonedMemory
+	fetches   fetchMemory
+	fetched   chan event.GenericEvent
 }
 
 // Reconcile brings one SaaSAddon a step further.
@@ -86,4 +95,6 @@ func (r *Reconciler) forget(addon types.NamespacedName) {
 	r.writes.forget(addon)
 	r.contents.forget(addon)
 	r.abandoned.forgetAll(addon)
+	r.fetches.forget(addon)
+	r.Charts.Forget(addon)
 }

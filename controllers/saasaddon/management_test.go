@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,6 +19,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
+	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -31,6 +34,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == render.WorkerArgument {
+		os.Exit(render.WorkerMain(os.Args[2:]))
+	}
 	code := m.Run()
 	if err := stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -103,7 +109,10 @@ func newManager(config *rest.Config) (ctrl.Manager, error) {
 		Events:            mgr.GetEventRecorder("saasaddon"),
 		Clock:             clock.RealClock{},
 		ProviderNamespace: providerNamespace,
+		Inspector:         render.NewPool(render.Options{}),
 	}
+	reconciler.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
+		charts.DeskOptions[types.NamespacedName]{Done: reconciler.Fetched})
 	return mgr, reconciler.SetupWithManager(mgr, Options{})
 }
 

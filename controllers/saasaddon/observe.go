@@ -39,6 +39,10 @@ type observed struct {
 	snapshot *revision.Snapshot
 	// stored revisions.
 	stored []revision.Stored
+	// chart that the content is made of, if it is one; nil while that is not known.
+	chart *addonsv1alpha1.ResolvedChart
+	// archive of the chart, if it was fetched just now.
+	archive []byte
 	// problem with the selectors or the content that a person has to mend; nil if there is none.
 	problem *problem
 }
@@ -67,6 +71,12 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	}
 	if err := r.observeClusters(ctx, seen); err != nil {
 		return nil, err
+	}
+	if err := r.observeChart(ctx, seen); err != nil {
+		return nil, err
+	}
+	if addon.Spec.Source.Chart != nil && seen.chart == nil {
+		return seen, nil
 	}
 	return seen, r.observeContent(ctx, seen)
 }

@@ -106,6 +106,8 @@ func knobsOf(seen observed) knobs {
 		deletionPolicy: cmp.Or(spec.DeletionPolicy, addonsv1alpha1.DeletionPolicyDelete),
 		suspend:        suspension.Of(spec.Suspend, seen.addon.Annotations, seen.now).Active,
 		requestedAt:    common.RequestedAt(seen.addon),
+		runTests:       common.TestsRequested(seen.addon),
+		adopt:          spec.Adopt,
 	}
 	wanted.drift.Mode = cmp.Or(spec.Drift.Mode, addonsv1alpha1.DriftCorrect)
 	return wanted

@@ -35,6 +35,9 @@ func report(seen observed, todo Plan, done applied) outcome {
 		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
 		Failed: summary.Failed, Unreachable: summary.Unreachable,
 	}
+	if seen.snapshot != nil {
+		status.Chart = seen.chart
+	}
 	var abandoned []addonsv1alpha1.AbandonedTarget
 	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
 	verdict.Write(&status.Conditions, seen.addon.Generation, seen.now)
@@ -42,7 +45,7 @@ func report(seen observed, todo Plan, done applied) outcome {
 	return outcome{
 		status: status,
 		events: announcements(seen.addon.Status, status, abandoned),
-		again:  untilSuspensionEnds(seen),
+		again:  untilNext(seen),
 	}
 }
 
@@ -55,7 +58,7 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 	case seen.problem != nil:
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, seen.problem.reason
 		verdict.Message = seen.problem.message + "; until then targets stay as they are: " + verdict.Message
-		verdict.Stalled, verdict.Reconciling = true, false
+		verdict.Stalled, verdict.Reconciling = !seen.problem.passing, seen.problem.passing
 	case len(seen.missing) > 0:
 		verdict = withMissing(verdict, seen.missing)
 	}
@@ -88,16 +91,20 @@ func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
 	return verdict
 }
 
-// untilSuspensionEnds is when the first of the suspensions that matter ends by itself.
-func untilSuspensionEnds(seen observed) time.Duration {
+// untilNext is when the first of the suspensions that matter ends by itself, or a chart is to be
+// fetched again.
+func untilNext(seen observed) time.Duration {
 	next := suspension.Of(false, seen.addon.Annotations, seen.now).Until
 	for i := range seen.clusters {
 		next = earlier(next, suspension.Of(false, seen.clusters[i].Annotations, seen.now).Until)
 	}
+	if seen.problem != nil {
+		next = earlier(next, seen.problem.retry)
+	}
 	if next.IsZero() {
 		return 0
 	}
-	return next.Sub(seen.now)
+	return max(next.Sub(seen.now), time.Millisecond)
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

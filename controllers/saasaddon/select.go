@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -16,6 +17,10 @@ import (
 type problem struct {
 	reason  string
 	message string
+	// passing: it may be mended without anybody's doing.
+	passing bool
+	// retry is when it is looked at again without being asked; zero for never.
+	retry time.Time
 }
 
 // selection says which TenantClusters an add-on selects.

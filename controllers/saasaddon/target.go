@@ -65,6 +65,8 @@ type knobs struct {
 	deletionPolicy addonsv1alpha1.DeletionPolicy
 	suspend        bool
 	requestedAt    string
+	runTests       string
+	adopt          bool
 }
 
 func (k knobs) setOn(spec *addonsv1alpha1.AddonReleaseSpec) {
@@ -72,10 +74,13 @@ func (k knobs) setOn(spec *addonsv1alpha1.AddonReleaseSpec) {
 	spec.DeletionPolicy = k.deletionPolicy
 	spec.Suspend = k.suspend
 	spec.RequestedAt = k.requestedAt
+	spec.RunTests = k.runTests
+	spec.Adopt = k.adopt
 }
 
 func (k knobs) areOn(spec *addonsv1alpha1.AddonReleaseSpec) bool {
 	return spec.DeletionPolicy == k.deletionPolicy && spec.Suspend == k.suspend && spec.RequestedAt == k.requestedAt &&
+		spec.RunTests == k.runTests && spec.Adopt == k.adopt &&
 		equality.Semantic.DeepEqual(spec.Drift, k.drift)
 }
 
@@ -119,7 +124,7 @@ func stateOf(target *addonsv1alpha1.AddonRelease) (fanout.State, string) {
 // isOnItsWay tells the reasons for which a target that is not ready has not failed.
 func isOnItsWay(reason string) bool {
 	switch reason {
-	case common.ReasonProgressing, common.ReasonSuspended, common.ReasonDeleting, addonsv1alpha1.ReasonWaiting:
+	case common.ReasonProgressing, common.ReasonSuspended, common.ReasonDeleting, addonsv1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning:
 		return true
 	}
 	return false

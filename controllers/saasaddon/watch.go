@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -35,7 +37,8 @@ const (
 
 	defaultWorkers = 4
 
-	indexConfigMap = "spec.source.manifests.configMapRefs.name"
+	// indexReference finds the add-ons that refer to a ConfigMap or a Secret.
+	indexReference = "spec.references"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -50,11 +53,10 @@ type Options struct {
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
-	err := mgr.GetFieldIndexer().IndexField(context.Background(), &addonsv1alpha1.SaaSAddon{}, indexConfigMap,
-		func(object client.Object) []string { return configMapNames(object.(*addonsv1alpha1.SaaSAddon)) })
-	if err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &addonsv1alpha1.SaaSAddon{}, indexReference, indexReferences); err != nil {
 		return err
 	}
+	r.fetched = make(chan event.GenericEvent, 1024)
 	if opts.MaxConcurrentReconciles == 0 {
 		opts.MaxConcurrentReconciles = defaultWorkers
 	}
@@ -67,7 +69,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
 		For(&addonsv1alpha1.SaaSAddon{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&addonsv1alpha1.AddonRelease{}, r.targetEvents()).
 		Watches(&tenancyv1alpha1.TenantCluster{}, coalesced(r.addonsOfCluster), builder.WithPredicates(clusterChanged())).
-		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.addonsOfConfigMap)).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.addonsReferringTo("ConfigMap"))).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.addonsReferringTo("Secret"))).
+		WatchesRawSource(source.Channel(r.fetched, &handler.EnqueueRequestForObject{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(addonOfRevision), builder.WithPredicates(onlyDeleted())).
 		WatchesMetadata(&corev1.Namespace{}, coalesced(r.providerAddons), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WithOptions(controller.Options{
@@ -158,8 +162,28 @@ func (r *Reconciler) providerAddons(ctx context.Context, _ client.Object) []reco
 	return r.addonsIn(ctx, r.ProviderNamespace)
 }
 
-func (r *Reconciler) addonsOfConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
-	return r.addonsIn(ctx, config.GetNamespace(), client.MatchingFields{indexConfigMap: config.GetName()})
+// addonsReferringTo are the add-ons that refer to an object of a kind.
+func (r *Reconciler) addonsReferringTo(kind string) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		wanted := reference{kind, object.GetName()}.String()
+		return r.addonsIn(ctx, object.GetNamespace(), client.MatchingFields{indexReference: wanted})
+	}
+}
+
+func indexReferences(object client.Object) []string {
+	addon := object.(*addonsv1alpha1.SaaSAddon)
+	var names []string
+	for _, one := range append(references(addon), accessReferences(addon)...) {
+		names = append(names, one.String())
+	}
+	return names
+}
+
+// Fetched wakes an add-on whose chart is there.
+func (r *Reconciler) Fetched(addon types.NamespacedName) {
+	r.fetched <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{
+		ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Name: addon.Name},
+	}}
 }
 
 func (r *Reconciler) addonsIn(ctx context.Context, namespace string, opts ...client.ListOption) []reconcile.Request {

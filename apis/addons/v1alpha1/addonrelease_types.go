@@ -45,6 +45,14 @@ const (
 	ReasonFighting = "Fighting"
 	// ReasonIgnored: drift is not looked for.
 	ReasonIgnored = "Ignored"
+	// ReasonValuesInvalid: the chart does not accept the values; the message names the paths.
+	ReasonValuesInvalid = "ValuesInvalid"
+	// ReasonChartRefused: the chart is not one that can be installed, or does harm; the message says why.
+	ReasonChartRefused = "ChartRefused"
+	// ReasonHookRunning: a hook of the chart is under way.
+	ReasonHookRunning = "HookRunning"
+	// ReasonHookFailed: a hook failed; the message tells the state of its pod.
+	ReasonHookFailed = "HookFailed"
 )
 
 // AddonReleaseSpec is one add-on in one cluster, as its policy wants it.
@@ -81,6 +89,15 @@ type AddonReleaseSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	RequestedAt string `json:"requestedAt,omitempty"`
+
+	// runTests is the policy's annotation daytwo.dev/run-tests.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	RunTests string `json:"runTests,omitempty"`
+
+	// adopt is the policy's.
+	// +optional
+	Adopt bool `json:"adopt,omitempty"`
 }
 
 // ClusterFacts is what templates may know of a cluster. None of it is secret.
@@ -130,6 +147,10 @@ type AddonReleaseStatus struct {
 	// +kubebuilder:validation:MaxItems=2000
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
+	// helm tells of the Helm release, if the source is a chart.
+	// +optional
+	Helm *HelmRelease `json:"helm,omitempty"`
+
 	// drift tells what others changed.
 	// +optional
 	Drift DriftStatus `json:"drift"`
@@ -157,6 +178,11 @@ type InventoryEntry struct {
 	// adopted tells that it was there before Daytwo applied it first.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
+
+	// kept tells that it stays in the cluster when it leaves the source or the add-on ends: a chart's
+	// CustomResourceDefinitions, PersistentVolumeClaims, and what is marked helm.sh/resource-policy: keep.
+	// +optional
+	Kept bool `json:"kept,omitempty"`
 
 	// yielded are the declared fields, as JSON pointers, that others set and may: an autoscaler's
 	// replicas, and what drift.ignore names. They are left out of what is applied.

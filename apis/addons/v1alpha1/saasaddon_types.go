@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -12,11 +13,14 @@ const (
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonSelectorNotAllowed: the policy selects in a way that its namespace may not.
 	ReasonSelectorNotAllowed = "SelectorNotAllowed"
+	// ReasonFetching: the chart is being fetched.
+	ReasonFetching = "Fetching"
 )
 
 // SaaSAddonSpec says what runs in which clusters.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || has(self.clusterNames)",message="set clusterSelector, clusterNames, or both; an empty clusterSelector {} selects every cluster"
+// +kubebuilder:validation:XValidation:rule="has(self.source.chart) || !(has(self.valuesFrom) || has(self.adopt))",message="valuesFrom and adopt belong to source.chart; manifests are templates of their own"
 type SaaSAddonSpec struct {
 	// clusterSelector selects TenantClusters by label, in the policy's own namespace.
 	// +optional
@@ -54,6 +58,24 @@ type SaaSAddonSpec struct {
 	// +required
 	Source AddonSource `json:"source,omitzero"`
 
+	// values for the chart. Strings in it are Go templates, as manifests are: "{{ .Cluster.Name }}".
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Values *apiextensionsv1.JSON `json:"values,omitempty"`
+
+	// valuesFrom are further values, each over those before it; the first one is over values. Strings
+	// in them are templates too.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+
+	// adopt takes over a Helm release of that name that somebody made by hand, without installing it
+	// anew. Otherwise it is a conflict.
+	// +optional
+	Adopt bool `json:"adopt,omitempty"`
+
 	// rollout says how fast a new revision reaches the clusters.
 	// +optional
 	// +default={}
@@ -88,11 +110,15 @@ const (
 
 // AddonSource is where an add-on's objects come from.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.manifests)",message="set manifests"
+// +kubebuilder:validation:XValidation:rule="has(self.manifests) != has(self.chart)",message="set manifests or chart"
 type AddonSource struct {
 	// manifests are Kubernetes objects as YAML, with Go templates in it.
 	// +optional
 	Manifests *ManifestSource `json:"manifests,omitempty"`
+
+	// chart is a Helm chart.
+	// +optional
+	Chart *ChartSource `json:"chart,omitempty"`
 }
 
 // ManifestSource holds YAML documents. They are Go templates over .Cluster.Name,
@@ -142,6 +168,10 @@ type SaaSAddonStatus struct {
 	// revision is the name of the current revision.
 	// +optional
 	Revision string `json:"revision,omitempty"`
+
+	// chart that the current revision is made of.
+	// +optional
+	Chart *ResolvedChart `json:"chart,omitempty"`
 
 	// clusters sums up the selected clusters.
 	// +optional
@@ -197,6 +227,7 @@ type AbandonedTarget struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 53 || !has(self.spec.source.chart) || has(self.spec.source.chart.releaseName)",message="Helm release names have at most 53 characters: set spec.source.chart.releaseName"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
 // +kubebuilder:resource:shortName=addon,categories=daytwo
 // +kubebuilder:printcolumn:name="CLUSTERS",type=integer,JSONPath=`.status.clusters.selected.count`

@@ -84,7 +84,7 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, body []byte, force
 		return nil, err
 	}
 	return client.Patch(ctx, ref.Name, types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: common.FieldManager, Force: &force, FieldValidation: metav1.FieldValidationStrict,
+		FieldManager: c.connection.fleet.options.Controllers.Self(), Force: &force, FieldValidation: metav1.FieldValidationStrict,
 	})
 }
 
@@ -96,7 +96,7 @@ func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, patch []byte) (*me
 	if err != nil {
 		return nil, err
 	}
-	return client.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: common.FieldManager})
+	return client.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: c.connection.fleet.options.Controllers.Self()})
 }
 
 // Get reads an object's metadata.

@@ -1,6 +1,8 @@
 package ownership
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,8 +12,12 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
-// Controllers are the field managers whose changes are expected on objects that Daytwo owns.
-type Controllers sets.Set[string]
+// Controllers tells our own entries from those of controllers whose changes are expected on objects that
+// Daytwo owns, and both from everybody else's.
+type Controllers struct {
+	self  string
+	known sets.Set[string]
+}
 
 // DefaultControllers are the field managers of Kubernetes' own components, and of cert-manager's
 // injector, which fills in the caBundle of webhooks and CRDs.
@@ -27,19 +33,25 @@ func DefaultControllers() []string {
 	}
 }
 
-// NewControllers makes a set of field managers.
-func NewControllers(names ...string) Controllers {
-	return Controllers(sets.New(names...))
+// NewControllers makes it of what our installation calls itself, and the field managers of controllers.
+func NewControllers(self string, names ...string) Controllers {
+	return Controllers{self: self, known: sets.New(names...)}
 }
 
-func (c Controllers) has(manager string) bool {
-	return sets.Set[string](c).Has(manager)
+// ManagerOf is the field manager of an installation of Daytwo: with one name for all, the API server would
+// take two that meet in a workload cluster for one, and let the second overwrite the first.
+func ManagerOf(installation string) string {
+	digest := sha256.Sum256([]byte(installation))
+	return common.FieldManager + "-" + hex.EncodeToString(digest[:4])
 }
+
+// Self is the field manager under which objects are applied.
+func (c Controllers) Self() string { return c.self }
 
 // Ours returns the index of Daytwo's own entry, or -1.
-func Ours(entries []metav1.ManagedFieldsEntry) int {
+func (c Controllers) Ours(entries []metav1.ManagedFieldsEntry) int {
 	for i := range entries {
-		if IsOurs(&entries[i]) {
+		if c.IsOurs(&entries[i]) {
 			return i
 		}
 	}
@@ -47,8 +59,8 @@ func Ours(entries []metav1.ManagedFieldsEntry) int {
 }
 
 // IsOurs says whether an entry is what Daytwo applied.
-func IsOurs(entry *metav1.ManagedFieldsEntry) bool {
-	return entry.Manager == common.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+func (c Controllers) IsOurs(entry *metav1.ManagedFieldsEntry) bool {
+	return entry.Manager == c.self && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
 // Foreign returns the entries that tell of a change by somebody else, of a field that is not spared.
@@ -71,7 +83,7 @@ func (c Controllers) foreignIndices(entries []metav1.ManagedFieldsEntry, spare S
 }
 
 func (c Controllers) isForeign(entry *metav1.ManagedFieldsEntry) bool {
-	return entry.Subresource == "" && !IsOurs(entry) && !c.has(entry.Manager)
+	return entry.Subresource == "" && !c.IsOurs(entry) && !c.known.Has(entry.Manager)
 }
 
 // Scaler returns the entry through which the number of replicas was set by way of the scale
@@ -83,7 +95,7 @@ func (c Controllers) Scaler(entries []metav1.ManagedFieldsEntry) (entry *metav1.
 			continue
 		}
 		if set, err := Fields(&entries[i]); err == nil && set.Has(replicas) {
-			return &entries[i], c.has(entries[i].Manager)
+			return &entries[i], c.known.Has(entries[i].Manager)
 		}
 	}
 	return nil, false
@@ -102,8 +114,8 @@ func Fields(entry *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 }
 
 // OwnFields returns the fields that Daytwo owns; the empty set if it owns none.
-func OwnFields(entries []metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
-	if i := Ours(entries); i >= 0 {
+func (c Controllers) OwnFields(entries []metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	if i := c.Ours(entries); i >= 0 {
 		return Fields(&entries[i])
 	}
 	return fieldpath.NewSet(), nil

@@ -27,7 +27,7 @@ func (c Controllers) Fingerprint(object metav1.Object) string {
 		return strings.Compare(a.Manager+"\n"+string(a.Operation)+"\n"+a.APIVersion, b.Manager+"\n"+string(b.Operation)+"\n"+b.APIVersion)
 	})
 	for i := range entries {
-		if IsOurs(&entries[i]) || c.isForeign(&entries[i]) {
+		if c.IsOurs(&entries[i]) || c.isForeign(&entries[i]) {
 			writeEntry(digest, &entries[i])
 		}
 	}

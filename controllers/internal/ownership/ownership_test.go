@@ -15,7 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
-var known = NewControllers(DefaultControllers()...)
+var known = NewControllers("daytwo", DefaultControllers()...)
 
 var applied = metav1.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
@@ -180,7 +180,7 @@ func TestTakeoverMovesWhatOthersOwn(t *testing.T) {
 			if foreign := known.Foreign(after.ManagedFields, nil); len(foreign) != 0 {
 				t.Errorf("foreign entries are left: %v", foreign)
 			}
-			own := Ours(after.ManagedFields)
+			own := known.Ours(after.ManagedFields)
 			if own < 0 {
 				t.Fatal("Daytwo has no entry")
 			}
@@ -238,7 +238,7 @@ func TestTakeoverLeavesSparedFieldsToTheirOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := Ours(after.ManagedFields)
+	own := known.Ours(after.ManagedFields)
 	if own < 0 || len(after.ManagedFields) != 2 {
 		t.Fatalf("got the entries %v", after.ManagedFields)
 	}
@@ -353,11 +353,18 @@ func TestNamesTellsTenFieldsAndCountsTheRest(t *testing.T) {
 }
 
 func TestOwnFieldsOfAnObjectThatIsNotOurs(t *testing.T) {
-	fields, err := OwnFields([]metav1.ManagedFieldsEntry{edited(sidecarFields)})
+	fields, err := known.OwnFields([]metav1.ManagedFieldsEntry{edited(sidecarFields)})
 	if err != nil || !fields.Empty() {
 		t.Errorf("got %v, %v", fields, err)
 	}
-	if manager := ours().Manager; manager != common.FieldManager {
-		t.Errorf("the tests use the field manager %q, Daytwo %q", manager, common.FieldManager)
+	if known.IsOurs(&metav1.ManagedFieldsEntry{Manager: ManagerOf("another"), Operation: metav1.ManagedFieldsOperationApply}) {
+		t.Error("another installation's entry counts as ours")
+	}
+}
+
+func TestEachInstallationHasAManagerOfItsOwn(t *testing.T) {
+	one, other := ManagerOf("one"), ManagerOf("other")
+	if one == other || !strings.HasPrefix(one, common.FieldManager+"-") || one != ManagerOf("one") {
+		t.Errorf("got %s and %s", one, other)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
-
-	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
 type patchOperation struct {
@@ -41,7 +39,7 @@ func (c Controllers) Takeover(object metav1.Object, spare Spare) ([]byte, error)
 	if len(moves) == 0 {
 		return nil, nil
 	}
-	operations, err := moveOperations(entries, moves, moved)
+	operations, err := c.moveOperations(entries, moves, moved)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +55,10 @@ type move struct {
 }
 
 // moveOperations merges what is moved into our entry, which is added if there is none.
-func moveOperations(entries []metav1.ManagedFieldsEntry, moves []move, moved *fieldpath.Set) ([]patchOperation, error) {
-	home := Ours(entries)
+func (c Controllers) moveOperations(entries []metav1.ManagedFieldsEntry, moves []move, moved *fieldpath.Set) ([]patchOperation, error) {
+	home := c.Ours(entries)
 	merged := metav1.ManagedFieldsEntry{
-		Manager: common.FieldManager, Operation: metav1.ManagedFieldsOperationApply,
+		Manager: c.self, Operation: metav1.ManagedFieldsOperationApply,
 		APIVersion: entries[moves[0].index].APIVersion, Time: entries[moves[0].index].Time, FieldsType: "FieldsV1",
 	}
 	var operations []patchOperation

@@ -1,13 +1,38 @@
 package revision
 
+import "time"
+
 // AddonContent is what a revision of a SaaSAddon holds.
 type AddonContent struct {
 	// Namespace for namespaced objects that name none.
 	Namespace string `json:"namespace"`
 	// CreateNamespace creates it where it is missing.
 	CreateNamespace bool `json:"createNamespace,omitempty"`
-	// Sources in the order in which they are rendered.
-	Sources []Source `json:"sources"`
+	// Sources of manifests, in the order in which they are rendered.
+	Sources []Source `json:"sources,omitempty"`
+	// Chart is the source instead of manifests.
+	Chart *ChartContent `json:"chart,omitempty"`
+}
+
+// ChartContent is a Helm chart and what it is installed with.
+type ChartContent struct {
+	// Repository, Name, Version and Digest tell where the archive is from.
+	Repository string `json:"repository"`
+	Name       string `json:"name"`
+	Version    string `json:"version"`
+	Digest     string `json:"digest"`
+	// Archive is the chart itself, so that a revision needs no repository.
+	Archive []byte `json:"archive"`
+	// Values in the order in which they are merged.
+	Values []Source `json:"values,omitempty"`
+	// ReleaseName is the name of the Helm release; its namespace is the content's.
+	ReleaseName string `json:"releaseName"`
+	// CRDs is the source's spec.source.chart.crds.
+	CRDs string `json:"crds"`
+	// AsksForAPIs: the chart asks what the cluster serves (.Capabilities.APIVersions).
+	AsksForAPIs bool `json:"asksForAPIs,omitempty"`
+	// HookTimeout of one hook, in nanoseconds.
+	HookTimeout time.Duration `json:"hookTimeout"`
 }
 
 // Size is how much text it holds, in bytes.
@@ -15,6 +40,12 @@ func (c AddonContent) Size() int {
 	total := len(c.Namespace)
 	for _, source := range c.Sources {
 		total += len(source.Name) + len(source.Text)
+	}
+	if c.Chart != nil {
+		total += len(c.Chart.Archive)
+		for _, values := range c.Chart.Values {
+			total += len(values.Name) + len(values.Text)
+		}
 	}
 	return total
 }

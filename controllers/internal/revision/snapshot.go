@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// MaxBytes is how large a policy's content may be before it is compressed.
-	MaxBytes = 8 << 20
+	// MaxBytes is how large a policy's content may be before it is compressed: a chart of 20 MiB, in
+	// base64, and its values.
+	MaxBytes = 32 << 20
 
 	// chunkBytes of content go into one Secret. Content that does not compress grows by some 100
 	// bytes, so a Secret stays below 900 KB, within etcd's default limit for a request.

@@ -1,0 +1,246 @@
+package addonrelease
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	release "helm.sh/helm/v4/pkg/release/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// annotationOperation marks a hook's object with the operation that made it.
+const annotationOperation = "daytwo.dev/operation"
+
+// hookRunner runs the hooks of one operation, as far as it gets without waiting. What it waits for
+// comes back as a watch event; how far it came is in the operation.
+type hookRunner struct {
+	*Reconciler
+	o         *observed
+	operation *addonsv1alpha1.HelmOperation
+	cluster   *fleet.Cluster
+	done      *outcome
+}
+
+// run runs the hooks of an event in their order, and returns whether all of them have succeeded.
+func (h *hookRunner) run(ctx context.Context, event release.HookEvent) bool {
+	var ran []hook
+	for _, one := range h.o.chart.hooks {
+		if !one.runsAt(string(event)) {
+			continue
+		}
+		run, err := h.step(ctx, one, string(event))
+		switch {
+		case err != nil:
+			h.done.err = fmt.Errorf("%s hook %s: %w", event, one.Ref, err)
+			return false
+		case run.Phase == addonsv1alpha1.HookFailed:
+			h.failed(ctx, one, run, ran)
+			return false
+		case run.Phase == addonsv1alpha1.HookRunning:
+			h.wait(one, run)
+			return false
+		}
+		ran = append(ran, one)
+	}
+	slices.Reverse(ran)
+	h.done.err = h.clear(ctx, ran, string(event), deleteSucceeded)
+	return h.done.err == nil
+}
+
+// wait says what is waited for, and until when at most.
+func (h *hookRunner) wait(one hook, run *addonsv1alpha1.HookRun) {
+	h.done.hook = &hookReport{hook: one, run: *run}
+	h.done.wake(run.StartedAt.Add(h.o.chart.hookTimeout))
+}
+
+func (h *hookRunner) find(one hook, event string) *addonsv1alpha1.HookRun {
+	for i := range h.operation.Hooks {
+		if run := &h.operation.Hooks[i]; run.Event == event && run.Object == one.ID() {
+			return run
+		}
+	}
+	return nil
+}
+
+// step starts a hook, or looks what became of it.
+func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv1alpha1.HookRun, error) {
+	run := h.find(one, event)
+	if run == nil {
+		gone, err := h.makeRoom(ctx, one)
+		if err != nil || !gone {
+			return &addonsv1alpha1.HookRun{
+				Event: event, Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.o.now),
+				Message: "waits until the one of an earlier run is gone",
+			}, err
+		}
+		if err := h.intend(ctx, one, event); err != nil {
+			return nil, err
+		}
+		run = h.find(one, event)
+	}
+	if run.Phase != addonsv1alpha1.HookRunning {
+		return run, nil
+	}
+	// Claimed first, so that the watch keeps what it lists of it.
+	h.cluster.Tracker.Claim(ownerOf(h.o.release), one.Key())
+	if err := h.cluster.Watch(ctx, one.GroupVersionKind); err != nil {
+		return nil, err
+	}
+	if run.UID == "" {
+		if err := h.create(ctx, one, run); err != nil {
+			return nil, err
+		}
+	}
+	if !one.endsByItself() {
+		h.end(run, addonsv1alpha1.HookSucceeded, "")
+		return run, nil
+	}
+	h.look(ctx, one, run)
+	return run, nil
+}
+
+// makeRoom deletes what an earlier run left, and returns whether the place is free.
+func (h *hookRunner) makeRoom(ctx context.Context, one hook) (bool, error) {
+	if !one.isDeleted(deleteBefore) {
+		return true, nil
+	}
+	left, err := h.cluster.Get(ctx, one.Ref)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := h.cluster.Delete(ctx, one.Ref, left.UID); ignoreGone(err) != nil {
+		return false, err
+	}
+	_, err = h.cluster.Get(ctx, one.Ref)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	h.done.recheck = true
+	return false, err
+}
+
+// intend writes that a hook is about to be created: if the manager dies in between, the next one knows
+// that it may be there.
+func (h *hookRunner) intend(ctx context.Context, one hook, event string) error {
+	h.operation.Hooks = append(h.operation.Hooks, addonsv1alpha1.HookRun{
+		Event: event, Object: one.ID(), Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.now()),
+	})
+	h.o.helmStatus().Operation = h.operation.DeepCopy()
+	h.o.release.Status.ClusterID = string(h.o.clusterID)
+	if err := h.record(ctx, h.o); err != nil {
+		return fmt.Errorf("record that it is about to be created: %w", err)
+	}
+	return nil
+}
+
+func (h *hookRunner) now() time.Time { return h.Clock.Now() }
+
+// create makes a hook's object. After a crash it may be there already.
+func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+	body, err := h.body(one)
+	if err != nil {
+		return err
+	}
+	answer, err := h.cluster.Apply(ctx, one.Ref, body, true)
+	if err != nil && isFinal(err) {
+		h.end(run, addonsv1alpha1.HookFailed, explain(one.Ref, err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	run.UID = string(answer.UID)
+	return nil
+}
+
+func (h *hookRunner) body(one hook) ([]byte, error) {
+	object := one.object.DeepCopy()
+	setIn(object, object.GetLabels(), common.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
+	setIn(object, object.GetAnnotations(), annotationOperation, h.operation.ID, (*unstructured.Unstructured).SetAnnotations)
+	return json.Marshal(object)
+}
+
+func setIn(object *unstructured.Unstructured, in map[string]string, key, value string, set func(*unstructured.Unstructured, map[string]string)) {
+	if in == nil {
+		in = map[string]string{}
+	}
+	in[key] = value
+	set(object, in)
+}
+
+// look finds out whether a hook has ended, by what the watch saw of it.
+func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) {
+	seen, _ := h.cluster.Tracker.Look(one.Key())
+	same := seen != nil && (seen.Gone || seen.UID == types.UID(run.UID))
+	switch {
+	case same && seen.Health.End == fleet.Succeeded:
+		h.end(run, addonsv1alpha1.HookSucceeded, "")
+	case same && seen.Health.End == fleet.Failed:
+		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
+	case same && seen.Gone && h.isGone(ctx, one, run):
+		h.end(run, addonsv1alpha1.HookFailed, "was deleted before it ended")
+	case !h.now().Before(run.StartedAt.Add(h.o.chart.hookTimeout)):
+		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.o.chart.hookTimeout)))
+	}
+}
+
+// isGone makes sure: a watch that listed just before the hook was created does not know of it.
+func (h *hookRunner) isGone(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) bool {
+	object, err := h.cluster.Get(ctx, one.Ref)
+	return apierrors.IsNotFound(err) || err == nil && object.UID != types.UID(run.UID)
+}
+
+func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookPhase, message string) {
+	run.Phase, run.Message = phase, message[:min(len(message), maxMessage)]
+	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.now()))
+}
+
+// failed deletes what is to be deleted after a failure, and reports it.
+func (h *hookRunner) failed(ctx context.Context, one hook, run *addonsv1alpha1.HookRun, ran []hook) {
+	h.done.hook = &hookReport{hook: one, run: *run}
+	h.done.wake(run.CompletedAt.Add(retryStalled))
+	h.done.err = h.clear(ctx, []hook{one}, run.Event, deleteFailed)
+	if h.done.err == nil {
+		h.done.err = h.clear(ctx, ran, run.Event, deleteSucceeded)
+	}
+}
+
+// clear deletes the objects of hooks with a policy. A run without a UID has no object any more. How they
+// ended is written before: once they are gone, nobody can tell.
+func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy string) error {
+	hooks = slices.DeleteFunc(slices.Clone(hooks), func(one hook) bool {
+		run := h.find(one, event)
+		return !one.isDeleted(policy) || run == nil || run.UID == ""
+	})
+	if len(hooks) == 0 {
+		return nil
+	}
+	h.o.helmStatus().Operation = h.operation.DeepCopy()
+	if err := h.record(ctx, h.o); err != nil {
+		return fmt.Errorf("record how the %s hooks ended: %w", event, err)
+	}
+	for _, one := range hooks {
+		run := h.find(one, event)
+		err := h.cluster.Delete(ctx, one.Ref, types.UID(run.UID))
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("delete %s hook %s: %w", event, one.Ref, err)
+		}
+		run.UID = ""
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package addonrelease
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"helm.sh/helm/v4/pkg/release/common"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// chartScene is a release of a chart that is deployed, as version 2 of its records.
+func chartScene(change ...func(*observed)) observed {
+	o := scene()
+	o.inputs = "new"
+	o.chart = &chart{release: helm.Release{Namespace: "cache", Name: "shop"}}
+	o.history = helm.History{
+		{Version: 2, Status: common.StatusDeployed, Inputs: "old"},
+		{Version: 1, Status: common.StatusSuperseded, Inputs: "older"},
+	}
+	o.release.Status.InputsHash = "old"
+	o.release.Status.Helm = &addonsv1alpha1.HelmRelease{Name: "shop", Namespace: "cache", Version: 2}
+	for _, c := range change {
+		c(&o)
+	}
+	return o
+}
+
+// begun is an upgrade in whose course one hook came to an end.
+func begun(phase addonsv1alpha1.HookPhase, ago time.Duration) func(*observed) {
+	return func(o *observed) {
+		completed := metav1.NewMicroTime(noon.Add(-ago))
+		o.release.Status.Helm.Operation = &addonsv1alpha1.HelmOperation{
+			Kind: addonsv1alpha1.HelmUpgrade, ID: "new-3",
+			Hooks: []addonsv1alpha1.HookRun{{Event: "pre-upgrade", Object: "batch/v1/Job/cache/migrate", Phase: phase, CompletedAt: &completed}},
+		}
+	}
+}
+
+func settled(o *observed) { o.inputs = "old" }
+
+func summarizeHelm(h helmPlan) string {
+	text := ""
+	if h.operation != nil {
+		text += fmt.Sprintf("%s %s %s..%s (%d run) ", h.operation.Kind, h.operation.ID, h.before, h.after, len(h.operation.Hooks))
+	}
+	if h.operation != nil && h.operation.RollbackTo != 0 {
+		text += fmt.Sprintf("to %d ", h.operation.RollbackTo)
+	}
+	for _, one := range []struct {
+		said string
+		is   bool
+	}{{"blocked ", h.blocked != nil}, {"record ", h.record}, {"strays ", h.strays}, {"purge ", h.purge}, {"tests " + h.tests, h.tests != ""}} {
+		if one.is {
+			text += one.said
+		}
+	}
+	return text
+}
+
+func TestPlanHelm(t *testing.T) {
+	foreign := func(o *observed) {
+		o.history = append(helm.History{{Version: 3, Status: common.StatusDeployed}}, o.history...)
+	}
+	rows := []struct {
+		name string
+		o    observed
+		want string
+	}{
+		{"Manifests", scene(), ""},
+		{"SettledNeedsNothing", chartScene(settled), ""},
+		{"Install", chartScene(func(o *observed) { o.history, o.release.Status.Helm = nil, nil }), "Install new-1 pre-install..post-install (0 run) record "},
+		{"Upgrade", chartScene(), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"BackToAnOldOne", chartScene(func(o *observed) { o.inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
+		{"GoesOnWithWhatWasBegun", chartScene(begun(addonsv1alpha1.HookSucceeded, 0)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) record "},
+		{"AFailedHookHolds", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) blocked record "},
+		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, retryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observed) { o.request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observed) { o.inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observed) { o.recordDrifted = true }), "record strays "},
+		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observed) {
+			o.recordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
+		}), "strays "},
+		{"Adoption", chartScene(func(o *observed) { o.history = helm.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
+		{"SuspensionHoldsAll", chartScene(func(o *observed) { o.suspension = suspension.Suspension{Active: true} }), ""},
+		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
+		{"NothingToUninstall", chartScene(deleting, func(o *observed) { o.history = nil }), ""},
+		{"Tests", chartScene(settled, func(o *observed) { o.tests = "token" }), "tests token"},
+		{"TestsThatHaveRun", chartScene(settled, func(o *observed) {
+			o.tests = "token"
+			o.release.Status.Helm.Tests = &addonsv1alpha1.HelmTests{Token: "token", Phase: addonsv1alpha1.HookFailed}
+		}), ""},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			if got := summarizeHelm(planHelm(row.o)); got != row.want {
+				t.Errorf("got  %q\nwant %q", got, row.want)
+			}
+		})
+	}
+}

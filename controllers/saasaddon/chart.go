@@ -1,0 +1,172 @@
+package saasaddon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+)
+
+// Inspector looks into a chart's archive.
+type Inspector interface {
+	InspectChart(ctx context.Context, archive []byte) (render.ChartInfo, error)
+}
+
+// defaultHookTimeout is what an add-on gets whose source was written before the API server knew defaults.
+const defaultHookTimeout = 5 * time.Minute
+
+// observeChart finds out which chart the add-on is made of. A range is resolved again only if the source
+// changed or somebody asked for it.
+func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
+	spec := seen.addon.Spec.Source.Chart
+	if spec == nil {
+		return nil
+	}
+	pinned := seen.addon.Status.Chart
+	if isPinned(seen.addon) {
+		seen.chart = pinned
+		return nil
+	}
+	fetched, unusable, err := r.fetchChart(ctx, seen, charts.Source{
+		Repository: spec.Repository, Name: spec.Name, Version: spec.Version, Digest: spec.Digest,
+	})
+	if err != nil || unusable != nil {
+		seen.refuse(unusable)
+		return err
+	}
+	if pinned != nil && spec.Digest == "" && replaced(pinned, spec, fetched) {
+		seen.refuse(r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final, &problem{
+			reason: string(charts.DigestMismatch),
+			message: fmt.Sprintf("chart %s %s was replaced in %s: its digest was %s and is %s now; set spec.source.chart.digest to the new one to accept it, or choose another version",
+				spec.Name, fetched.Version, spec.Repository, pinned.Digest, fetched.Digest),
+		}))
+		return nil
+	}
+	seen.chart = &addonsv1alpha1.ResolvedChart{
+		Repository: spec.Repository, Name: spec.Name, Requested: spec.Version,
+		Version: fetched.Version, Digest: fetched.Digest, HandledRequest: common.RequestedAt(seen.addon),
+	}
+	seen.archive = fetched.Archive
+	return nil
+}
+
+// refuse keeps the first problem.
+func (o *observed) refuse(found *problem) {
+	if o.problem == nil {
+		o.problem = found
+	}
+}
+
+// isPinned is whether the status tells what the source is resolved to.
+func isPinned(addon *addonsv1alpha1.SaaSAddon) bool {
+	spec, pinned := addon.Spec.Source.Chart, addon.Status.Chart
+	return pinned != nil && pinned.Repository == spec.Repository && pinned.Name == spec.Name && pinned.Requested == spec.Version &&
+		(spec.Digest == "" || spec.Digest == pinned.Digest) && pinned.HandledRequest == common.RequestedAt(addon)
+}
+
+// replaced is whether a version that was pinned has another content now.
+func replaced(pinned *addonsv1alpha1.ResolvedChart, spec *addonsv1alpha1.ChartSource, fetched *charts.Chart) bool {
+	return pinned.Repository == spec.Repository && pinned.Name == spec.Name &&
+		pinned.Version == fetched.Version && pinned.Digest != fetched.Digest
+}
+
+// fetchChart asks for a chart. It waits for nothing: what is not there yet is a problem that passes.
+func (r *Reconciler) fetchChart(ctx context.Context, seen *observed, source charts.Source) (*charts.Chart, *problem, error) {
+	key := client.ObjectKeyFromObject(seen.addon)
+	access, unusable, err := r.addAccess(ctx, seen.addon, &source)
+	if unusable != nil || err != nil {
+		return nil, unusable, err
+	}
+	asked := fmt.Sprint(seen.addon.Generation, "/", common.RequestedAt(seen.addon), "/", access)
+	attempt, failed := r.fetches.attempt(key, asked, seen.now)
+	if failed != nil {
+		return nil, failed, nil
+	}
+	result, ready := r.Charts.Request(key, source, attempt)
+	if !ready {
+		return nil, &problem{
+			reason: addonsv1alpha1.ReasonFetching, passing: true,
+			message: fmt.Sprintf("chart %s %s is being fetched from %s", source.Name, source.Version, source.Repository),
+		}, nil
+	}
+	r.Charts.Forget(key)
+	if result.Err != nil {
+		return nil, r.fetches.failed(key, seen.now, isFinal(result.Err), problemOf(result.Err)), nil
+	}
+	return result.Chart, nil, nil
+}
+
+// finality tells whether only another source can help.
+type finality bool
+
+const final finality = true
+
+func isFinal(err error) finality {
+	var failure *charts.Error
+	return finality(errors.As(err, &failure) && failure.Final())
+}
+
+func problemOf(err error) *problem {
+	reason, ok := charts.ReasonOf(err)
+	if !ok {
+		return &problem{reason: common.ReasonFailed, message: err.Error(), passing: true}
+	}
+	return &problem{reason: string(reason), message: err.Error()}
+}
+
+// addAccess reads the credentials and the CA that the source names, and returns the versions in which
+// they were read.
+func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, source *charts.Source) (string, *problem, error) {
+	spec := addon.Spec.Source.Chart
+	versions := ""
+	if spec.SecretRef != nil {
+		secret, unusable, err := r.readSecret(ctx, addon, "spec.source.chart.secretRef", spec.SecretRef.Name)
+		if unusable != nil || err != nil {
+			return "", unusable, err
+		}
+		versions += secret.ResourceVersion
+		if source.Credentials, err = charts.CredentialsFromSecret(secret, spec.Repository); err != nil {
+			return "", problemOf(err), nil
+		}
+	}
+	if spec.CARef != nil {
+		secret, unusable, err := r.readSecret(ctx, addon, "spec.source.chart.caRef", spec.CARef.Name)
+		if unusable != nil || err != nil {
+			return "", unusable, err
+		}
+		versions += "/" + secret.ResourceVersion
+		if source.CA, err = charts.CAFromSecret(secret); err != nil {
+			return "", problemOf(err), nil
+		}
+	}
+	return versions, nil, nil
+}
+
+func (r *Reconciler) readSecret(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.Secret, *problem, error) {
+	secret := &corev1.Secret{}
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, notThere("Secret", addon.Namespace, name, field), nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	return secret, nil, nil
+}
+
+func notThere(kind, namespace, name, field string) *problem {
+	return &problem{
+		reason:  addonsv1alpha1.ReasonReferenceNotFound,
+		message: fmt.Sprintf("%s %s/%s, which %s names, does not exist: create it, or remove the reference", kind, namespace, name, field),
+	}
+}

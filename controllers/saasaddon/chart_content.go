@@ -1,0 +1,119 @@
+package saasaddon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+// chartContent is what a revision holds of a chart. A chart that is pinned is taken from the revision
+// that has it: its repository need not be there any more.
+func (r *Reconciler) chartContent(ctx context.Context, seen *observed) (*revision.ChartContent, *problem, error) {
+	spec := seen.addon.Spec.Source.Chart
+	content := &revision.ChartContent{
+		Repository: seen.chart.Repository, Name: seen.chart.Name, Version: seen.chart.Version, Digest: seen.chart.Digest,
+		ReleaseName: spec.ReleaseName, CRDs: string(spec.CRDs), HookTimeout: defaultHookTimeout,
+	}
+	if content.ReleaseName == "" {
+		content.ReleaseName = seen.addon.Name
+	}
+	if content.CRDs == "" {
+		content.CRDs = string(addonsv1alpha1.CRDCreateReplace)
+	}
+	if spec.HookTimeoutSeconds > 0 {
+		content.HookTimeout = time.Duration(spec.HookTimeoutSeconds) * time.Second
+	}
+	values, unusable, err := r.readValues(ctx, seen.addon)
+	if unusable != nil || err != nil {
+		return nil, unusable, err
+	}
+	content.Values = values
+	if unusable, err := r.addArchive(ctx, seen, content); unusable != nil || err != nil {
+		return nil, unusable, err
+	}
+	for _, layer := range values {
+		// A chart may take templates from its values.
+		content.AsksForAPIs = content.AsksForAPIs || strings.Contains(layer.Text, "APIVersions")
+	}
+	return content, nil, nil
+}
+
+func (r *Reconciler) addArchive(ctx context.Context, seen *observed, content *revision.ChartContent) (*problem, error) {
+	if seen.archive == nil {
+		stored, err := r.storedChart(ctx, seen)
+		if err != nil {
+			return nil, err
+		}
+		if stored != nil {
+			content.Archive, content.AsksForAPIs = stored.Archive, stored.AsksForAPIs
+			return nil, nil
+		}
+		fetched, unusable, err := r.fetchChart(ctx, seen, charts.Source{
+			Repository: content.Repository, Name: content.Name, Version: content.Version, Digest: content.Digest,
+		})
+		if unusable != nil || err != nil {
+			return unusable, err
+		}
+		seen.archive = fetched.Archive
+	}
+	info, err := r.Inspector.InspectChart(ctx, seen.archive)
+	if _, refused := render.ReasonOf(err); refused {
+		return r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final,
+			&problem{reason: addonsv1alpha1.ReasonChartRefused, message: fmt.Sprintf("chart %s %s: %s", content.Name, content.Version, err)}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if unusable := judgeChart(info, content); unusable != nil {
+		return r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final, unusable), nil
+	}
+	content.Archive, content.AsksForAPIs = seen.archive, info.AsksForAPIs
+	return nil, nil
+}
+
+// judgeChart refuses what cannot be installed, or is not what its repository says.
+func judgeChart(info render.ChartInfo, content *revision.ChartContent) *problem {
+	message := ""
+	switch {
+	case info.Name != content.Name:
+		message = fmt.Sprintf("its Chart.yaml says that its name is %s; ask who keeps the repository", info.Name)
+	case info.Type == "library":
+		message = "it is a library, which cannot be installed; name a chart that uses it"
+	default:
+		return nil
+	}
+	return &problem{
+		reason:  addonsv1alpha1.ReasonChartRefused,
+		message: fmt.Sprintf("chart %s %s of %s: %s", content.Name, content.Version, content.Repository, message),
+	}
+}
+
+// storedChart is the chart in the add-on's current revision, if it is the one that is pinned.
+func (r *Reconciler) storedChart(ctx context.Context, seen *observed) (*revision.ChartContent, error) {
+	raw, err := revision.Read(ctx, r.Live, types.NamespacedName{Namespace: seen.addon.Namespace, Name: seen.addon.Status.Revision})
+	if errors.Is(err, revision.ErrNotFound) || errors.Is(err, revision.ErrTorn) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var content revision.AddonContent
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return nil, fmt.Errorf("revision %s: %w", seen.addon.Status.Revision, err)
+	}
+	if content.Chart == nil || content.Chart.Digest != seen.chart.Digest {
+		return nil, nil
+	}
+	return content.Chart, nil
+}

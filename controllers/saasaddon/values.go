@@ -1,0 +1,68 @@
+package saasaddon
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+// readValues reads the values in the order in which they are merged.
+func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]revision.Source, *problem, error) {
+	var values []revision.Source
+	if addon.Spec.Values != nil {
+		values = append(values, revision.Source{Name: "values", Text: string(addon.Spec.Values.Raw)})
+	}
+	for i, from := range addon.Spec.ValuesFrom {
+		data, unusable, err := r.readValuesFrom(ctx, addon, fmt.Sprintf("spec.valuesFrom[%d]", i), from)
+		if unusable != nil || err != nil {
+			return nil, unusable, err
+		}
+		key := valuesKey(from)
+		text, ok := data[key]
+		if !ok {
+			return nil, &problem{
+				reason:  addonsv1alpha1.ReasonReferenceNotFound,
+				message: fmt.Sprintf("%s %s/%s has no key %s, which spec.valuesFrom[%d] names: add it, or name another", from.Kind, addon.Namespace, from.Name, key, i),
+			}, nil
+		}
+		values = append(values, revision.Source{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
+	}
+	return values, nil, nil
+}
+
+func valuesKey(from addonsv1alpha1.ValuesReference) string {
+	if from.Key == "" {
+		return "values.yaml"
+	}
+	return from.Key
+}
+
+func (r *Reconciler) readValuesFrom(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field string, from addonsv1alpha1.ValuesReference) (map[string]string, *problem, error) {
+	if from.Kind == "Secret" {
+		secret, unusable, err := r.readSecret(ctx, addon, field, from.Name)
+		if unusable != nil || err != nil {
+			return nil, unusable, err
+		}
+		data := make(map[string]string, len(secret.Data))
+		for key, value := range secret.Data {
+			data[key] = string(value)
+		}
+		return data, nil, nil
+	}
+	config := &corev1.ConfigMap{}
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: from.Name}, config)
+	if apierrors.IsNotFound(err) {
+		return nil, notThere("ConfigMap", addon.Namespace, from.Name, field), nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read ConfigMap %s: %w", from.Name, err)
+	}
+	return config.Data, nil, nil
+}
