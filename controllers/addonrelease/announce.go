@@ -23,6 +23,7 @@ const (
 	eventDriftCorrected = "DriftCorrected"
 	eventLeftBehind     = "LeftBehind"
 	eventAbandoned      = "Abandoned"
+	eventWithoutHooks   = "UninstalledWithoutHooks"
 
 	actionCorrect = "Correct"
 	actionDelete  = "Delete"
@@ -35,7 +36,7 @@ var isGone = fleet.Health{Status: status.NotFoundStatus, Message: "is not there"
 var notSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
 
 // announce tells people, by events, and metrics what was done.
-func (r *Reconciler) announce(release *addonsv1alpha1.AddonRelease, done outcome) {
+func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, done outcome) {
 	policy := release.Labels[common.LabelPolicy]
 	for _, w := range done.corrections() {
 		r.Metrics.corrected(release.Namespace, policy, w)
@@ -44,6 +45,9 @@ func (r *Reconciler) announce(release *addonsv1alpha1.AddonRelease, done outcome
 			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.took.Round(time.Microsecond*100))
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
 			"operation", correction.Operation, "fields", correction.Fields, "took", w.took.String())
+	}
+	if o.unrendered != nil && done.purged {
+		r.Recorder.Eventf(release, nil, eventWarning, eventWithoutHooks, actionDelete, "uninstalled in %s without its hooks: %s", release.Spec.ClusterRef.Name, o.unrendered)
 	}
 	for _, left := range done.left {
 		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)

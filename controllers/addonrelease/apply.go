@@ -76,10 +76,10 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 	if cluster == nil {
 		return done
 	}
-	if err := errors.Join(r.keepRendering(ctx, o), r.intend(ctx, o, p)); err != nil {
+	steps := r.helmSteps(ctx, o, p, cluster, &done)
+	if err := errors.Join(done.err, steps.endInterrupted(ctx), r.keepRendering(ctx, o), r.intend(ctx, o, p)); err != nil {
 		return outcome{err: err}
 	}
-	steps := r.helmSteps(ctx, o, p, cluster, &done)
 	w := &writer{
 		cluster: cluster, tracker: cluster.Tracker, controllers: r.Controllers,
 		installation: r.Installation, release: o.helmRelease(), now: r.Clock.Now,
@@ -105,14 +105,15 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 	return done
 }
 
-// intend writes new objects into the inventory before they are in the cluster: if the manager dies in
-// between, the next one knows where to look.
+// intend writes what is about to be done before it is: new objects into the inventory, and what they are
+// rendered from. If the manager dies in between, the next one knows where to look; if people change their
+// mind, it knows that the cluster is not what it was before.
 func (r *Reconciler) intend(ctx context.Context, o *observed, p plan) error {
-	intended := false
+	intended := p.begins(*o)
 	for _, list := range [][]write{p.foundations, p.rest} {
 		for _, w := range list {
 			if _, listed := o.inventory[w.Key()]; !listed {
-				o.inventory[w.Key()] = entry{Ref: w.Ref}
+				o.inventory[w.Key()] = entry{Ref: w.Ref, kept: w.kept}
 				intended = true
 			}
 		}
@@ -122,8 +123,11 @@ func (r *Reconciler) intend(ctx context.Context, o *observed, p plan) error {
 	}
 	o.release.Status.Inventory = o.inventory.stored()
 	o.release.Status.ClusterID = string(o.clusterID)
-	if o.chart != nil {
-		o.helmStatus()
+	if p.begins(*o) {
+		o.release.Status.Applying = o.inputs
+	}
+	if p.helm.operation != nil {
+		o.helmStatus().Operation = p.helm.operation.DeepCopy()
 	}
 	if err := r.record(ctx, o); err != nil {
 		return fmt.Errorf("record what is about to be applied: %w", err)

@@ -67,11 +67,12 @@ func (h hook) endsByItself() bool {
 // chartSet makes what is applied of what a chart rendered to.
 func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent, rendered *render.RenderedChart, cluster clusterView) (rendering, error) {
 	release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
-	definitions := rendered.CRDs
+	// What was rendered may have to be stored as it is.
+	definitions, plain := copies(rendered.CRDs), copies(rendered.Objects)
 	if content.Chart.CRDs == string(addonsv1alpha1.CRDSkip) {
 		definitions = nil
 	}
-	everything := slices.Concat(definitions, rendered.Objects)
+	everything := slices.Concat(definitions, plain)
 	for _, one := range rendered.Hooks {
 		everything = append(everything, one.Object)
 	}
@@ -83,7 +84,7 @@ func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent
 		missingOnly := content.Chart.CRDs == string(addonsv1alpha1.CRDCreate)
 		list = append(list, declaration{Unstructured: object, kept: true, implied: missingOnly})
 	}
-	for _, object := range rendered.Objects {
+	for _, object := range plain {
 		release.Mark(object)
 		isClaim := object.GroupVersionKind().GroupKind() == claimKind
 		list = append(list, declaration{Unstructured: object, kept: isClaim || helm.IsKept(object)})
@@ -96,6 +97,14 @@ func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent
 		return rendering{}, err
 	}
 	return rendering{set: set, chart: chartOf(release, content.Chart, rendered)}, nil
+}
+
+func copies(list []*unstructured.Unstructured) []*unstructured.Unstructured {
+	copied := make([]*unstructured.Unstructured, 0, len(list))
+	for _, object := range list {
+		copied = append(copied, object.DeepCopy())
+	}
+	return copied
 }
 
 // claimKind is what databases keep their data in. Whoever wants it gone deletes it by hand.

@@ -352,3 +352,93 @@ func TestTestsRunOnDemand(t *testing.T) {
 	}
 	a.expectRecords("1 " + common.StatusDeployed.String())
 }
+
+func TestGoingBackFromAFailedUpgradeIsARollback(t *testing.T) {
+	t.Parallel()
+	a := newChart(t, "hooks", `{}`)
+	first := a.waitReady().Spec.Revision
+	a.move(a.chart("hooks", charts.SecondVersion, `{"upgrade": {"fail": true}}`))
+	a.waitFor(daytwo.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
+	a.move(first)
+	release := a.waitReady()
+	a.expectRecords("3 deployed, 2 failed, 1 superseded")
+	if operation := release.Status.Helm.Operation; operation.Kind != addonsv1alpha1.HelmRollback {
+		t.Errorf("the operation was %+v", operation)
+	}
+}
+
+func TestAdoptionRemovesWhatOnlyTheOldReleaseHadAlsoWithHooksInBetween(t *testing.T) {
+	t.Parallel()
+	a := declareAddon(t, "")
+	a.byHand("web", `{}`)
+	a.start(a.chart("hooks", charts.FirstVersion, `{}`), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Adopt = true })
+	a.waitReady()
+	if a.exists(&appsv1.Deployment{}, "shop-web") {
+		t.Error("the old release's Deployment is still there")
+	}
+	a.expectRecords("2 deployed, 1 superseded")
+}
+
+func TestAHookThatIsThereAlreadyIsNotTakenForRun(t *testing.T) {
+	t.Parallel()
+	a := declareAddon(t, "")
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}
+	if err := shared.workload.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	seed := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "shop-hooks-seed"}}
+	seed.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
+	a.create(seed, "kubectl-create")
+	a.start(a.chart("hooks", charts.FirstVersion, `{}`))
+	release := a.waitFor(daytwo.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
+	if message := messageOf(release); !strings.Contains(message, "is there already") || !strings.Contains(message, "before-hook-creation") {
+		t.Errorf("the message is %q", message)
+	}
+	if !a.exists(seed, "shop-hooks-seed") {
+		t.Error("it was deleted all the same")
+	}
+}
+
+// Deleting a customer's namespace deletes revisions before releases.
+func TestAReleaseWhoseRevisionIsGoneIsUninstalledWithoutItsHooks(t *testing.T) {
+	t.Parallel()
+	a := newChart(t, "hooks", `{}`)
+	release := a.waitReady()
+	revision := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: release.Spec.Revision}}
+	if err := shared.management.Delete(t.Context(), revision); err != nil {
+		t.Fatal(err)
+	}
+	shared.reconciler.caches.revisions.InvalidateAll()
+	shared.reconciler.caches.sets.InvalidateAll()
+	if err := shared.management.Delete(t.Context(), release); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the release is gone", func() (bool, string) {
+		release := a.get()
+		return release.UID == "", describeConditions(release)
+	})
+	a.expectRecords("")
+	if a.exists(&corev1.ConfigMap{}, "shop-hooks") || a.exists(&batchv1.Job{}, "shop-hooks-farewell") {
+		t.Error("objects are left, or a hook ran of which nobody can know")
+	}
+}
+
+func TestAnotherClusterInItsPlaceGetsEverything(t *testing.T) {
+	t.Parallel()
+	a := newChart(t, "hooks", `{}`)
+	before := len(a.waitReady().Status.Inventory)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
+	a.waitReady()
+	release := a.get()
+	stored := release.DeepCopy()
+	release.Status.ClusterID = "another"
+	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(stored)); err != nil {
+		t.Fatal(err)
+	}
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.RequestedAt = "now" })
+	eventually(t, "the other cluster is noticed", func() (bool, string) { return len(a.get().Status.Inventory) == 0, "" })
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
+	if got := a.waitReady(); len(got.Status.Inventory) != before || got.Status.Helm == nil || got.Status.Helm.Operation == nil {
+		t.Errorf("%d objects, %+v", len(got.Status.Inventory), got.Status.Helm)
+	}
+}

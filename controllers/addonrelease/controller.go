@@ -66,14 +66,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if o.waiting() {
 		return ctrl.Result{}, nil
 	}
-	o.stored = release.DeepCopy()
 	p := makePlan(o)
 	done := r.apply(ctx, &o, p, cluster)
 	o.inventory = o.inventory.after(done)
 	release.Status = report(o, p, done, r.health(ctx, o, cluster))
 
 	r.remember(o, done, known, cluster)
-	r.announce(release, done)
+	r.announce(o, release, done)
 	r.countReported(release, p, known)
 	if err := r.writeStatus(ctx, &o, known); err != nil {
 		return ctrl.Result{}, err

@@ -158,6 +158,7 @@ func prepareOne(object *unstructured.Unstructured, installation string) (desired
 		labels = map[string]string{}
 	}
 	labels[common.LabelManagedBy] = installation
+	delete(labels, common.LabelHash)
 	object.SetLabels(labels)
 	unhashed, err := json.Marshal(object)
 	if err != nil {

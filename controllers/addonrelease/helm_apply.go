@@ -49,15 +49,15 @@ func (o *observed) helmRelease() *helm.Release {
 
 // before runs the hooks that come first, and returns whether the rest may follow.
 func (s helmSteps) before(ctx context.Context) bool {
-	if s.done.err == nil && s.plan.operation != nil {
-		s.done.err = s.endInterrupted(ctx)
-	}
 	return s.done.err == nil && s.hooks(ctx, s.plan.before)
 }
 
 // endInterrupted deletes the hooks of an operation that another one takes the place of, if they still run.
 func (s helmSteps) endInterrupted(ctx context.Context) error {
-	last := s.o.helmStatus().Operation
+	if s.plan.operation == nil || s.o.release.Status.Helm == nil {
+		return nil
+	}
+	last := s.o.release.Status.Helm.Operation
 	if last == nil || last.ID == s.plan.operation.ID {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (s helmSteps) hooks(ctx context.Context, event release.HookEvent) bool {
 		s.done.wake(blocked.CompletedAt.Add(retryStalled))
 		return false
 	}
-	if !s.plan.purge {
+	if !s.plan.purge && s.plan.blocked == nil {
 		if s.done.err = s.recorder.begin(s.plan.operation); s.done.err != nil {
 			return false
 		}

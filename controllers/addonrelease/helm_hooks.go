@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
-// annotationOperation marks a hook's object with the operation that made it.
+// annotationOperation marks a hook's object with the run that made it.
 const annotationOperation = "daytwo.dev/operation"
 
 // hookRunner runs the hooks of one operation, as far as it gets without waiting. What it waits for
@@ -78,13 +79,6 @@ func (h *hookRunner) find(one hook, event string) *addonsv1alpha1.HookRun {
 func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv1alpha1.HookRun, error) {
 	run := h.find(one, event)
 	if run == nil {
-		gone, err := h.makeRoom(ctx, one)
-		if err != nil || !gone {
-			return &addonsv1alpha1.HookRun{
-				Event: event, Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.o.now),
-				Message: "waits until the one of an earlier run is gone",
-			}, err
-		}
 		if err := h.intend(ctx, one, event); err != nil {
 			return nil, err
 		}
@@ -94,44 +88,58 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 		return run, nil
 	}
 	// Claimed first, so that the watch keeps what it lists of it.
-	h.cluster.Tracker.Claim(ownerOf(h.o.release), one.Key())
+	if holder, ok := h.cluster.Tracker.Claim(ownerOf(h.o.release), one.Key()); !ok {
+		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.holderName(ctx, holder)+" too; rename one of them")
+		return run, nil
+	}
 	if err := h.cluster.Watch(ctx, one.GroupVersionKind); err != nil {
 		return nil, err
 	}
 	if run.UID == "" {
-		if err := h.create(ctx, one, run); err != nil {
+		if err := h.start(ctx, one, run); err != nil {
 			return nil, err
 		}
 	}
-	if !one.endsByItself() {
+	switch {
+	case run.Phase != addonsv1alpha1.HookRunning:
+	case run.UID != "" && !one.endsByItself():
 		h.end(run, addonsv1alpha1.HookSucceeded, "")
-		return run, nil
+	default:
+		h.look(ctx, one, run)
 	}
-	h.look(ctx, one, run)
 	return run, nil
 }
 
-// makeRoom deletes what an earlier run left, and returns whether the place is free.
-func (h *hookRunner) makeRoom(ctx context.Context, one hook) (bool, error) {
-	if !one.isDeleted(deleteBefore) {
-		return true, nil
+// start creates a hook's object, once what an earlier run left there is gone. After a crash the object
+// of this run may be there already.
+func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+	there, err := h.cluster.Get(ctx, one.Ref)
+	switch {
+	case apierrors.IsNotFound(err):
+		return h.create(ctx, one, run)
+	case err != nil:
+		return err
+	case there.Annotations[annotationOperation] == h.mark(run):
+		run.UID = string(there.UID)
+		return nil
+	case !one.isDeleted(deleteBefore):
+		h.end(run, addonsv1alpha1.HookFailed, "is there already, from an earlier run or by somebody else; delete it, or add before-hook-creation to its helm.sh/hook-delete-policy")
+		return nil
 	}
-	left, err := h.cluster.Get(ctx, one.Ref)
-	if apierrors.IsNotFound(err) {
-		return true, nil
+	if err := h.cluster.Delete(ctx, one.Ref, there.UID); ignoreGone(err) != nil && !apierrors.IsConflict(err) {
+		return err
 	}
-	if err != nil {
-		return false, err
+	if _, err = h.cluster.Get(ctx, one.Ref); apierrors.IsNotFound(err) {
+		return h.create(ctx, one, run)
 	}
-	if err := h.cluster.Delete(ctx, one.Ref, left.UID); ignoreGone(err) != nil {
-		return false, err
-	}
-	_, err = h.cluster.Get(ctx, one.Ref)
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
+	run.Message = "waits until the one of an earlier run is gone"
 	h.done.recheck = true
-	return false, err
+	return err
+}
+
+// mark tells a run's object from those of other runs, also of the same operation.
+func (h *hookRunner) mark(run *addonsv1alpha1.HookRun) string {
+	return h.operation.ID + "." + strconv.FormatInt(run.StartedAt.UnixMicro(), 10)
 }
 
 // intend writes that a hook is about to be created: if the manager dies in between, the next one knows
@@ -150,9 +158,9 @@ func (h *hookRunner) intend(ctx context.Context, one hook, event string) error {
 
 func (h *hookRunner) now() time.Time { return h.Clock.Now() }
 
-// create makes a hook's object. After a crash it may be there already.
+// create makes a hook's object.
 func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
-	body, err := h.body(one)
+	body, err := h.body(one, run)
 	if err != nil {
 		return err
 	}
@@ -164,14 +172,14 @@ func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.H
 	if err != nil {
 		return err
 	}
-	run.UID = string(answer.UID)
+	run.UID, run.Message = string(answer.UID), ""
 	return nil
 }
 
-func (h *hookRunner) body(one hook) ([]byte, error) {
+func (h *hookRunner) body(one hook, run *addonsv1alpha1.HookRun) ([]byte, error) {
 	object := one.object.DeepCopy()
 	setIn(object, object.GetLabels(), common.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
-	setIn(object, object.GetAnnotations(), annotationOperation, h.operation.ID, (*unstructured.Unstructured).SetAnnotations)
+	setIn(object, object.GetAnnotations(), annotationOperation, h.mark(run), (*unstructured.Unstructured).SetAnnotations)
 	return json.Marshal(object)
 }
 
@@ -188,11 +196,13 @@ func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.Hoo
 	seen, _ := h.cluster.Tracker.Look(one.Key())
 	same := seen != nil && (seen.Gone || seen.UID == types.UID(run.UID))
 	switch {
+	case !h.cluster.Tracker.Synced(one.GroupKind()):
+		// The watch has not listed yet: what ended meanwhile is not known. It tells when it has.
 	case same && seen.Health.End == fleet.Succeeded:
 		h.end(run, addonsv1alpha1.HookSucceeded, "")
 	case same && seen.Health.End == fleet.Failed:
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
-	case same && seen.Gone && h.isGone(ctx, one, run):
+	case same && run.UID != "" && seen.Gone && h.isGone(ctx, one, run):
 		h.end(run, addonsv1alpha1.HookFailed, "was deleted before it ended")
 	case !h.now().Before(run.StartedAt.Add(h.o.chart.hookTimeout)):
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.o.chart.hookTimeout)))

@@ -101,7 +101,7 @@ func claimHelm(tracker *fleet.Tracker, target *addonsv1alpha1.AddonRelease) {
 
 // observeHistory reads the release's history where it matters: something is to be done to it.
 func (r *Reconciler) observeHistory(ctx context.Context, o *observed, release helm.Release, cluster chartCluster) error {
-	settled := o.inputs == o.release.Status.InputsHash && o.release.DeletionTimestamp.IsZero()
+	settled := o.settled() && o.release.DeletionTimestamp.IsZero()
 	if settled && !o.recordDrifted && testsDue(*o) == "" {
 		return nil
 	}
@@ -110,13 +110,25 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observed, release he
 		return fmt.Errorf("look up the records of Helm release %s: %w", release, err)
 	}
 	o.history = helm.NewHistory(release, secrets)
+	if !o.release.DeletionTimestamp.IsZero() {
+		return nil
+	}
 	return o.refuseForeign(release)
+}
+
+// observeUnrendered finds out what is needed to end a release whose chart cannot be rendered any more:
+// the inventory knows its objects, the cluster its records. Only its hooks are unknown.
+func (r *Reconciler) observeUnrendered(ctx context.Context, o *observed, cluster chartCluster) error {
+	known := o.release.Status.Helm
+	o.chart = &chart{release: helm.Release{Namespace: known.Namespace, Name: known.Name}, title: known.Chart}
+	return r.observeHistory(ctx, o, o.chart.release, cluster)
 }
 
 // refuseForeign: a release that somebody else made is theirs, unless it is to be adopted.
 func (o *observed) refuseForeign(release helm.Release) error {
 	known := o.release.Status.Helm
-	if o.release.Spec.Adopt || known != nil && known.Version > 0 || o.history.Installed().Version == 0 {
+	ours := known != nil && known.Version > 0 && known.Name == release.Name && known.Namespace == release.Namespace
+	if o.release.Spec.Adopt || ours || o.history.Installed().Version == 0 {
 		return nil
 	}
 	for _, entry := range o.history {

@@ -41,11 +41,8 @@ func planHelm(o observed) helmPlan {
 	if o.suspension.Active {
 		return helmPlan{}
 	}
-	settled := o.inputs == o.release.Status.InputsHash
-	h := helmPlan{
-		record: !settled || o.recordDrifted && o.driftMode() == addonsv1alpha1.DriftCorrect,
-		strays: o.history.Installed().Version > 0 && !o.history.Latest().IsOurs(),
-	}
+	settled := o.settled()
+	h := helmPlan{record: !settled || takesRecordBack(o), strays: o.history.HasStrays()}
 	if !settled {
 		operation := operationFor(o)
 		h.begin(o, operation)
@@ -53,6 +50,16 @@ func planHelm(o observed) helmPlan {
 	}
 	h.tests = testsDue(o)
 	return h
+}
+
+// takesRecordBack: somebody changed the record, and it is time to put it right. Who insists is not
+// answered at their own speed.
+func takesRecordBack(o observed) bool {
+	if !o.recordDrifted || o.driftMode() != addonsv1alpha1.DriftCorrect {
+		return false
+	}
+	key, ok := recordKey(o.release)
+	return !ok || !o.fights[key].ready().After(o.now)
 }
 
 // begin sets what an operation needs, and finds out whether it is held up by a hook that failed.

@@ -3,7 +3,6 @@ package addonrelease
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -227,11 +226,17 @@ func setLastRuns(hooks []*release.Hook, runs []addonsv1alpha1.HookRun, declared 
 
 func hookIdentity(path, kind, name string) string { return path + "\n" + kind + "\n" + name }
 
-// purge removes all records.
+// purge removes all records; ours last, since they tell that the release is ours to end.
 func (r *recorder) purge() error {
-	var errs []error
-	for _, entry := range r.o.history {
-		errs = append(errs, r.store.Delete(entry))
+	for _, ours := range []bool{false, true} {
+		for _, entry := range r.o.history {
+			if entry.IsOurs() != ours {
+				continue
+			}
+			if err := r.store.Delete(entry); err != nil {
+				return err
+			}
+		}
 	}
-	return errors.Join(errs...)
+	return nil
 }

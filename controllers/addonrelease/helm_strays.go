@@ -5,8 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	helmcommon "helm.sh/helm/v4/pkg/release/common"
-
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -15,19 +13,13 @@ import (
 // deployed, and those of operations that did not end.
 func (r *recorder) foreignObjects() ([]objects.Ref, error) {
 	var refs []objects.Ref
-	for _, entry := range r.o.history {
-		if entry.IsOurs() {
-			break
-		}
+	for _, entry := range r.o.history.Foreign() {
 		record, err := r.store.Read(entry.Version)
 		if err != nil {
 			return nil, err
 		}
 		if record != nil {
 			refs = append(refs, helm.Objects(record.Manifest)...)
-		}
-		if entry.Status == helmcommon.StatusDeployed {
-			break
 		}
 	}
 	return refs, nil
@@ -61,7 +53,7 @@ func (r *Reconciler) strays(ctx context.Context, o observed, recorder *recorder,
 			return nil, err
 		}
 		if err == nil && o.chart.release.Owns(object) && ref.GroupKind() != claimKind {
-			found = append(found, removal{entry: entry{Ref: ref, uid: types.UID(object.UID)}})
+			found = append(found, removal{entry: entry{Ref: ref, uid: types.UID(object.UID)}, untracked: true})
 		}
 	}
 	return found, nil

@@ -45,6 +45,8 @@ type observed struct {
 	// desired is known only where it is needed: when something is to be written.
 	desired      []desired
 	desiredKnown bool
+	// unrendered is why a release ends without its hooks: nobody can tell any more what they are.
+	unrendered error
 	// problem is why desired is not known although it is needed.
 	problem error
 
@@ -94,6 +96,11 @@ func (o observed) requested() bool {
 	return o.request != o.release.Status.HandledRequest
 }
 
+// settled: what is to be in the cluster was applied completely, and nothing else was begun since.
+func (o observed) settled() bool {
+	return o.inputs == o.release.Status.InputsHash && o.release.Status.Applying == ""
+}
+
 // needsDesired: the release is to be written, or something in it.
 func (o observed) needsDesired() bool {
 	if !o.reachable() {
@@ -102,7 +109,7 @@ func (o observed) needsDesired() bool {
 	if !o.release.DeletionTimestamp.IsZero() {
 		return o.release.Status.Helm != nil && !orphans(o.release)
 	}
-	if o.inputs != o.release.Status.InputsHash || o.requested() || o.driftPolicyChanged() || o.recordDrifted || testsDue(o) != "" {
+	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.recordDrifted || testsDue(o) != "" {
 		return true
 	}
 	for key, e := range o.inventory {
@@ -122,7 +129,7 @@ func (o observed) driftPolicyChanged() bool {
 func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
 	known.freshen(release)
 	o := observed{
-		release: release, now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
+		release: release, stored: release.DeepCopy(), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
 		fights:     known.fights, deleted: known.deleted, refused: known.refused,
 	}
@@ -145,6 +152,9 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 	}
 	if o.needsDesired() {
 		o.problem = r.observeDesired(ctx, &o, cluster)
+	}
+	if o.problem != nil && !release.DeletionTimestamp.IsZero() && !mayPass(o.problem) {
+		o.unrendered, o.problem = o.problem, r.observeUnrendered(ctx, &o, cluster)
 	}
 	return o, cluster, nil
 }
@@ -171,7 +181,8 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 	if before := o.release.Status.ClusterID; before != "" && before != string(cluster.ID) {
 		// The provider accepted another cluster here: what is in the first is not in this one.
 		o.inventory = inventory{}
-		o.release.Status.InputsHash = ""
+		o.release.Status.InputsHash, o.release.Status.Applying, o.release.Status.Revision = "", "", ""
+		o.release.Status.Helm = nil
 	}
 	return cluster, r.restore(ctx, key, cluster)
 }

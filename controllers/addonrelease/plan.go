@@ -41,6 +41,8 @@ type removal struct {
 	seen *fleet.Seen
 	// sent: its deletion was asked for already.
 	sent bool
+	// untracked: no watch tells when it is gone.
+	untracked bool
 }
 
 // conflict is an object that belongs to another target.
@@ -89,6 +91,14 @@ func makePlan(o observed) plan {
 		p.removals = planRemovals(o)
 	}
 	return p
+}
+
+// begins is whether the plan is the first step towards what is not applied yet.
+func (p plan) begins(o observed) bool {
+	if !o.release.DeletionTimestamp.IsZero() || o.settled() || o.release.Status.Applying == o.inputs {
+		return false
+	}
+	return len(p.foundations)+len(p.rest)+len(p.removals) > 0 || p.helm.operation != nil
 }
 
 // place finds out what one declared object needs.

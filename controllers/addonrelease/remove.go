@@ -70,12 +70,12 @@ func (r *Reconciler) removeOne(ctx context.Context, o observed, one removal, clu
 		done.gone = append(done.gone, one.entry)
 	case err != nil:
 		done.err = errors.Join(done.err, fmt.Errorf("delete %s: %w", one.Ref, err))
-	case vanished:
-		// It lost our label, so no watch tells when it is gone.
+	case vanished, one.untracked:
+		// It has not our label, so no watch tells when it is gone.
 		done.recheck = true
 		done.removing = append(done.removing, one.entry)
 	default:
-		o.deleted[one.uid] = true
+		o.deleted[target.uid] = true
 		done.removing = append(done.removing, one.entry)
 	}
 }

@@ -33,6 +33,7 @@ type chartCluster interface {
 // renderChart renders a chart, or finds the rendering that was kept because another one would differ.
 func (r *Reconciler) renderChart(ctx context.Context, o *observed, content revision.AddonContent, cluster chartCluster) (*render.RenderedChart, error) {
 	if name := keptRendering(o.release, o.inputs); name != "" {
+		o.useRendering()
 		return r.recallRendering(ctx, types.NamespacedName{Namespace: o.release.Namespace, Name: name})
 	}
 	request := render.ChartRequest{
@@ -75,6 +76,21 @@ func keptRendering(release *addonsv1alpha1.AddonRelease, inputs string) string {
 	return ""
 }
 
+// useRendering moves the rendering that is used, and the one that is installed, to the front: those that
+// nobody used for the longest time are dropped first.
+func (o *observed) useRendering() {
+	rank := func(kept addonsv1alpha1.KeptRendering) int {
+		switch kept.InputsHash {
+		case o.inputs:
+			return 0
+		case o.release.Status.InputsHash:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(o.release.Status.Helm.Renderings, func(a, b addonsv1alpha1.KeptRendering) int { return rank(a) - rank(b) })
+}
+
 func (r *Reconciler) recallRendering(ctx context.Context, key types.NamespacedName) (*render.RenderedChart, error) {
 	raw, err := revision.Read(ctx, r.Reader, key)
 	if err != nil {
@@ -103,7 +119,8 @@ func (r *Reconciler) keepRendering(ctx context.Context, o *observed) error {
 		return fmt.Errorf("keep the rendering: %w", err)
 	}
 	status := o.helmStatus()
-	status.Renderings = append([]addonsv1alpha1.KeptRendering{{InputsHash: o.inputs, Name: snapshot.Name}}, status.Renderings...)
+	status.Renderings = append(status.Renderings, addonsv1alpha1.KeptRendering{InputsHash: o.inputs, Name: snapshot.Name})
+	o.useRendering()
 	status.Renderings = status.Renderings[:min(len(status.Renderings), maxRenderings)]
 	if err := r.record(ctx, o); err != nil {
 		return fmt.Errorf("keep the rendering: %w", err)

@@ -33,9 +33,9 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	reportDrift(&next, o, p, done)
 	trouble := judge(o, p, done)
 	if trouble == nil && o.complete(done) {
-		next.InputsHash, next.Revision = o.inputs, o.release.Spec.Revision
+		next.InputsHash, next.Applying, next.Revision = o.inputs, "", o.release.Spec.Revision
 	}
-	applied := next.InputsHash == o.inputs && trouble == nil
+	applied := next.InputsHash == o.inputs && next.Applying == "" && trouble == nil
 	reportApplied(&next, o, trouble, applied)
 	culprit := firstUnhealthy(o.inventory, health)
 	reportHealth(&next, o, applied, culprit)

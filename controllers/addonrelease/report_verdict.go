@@ -63,6 +63,9 @@ func judgeHook(hook hookReport) *verdict {
 	return &verdict{reason: addonsv1alpha1.ReasonHookRunning, message: hook.String()}
 }
 
+// mayPass is whether another try may do where a problem kept the desired objects from being known.
+func mayPass(problem error) bool { return !judgeProblem(problem).stalled }
+
 func judgeProblem(problem error) *verdict {
 	var foreign *foreignReleaseError
 	var shared *sharedReleaseError

@@ -35,6 +35,10 @@ const (
 // does not write all their statuses at once.
 const spread = 2 * time.Second
 
+// longestReconcile ends a reconcile in a cluster that answers, but not in time: each request has a limit
+// of its own, and there may be thousands. What was done by then is not done again.
+const longestReconcile = 10 * time.Minute
+
 // clusterIndex finds the releases in a TenantCluster.
 const clusterIndex = "spec.clusterRef"
 
@@ -68,6 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		WatchesRawSource(source.Func(r.subscribe)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			ReconciliationTimeout:   longestReconcile,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, 5*time.Minute),
 		}).
 		Complete(reconciler)

@@ -40,9 +40,17 @@ func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
 	fetched, unusable, err := r.fetchChart(ctx, seen, charts.Source{
 		Repository: spec.Repository, Name: spec.Name, Version: spec.Version, Digest: spec.Digest,
 	})
-	if err != nil || unusable != nil {
-		seen.refuse(unusable)
+	if err != nil {
 		return err
+	}
+	if unusable != nil {
+		if isSameSource(seen.addon) {
+			// Somebody asked for another look. Until that succeeds, what is stored goes on.
+			copied := *unusable
+			copied.harmless, unusable, seen.chart = true, &copied, pinned
+		}
+		seen.refuse(unusable)
+		return nil
 	}
 	if pinned != nil && spec.Digest == "" && replaced(pinned, spec, fetched) {
 		seen.refuse(r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final, &problem{
@@ -62,16 +70,21 @@ func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
 
 // refuse keeps the first problem.
 func (o *observed) refuse(found *problem) {
-	if o.problem == nil {
+	if o.problem == nil || o.problem.harmless && found != nil {
 		o.problem = found
 	}
 }
 
 // isPinned is whether the status tells what the source is resolved to.
 func isPinned(addon *addonsv1alpha1.SaaSAddon) bool {
+	return isSameSource(addon) && addon.Status.Chart.HandledRequest == common.RequestedAt(addon)
+}
+
+// isSameSource is whether the status speaks of the source as it is now.
+func isSameSource(addon *addonsv1alpha1.SaaSAddon) bool {
 	spec, pinned := addon.Spec.Source.Chart, addon.Status.Chart
 	return pinned != nil && pinned.Repository == spec.Repository && pinned.Name == spec.Name && pinned.Requested == spec.Version &&
-		(spec.Digest == "" || spec.Digest == pinned.Digest) && pinned.HandledRequest == common.RequestedAt(addon)
+		(spec.Digest == "" || spec.Digest == pinned.Digest)
 }
 
 // replaced is whether a version that was pinned has another content now.

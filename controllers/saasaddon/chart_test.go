@@ -8,8 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -197,5 +199,28 @@ func TestBadChartSourcesAreNamed(t *testing.T) {
 				t.Errorf("the status shows a secret: %s", text)
 			}
 		})
+	}
+}
+
+func TestWhereAReleaseIsCannotBeChanged(t *testing.T) {
+	c := newCustomer(t)
+	addon := c.addChart("oci://registry.example/charts", "1.0.0")
+	for name, change := range map[string]func(*addonsv1alpha1.SaaSAddon){
+		"ToManifests": func(a *addonsv1alpha1.SaaSAddon) {
+			a.Spec.Source = addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}}
+		},
+		"Namespace":   func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Namespace = "elsewhere" },
+		"ReleaseName": func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Source.Chart.ReleaseName = "other" },
+		"BothSources": func(a *addonsv1alpha1.SaaSAddon) {
+			a.Spec.Source.Manifests = &addonsv1alpha1.ManifestSource{Inline: "one"}
+		},
+		"PlainHTTP": func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Source.Chart.Repository = "http://registry.example" },
+	} {
+		c.reload(addon)
+		base := addon.DeepCopy()
+		change(addon)
+		if err := c.Patch(c.ctx, addon, client.MergeFrom(base)); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: it was taken: %v", name, err)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func rolloutInput(seen observed) fanout.Input {
 		Name:          seen.addon.Name,
 		Revision:      currentRevision(seen),
 		MaxConcurrent: cmp.Or(int(seen.addon.Spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
-		Hold:          wanted.suspend || seen.problem != nil || seen.snapshot == nil,
+		Hold:          wanted.suspend || seen.problem != nil && !seen.problem.harmless || seen.snapshot == nil,
 		Deleting:      !seen.addon.DeletionTimestamp.IsZero(),
 	}}
 	for i := range seen.clusters {

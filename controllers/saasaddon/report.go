@@ -35,7 +35,7 @@ func report(seen observed, todo Plan, done applied) outcome {
 		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
 		Failed: summary.Failed, Unreachable: summary.Unreachable,
 	}
-	if seen.snapshot != nil {
+	if seen.chart != nil {
 		status.Chart = seen.chart
 	}
 	var abandoned []addonsv1alpha1.AbandonedTarget
@@ -55,6 +55,8 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 	verdict := fanout.Judge(policy, summary)
 	switch {
 	case policy.Deleting:
+	case seen.problem != nil && seen.problem.harmless:
+		verdict.Message = seen.problem.message + "; until then the add-on stays at what it was resolved to: " + verdict.Message
 	case seen.problem != nil:
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, seen.problem.reason
 		verdict.Message = seen.problem.message + "; until then targets stay as they are: " + verdict.Message

@@ -17,6 +17,8 @@ import (
 type problem struct {
 	reason  string
 	message string
+	// harmless: what is known already will do.
+	harmless bool
 	// passing: it may be mended without anybody's doing.
 	passing bool
 	// retry is when it is looked at again without being asked; zero for never.

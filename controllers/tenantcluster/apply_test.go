@@ -71,7 +71,9 @@ func TestApplyTellsThatTheClusterIsClaimed(t *testing.T) {
 func TestTryIsMadeOncePerRequest(t *testing.T) {
 	r := &reconciler{connections: &fakeConnections{}}
 	seen := settled()
-	ask := func(request string) { seen.cluster.Annotations = map[string]string{common.AnnotationRequestedAt: request} }
+	ask := func(request string) {
+		seen.cluster.Annotations = map[string]string{common.AnnotationRequestedAt: request}
+	}
 	expect := func(what string, handled bool) {
 		t.Helper()
 		if got := r.memory.isHandled(seen.key, requestIn(seen.cluster)); got != handled {

@@ -132,6 +132,11 @@ type AddonReleaseStatus struct {
 	// +optional
 	InputsHash string `json:"inputsHash,omitempty"`
 
+	// applying is the inputsHash of what was begun after that and is not applied completely.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Applying string `json:"applying,omitempty"`
+
 	// clusterID is the identity of the cluster that the inventory speaks of.
 	// +optional
 	ClusterID string `json:"clusterID,omitempty"`

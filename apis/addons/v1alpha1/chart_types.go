@@ -8,6 +8,8 @@ import (
 
 // ChartSource is a Helm chart, installed as a Helm release in every selected cluster. Helm renders it
 // and keeps the release's record; Daytwo applies the objects, runs the hooks and keeps both as declared.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.releaseName) == has(oldSelf.releaseName) && (!has(self.releaseName) || self.releaseName == oldSelf.releaseName)",message="the name of a Helm release cannot be changed: delete the add-on, and create another"
 type ChartSource struct {
 	// repository that holds the chart: https:// with an index.yaml, or oci://.
 	// +required
@@ -211,7 +213,7 @@ type HelmOperation struct {
 	// hooks that were started, in their order.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=200
+	// +kubebuilder:validation:MaxItems=300
 	Hooks []HookRun `json:"hooks,omitempty"`
 }
 

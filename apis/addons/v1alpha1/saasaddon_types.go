@@ -19,6 +19,8 @@ const (
 
 // SaaSAddonSpec says what runs in which clusters.
 //
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.source.chart) || has(self.source.chart)",message="an add-on that is a chart stays one: delete it, and create another"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.source.chart) || !has(self.__namespace__) || !has(oldSelf.__namespace__) || self.__namespace__ == oldSelf.__namespace__",message="the namespace of a Helm release cannot be changed: delete the add-on, and create another"
 // +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || has(self.clusterNames)",message="set clusterSelector, clusterNames, or both; an empty clusterSelector {} selects every cluster"
 // +kubebuilder:validation:XValidation:rule="has(self.source.chart) || !(has(self.valuesFrom) || has(self.adopt))",message="valuesFrom and adopt belong to source.chart; manifests are templates of their own"
 type SaaSAddonSpec struct {

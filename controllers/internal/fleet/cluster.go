@@ -31,7 +31,7 @@ type Cluster struct {
 	*resources
 	link       *link
 	config     *rest.Config
-	http       *http.Client
+	bounded    *http.Client
 	metadata   metadata.Interface
 	dynamic    dynamic.Interface
 	connection *connection
@@ -54,7 +54,9 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 	if err != nil {
 		return nil, fmt.Errorf("dynamic client: %w", err)
 	}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	// Without a watch among its requests, a client can bound each of them.
+	bounded := &http.Client{Transport: httpClient.Transport, Timeout: c.fleet.options.Timeouts.Request}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, bounded)
 	if err != nil {
 		return nil, fmt.Errorf("discovery client: %w", err)
 	}
@@ -63,7 +65,7 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 		resources:  &resources{version: state.Version, shared: c.fleet.catalog, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
 		link:       l,
 		config:     config,
-		http:       httpClient,
+		bounded:    bounded,
 		metadata:   metadataClient,
 		dynamic:    dynamicClient,
 		connection: c,

@@ -37,9 +37,9 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 }
 
 // Secrets is a client for the Secrets of a namespace, for those who keep records in them. Its requests
-// end with their context, and with the connection.
+// end with their context, and at the latest after the timeout of a request.
 func (c *Cluster) Secrets(namespace string) (corev1client.SecretInterface, error) {
-	client, err := corev1client.NewForConfigAndClient(c.config, c.http)
+	client, err := corev1client.NewForConfigAndClient(c.config, c.bounded)
 	if err != nil {
 		return nil, fmt.Errorf("client for Secrets: %w", err)
 	}

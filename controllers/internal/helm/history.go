@@ -92,14 +92,41 @@ func (h History) Installed() Entry {
 	return Entry{}
 }
 
-// Find returns the latest of our records that was rendered from inputs and was deployed at some time.
+// Find returns the latest of our records, but for the very latest, that was rendered from inputs and was
+// deployed at some time.
 func (h History) Find(inputs string) (Entry, bool) {
-	for _, entry := range h {
-		if entry.Inputs == inputs && (entry.Status == common.StatusDeployed || entry.Status == common.StatusSuperseded) {
+	for i, entry := range h {
+		if i > 0 && entry.Inputs == inputs && wasDeployed(entry.Status) {
 			return entry, true
 		}
 	}
 	return Entry{}, false
+}
+
+// Foreign are the records of others that came after our last one that was deployed, down to the one of
+// them that is: what they brought is in the cluster, or may be.
+func (h History) Foreign() []Entry {
+	var foreign []Entry
+	for _, entry := range h {
+		switch {
+		case entry.IsOurs() && wasDeployed(entry.Status):
+			return foreign
+		case entry.IsOurs() || entry.Status == common.StatusUninstalled:
+		default:
+			foreign = append(foreign, entry)
+			if entry.Status == common.StatusDeployed {
+				return foreign
+			}
+		}
+	}
+	return foreign
+}
+
+// HasStrays is whether there may be objects that only others' records brought.
+func (h History) HasStrays() bool { return len(h.Foreign()) > 0 }
+
+func wasDeployed(status common.Status) bool {
+	return status == common.StatusDeployed || status == common.StatusSuperseded
 }
 
 // Unsettled are the records beside one that claim to be deployed, or to be under way. They are nobody's

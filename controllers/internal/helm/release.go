@@ -48,4 +48,6 @@ func (r Release) Owns(object metav1.Object) bool {
 }
 
 // IsKept is whether an object is to stay when its release goes, as helm.sh/resource-policy says.
-func IsKept(object metav1.Object) bool { return object.GetAnnotations()[annotationPolicy] == policyKeep }
+func IsKept(object metav1.Object) bool {
+	return object.GetAnnotations()[annotationPolicy] == policyKeep
+}
