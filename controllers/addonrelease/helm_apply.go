@@ -89,8 +89,9 @@ func (s helmSteps) after(ctx context.Context) bool {
 		s.done.err = s.recorder.purge()
 		s.done.purged = s.done.err == nil
 	case s.plan.record:
+		changed, _ := recordRef(s.o.release)
 		s.done.err = s.recorder.finish(s.plan.operation)
-		s.takenBack()
+		s.takenBack(changed)
 	}
 	if s.done.err == nil && s.plan.tests != "" {
 		s.done.err = s.test(ctx)
@@ -107,12 +108,8 @@ func (s helmSteps) strays(ctx context.Context) ([]removal, error) {
 }
 
 // takenBack tells of a record that somebody had changed, as of any other object.
-func (s helmSteps) takenBack() {
+func (s helmSteps) takenBack(ref objects.Ref) {
 	if s.done.err != nil || !s.o.recordDrifted || s.o.recordSeen == nil {
-		return
-	}
-	ref, err := objects.ParseID(s.o.helmStatus().Record.ID)
-	if err != nil {
 		return
 	}
 	at := s.Clock.Now()

@@ -42,11 +42,16 @@ func (r *Reconciler) observeRecord(ctx context.Context, o *observed, cluster *fl
 
 // recordKey names the record that was written last.
 func recordKey(release *addonsv1alpha1.AddonRelease) (objects.Key, bool) {
+	ref, ok := recordRef(release)
+	return ref.Key(), ok
+}
+
+func recordRef(release *addonsv1alpha1.AddonRelease) (objects.Ref, bool) {
 	if release.Status.Helm == nil || release.Status.Helm.Record == nil {
-		return objects.Key{}, false
+		return objects.Ref{}, false
 	}
 	ref, err := objects.ParseID(release.Status.Helm.Record.ID)
-	return ref.Key(), err == nil
+	return ref, err == nil
 }
 
 // releaseKey stands for a Helm release as a whole, so that no two targets keep the same.

@@ -40,7 +40,7 @@ func withoutValues(status metav1.Status) string {
 			}
 		}
 	}
-	message := fmt.Sprintf("the API server answers %d %s", status.Code, status.Reason)
+	message := strings.TrimSpace(fmt.Sprintf("the API server answers %d %s", status.Code, status.Reason))
 	if len(fields) > 0 {
 		message += " for " + strings.Join(fields, ", ")
 	}

@@ -102,6 +102,9 @@ func (f filler) invalid(at, problem string) *Error {
 	return valuesInvalid("%s: %s: %s", f.layer, at, problem)
 }
 
+// failing is how text/template introduces what the function fail was given.
+const failing = "error calling fail:"
+
 // executionProblem says why a value's template cannot be executed.
 func executionProblem(err error) string {
 	text := strings.TrimPrefix(err.Error(), "template: value")
@@ -111,6 +114,10 @@ func executionProblem(err error) string {
 	text = strings.TrimPrefix(text, `executing "value" `)
 	if match := missingKey.FindStringSubmatch(text); match != nil {
 		return fmt.Sprintf("%s: %s", excerpt.ReplaceAllString(text, "at <$1>"), knownKeys)
+	}
+	// What fail is given may be a secret, as the whole layer may.
+	if before, _, failed := strings.Cut(text, failing); failed {
+		text = before + strings.TrimSuffix(failing, ":")
 	}
 	return withoutValues(text) + ": correct the template"
 }

@@ -60,6 +60,7 @@ func TestWhatIsWrongWithALayerIsSaidWithoutItsValues(t *testing.T) {
 		"no template":     {"a: '{{ " + secret + "'", "secret/cache: a: it is not a template that can be read"},
 		"no function":     {"a: 'x{{" + secret + "}}'", "secret/cache: a: it is not a template that can be read"},
 		"failing":         {"a: '{{ b64dec \"" + secret + "\" }}'", "secret/cache: a: at <b64dec>: error calling b64dec: the value is not base64"},
+		"failing on purpose": {"a: '{{ fail \"" + secret + "\" }}'", "secret/cache: a: at <fail>: error calling fail: correct"},
 		"failing quoting": {"a: '{{ int \"" + secret + "\" | index \"" + secret + "\" }}'", "secret/cache: a: at <index>: error calling index"},
 		"binary":          {"a: '{{ b64dec \"/w==\" }}'", "secret/cache: a: it yields bytes that are not UTF-8"},
 		"not UTF-8":       {"a: \xff", "secret/cache is not UTF-8"},

@@ -16,21 +16,25 @@ func executable() (string, error) { return "/proc/self/exe", nil }
 // limitProcess makes the kernel refuse this process more than bytes of memory beyond what it has
 // already, and keeps it from leaving a core file, which could hold secrets. RLIMIT_DATA counts
 // private writable mappings (since Linux 4.7), so also the Go heap, and not what the runtime
-// merely reserves; a Go program that is refused memory dies with "out of memory".
+// merely reserves; a Go program that is refused memory dies with "out of memory". But what is mapped in
+// place of a reservation is let through however large it is, so that one allocation of a gigabyte would
+// pass: RLIMIT_AS, which counts every mapping, refuses the reservation.
 //
 // It also makes the kernel refuse it any further file or socket: whatever a template or a library
 // tries, there is no other way out than the pipes that are open.
 func limitProcess(bytes int64) error {
-	held, err := dataBytes()
-	if err != nil {
-		return err
-	}
 	if err := startPoller(); err != nil {
 		return err
 	}
-	limit := uint64(held + bytes)
-	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
-		return fmt.Errorf("limit memory to %d bytes: %w", limit, err)
+	mapped, private, err := memoryBytes()
+	if err != nil {
+		return err
+	}
+	for resource, held := range map[int]int64{syscall.RLIMIT_AS: mapped, syscall.RLIMIT_DATA: private} {
+		limit := uint64(held + bytes)
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+			return fmt.Errorf("limit memory to %d bytes: %w", limit, err)
+		}
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core files: %w", err)
@@ -51,20 +55,24 @@ func startPoller() error {
 	return errors.Join(r.Close(), w.Close())
 }
 
-// dataBytes returns what RLIMIT_DATA counts, the sixth field of /proc/self/statm, in pages.
-func dataBytes() (int64, error) {
+// memoryBytes returns what RLIMIT_AS and RLIMIT_DATA count: the first and the sixth field of
+// /proc/self/statm, in pages.
+func memoryBytes() (mapped, private int64, err error) {
 	const path = "/proc/self/statm"
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	fields := strings.Fields(string(content))
 	if len(fields) < 6 {
-		return 0, fmt.Errorf("%s has %d fields, want at least 6", path, len(fields))
+		return 0, 0, fmt.Errorf("%s has %d fields, want at least 6", path, len(fields))
 	}
-	pages, err := strconv.ParseInt(fields[5], 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", path, err)
+	var pages [6]int64
+	for i := range pages {
+		if pages[i], err = strconv.ParseInt(fields[i], 10, 64); err != nil {
+			return 0, 0, fmt.Errorf("read %s: %w", path, err)
+		}
 	}
-	return pages * int64(os.Getpagesize()), nil
+	size := int64(os.Getpagesize())
+	return pages[0] * size, pages[5] * size, nil
 }
