@@ -33,8 +33,15 @@ type customer struct {
 // newCustomer borrows clusters and registers them. After the test, everything of the customer goes.
 func newCustomer(t *testing.T, full, bare int) *customer {
 	t.Helper()
-	c := &customer{T: t, namespace: fmt.Sprintf("customer-%d", customers.Add(1)), clusters: clusters.take(full, bare)}
-	t.Cleanup(func() { clusters.giveBack(c.clusters) })
+	borrowed := clusters.take(full, bare)
+	t.Cleanup(func() { clusters.giveBack(borrowed) })
+	return moveIn(t, borrowed)
+}
+
+// moveIn registers clusters that are borrowed already. After the test, everything of the customer goes.
+func moveIn(t *testing.T, borrowed lent) *customer {
+	t.Helper()
+	c := &customer{T: t, namespace: fmt.Sprintf("customer-%d", customers.Add(1)), clusters: borrowed}
 	must(t, env.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}))
 	t.Cleanup(c.leave)
 	for _, name := range c.clusters.all() {

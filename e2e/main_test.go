@@ -66,7 +66,8 @@ func run(m *testing.M) (code int, err error) {
 	}()
 	env, err = environment.Start(context.Background(), environment.Options{
 		StateDir: dir, Clusters: fullClusters, Progress: os.Stderr,
-		ManagerArgs: []string{"--leader-election=off"},
+		// The registries of the tests are at the loopback address.
+		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources"},
 	})
 	if err != nil {
 		return 1, err

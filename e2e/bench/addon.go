@@ -102,12 +102,22 @@ func bareLabels() map[string]string {
 	return map[string]string{common.LabelManagedBy: floor.Manager}
 }
 
-// bareObjects are what an add-on of that name consists of in one cluster, ready for the floor to
-// apply: rendered, labelled as Daytwo labels, and serialized.
+// loader returns what an add-on of that name consists of in one cluster, ready for the floor to apply:
+// rendered, labelled as Daytwo labels, and serialized.
+type loader func(name, cluster string) ([]floor.Object, error)
+
+func loadTenObjects(name, cluster string) ([]floor.Object, error) {
+	return bareObjects(name, tenObjects, cluster)
+}
+
 func bareObjects(name, manifests, cluster string) ([]floor.Object, error) {
+	return decodeObjects(name, strings.ReplaceAll(manifests, "{{ .Cluster.Name }}", cluster))
+}
+
+// decodeObjects returns a namespace and the rendered objects in it.
+func decodeObjects(name, rendered string) ([]floor.Object, error) {
 	namespace := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n---\n", name)
-	rendered := namespace + strings.ReplaceAll(manifests, "{{ .Cluster.Name }}", cluster)
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(rendered), 4096)
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(namespace+rendered), 4096)
 	var objects []floor.Object
 	for {
 		object := &unstructured.Unstructured{}

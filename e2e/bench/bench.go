@@ -15,6 +15,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
+	"github.com/daytwo-dev/daytwo/e2e/registry"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -36,6 +37,8 @@ type bench struct {
 	registered int
 	// drifting: the objects to edit are deployed.
 	drifting bool
+	// charts has the chart that is measured; nil until it is needed.
+	charts *registry.Server
 }
 
 // measurement fills some rows of the table.
@@ -53,13 +56,16 @@ var measurements = []measurement{
 	{[]string{driftValue.p50(), driftValue.p99()}, func(b *bench, ctx context.Context) ([]result, error) { return b.drift(ctx, driftValue) }},
 	{[]string{driftAdded.p50(), driftAdded.p99()}, func(b *bench, ctx context.Context) ([]result, error) { return b.drift(ctx, driftAdded) }},
 	{[]string{convergeRow}, (*bench).converge},
+	{[]string{chartMemoryRow}, (*bench).chartMemory},
+	{[]string{chartConvergeRow, chartVersusHelmRow}, (*bench).chartConverge},
 }
 
 func newBench(ctx context.Context, o options, out io.Writer) (*bench, error) {
 	env, err := environment.Start(ctx, environment.Options{
 		StateDir: o.stateDir, Clusters: o.clusters, Bare: true, Manager: o.manager, Progress: out,
-		// A killed leader's lease would outlast everything that is measured after a restart.
-		ManagerArgs: []string{"--leader-election=off"},
+		// A killed leader's lease would outlast everything that is measured after a restart. The registry
+		// of charts is on this machine.
+		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources"},
 	})
 	if err != nil {
 		return nil, err
@@ -85,6 +91,14 @@ func (b *bench) prepare(ctx context.Context) error {
 		b.bare = append(b.bare, bare)
 	}
 	return nil
+}
+
+func (b *bench) close() error {
+	var err error
+	if b.charts != nil {
+		err = b.charts.Close()
+	}
+	return errors.Join(err, b.env.Close())
 }
 
 // measure makes the measurements that were asked for. One that fails does not stop the others.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 )
 
@@ -21,18 +22,21 @@ func (b *bench) converge(ctx context.Context) ([]result, error) {
 	if err := b.populate(ctx, b.clusters); err != nil {
 		return nil, err
 	}
-	concurrency, err := b.fastestConcurrency(ctx)
+	concurrency, err := b.fastestConcurrency(ctx, "try", loadTenObjects)
 	if err != nil {
 		return nil, err
 	}
 	var ours, floors []float64
 	for round := range b.rounds {
 		name := fmt.Sprintf("converge-%d", round)
-		took, err := b.rollOut(ctx, name)
+		took, err := b.rollOut(ctx, newAddon(name, tenObjects, b.clusters), isReady)
+		if err == nil {
+			err = b.confirm(ctx, loadTenObjects, name)
+		}
 		if err != nil {
 			return nil, err
 		}
-		bare, err := b.applyBare(ctx, "bare-"+name, concurrency)
+		bare, err := b.applyBare(ctx, loadTenObjects, "bare-"+name, concurrency)
 		if err != nil {
 			return nil, err
 		}
@@ -42,35 +46,34 @@ func (b *bench) converge(ctx context.Context) ([]result, error) {
 	return []result{newResult(convergeRow, "s", median(ours), median(floors))}, nil
 }
 
-// rollOut creates an add-on and returns how long it took.
-func (b *bench) rollOut(ctx context.Context, name string) (time.Duration, error) {
-	watching, err := b.watchTargets(ctx, name)
+// rollOut creates an add-on and returns how long it took until all of its targets had arrived.
+func (b *bench) rollOut(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, arrived arrival) (time.Duration, error) {
+	watching, err := b.watchTargets(ctx, addon.Name)
 	if err != nil {
 		return 0, err
 	}
 	defer watching.Stop()
 	start := time.Now()
-	if err := b.env.Admin.Create(ctx, newAddon(name, tenObjects, b.clusters)); err != nil {
-		return 0, fmt.Errorf("create add-on %s: %w", name, err)
+	if err := b.env.Admin.Create(ctx, addon); err != nil {
+		return 0, fmt.Errorf("create add-on %s: %w", addon.Name, err)
 	}
-	if err := awaitTargets(ctx, watching, b.clusters); err != nil {
-		return 0, fmt.Errorf("add-on %s: %w", name, err)
+	if err := awaitTargets(ctx, watching, b.clusters, arrived); err != nil {
+		return 0, fmt.Errorf("add-on %s: %w", addon.Name, err)
 	}
-	took := time.Since(start)
-	return took, b.confirm(ctx, name)
+	return time.Since(start), nil
 }
 
 // confirm looks whether the objects of an add-on are where its targets say they are, and lets the
 // manager come to rest.
-func (b *bench) confirm(ctx context.Context, name string) error {
+func (b *bench) confirm(ctx context.Context, load loader, name string) error {
 	err := b.everywhere(func(i int) error {
-		objects, err := bareObjects(name, tenObjects, b.fleet[i].Name())
+		objects, err := load(name, b.fleet[i].Name())
 		if err != nil {
 			return err
 		}
 		for _, object := range objects {
 			if err := b.bare[i].Exists(ctx, object); err != nil {
-				return fmt.Errorf("add-on %s is Ready in %s, but: %w", name, b.fleet[i].Name(), err)
+				return fmt.Errorf("add-on %s is said to be in %s, but: %w", name, b.fleet[i].Name(), err)
 			}
 		}
 		return nil
@@ -82,11 +85,11 @@ func (b *bench) confirm(ctx context.Context, name string) error {
 }
 
 // applyBare applies the same objects without Daytwo.
-func (b *bench) applyBare(ctx context.Context, name string, concurrency int) (time.Duration, error) {
+func (b *bench) applyBare(ctx context.Context, load loader, name string, concurrency int) (time.Duration, error) {
 	objects := make([][]floor.Object, len(b.fleet))
 	for i, cluster := range b.fleet {
 		var err error
-		if objects[i], err = bareObjects(name, tenObjects, cluster.Name()); err != nil {
+		if objects[i], err = load(name, cluster.Name()); err != nil {
 			return 0, err
 		}
 	}
@@ -96,12 +99,12 @@ func (b *bench) applyBare(ctx context.Context, name string, concurrency int) (ti
 }
 
 // fastestConcurrency finds out how the floor is fastest on this machine: the best of two tries each.
-func (b *bench) fastestConcurrency(ctx context.Context) (int, error) {
+func (b *bench) fastestConcurrency(ctx context.Context, prefix string, load loader) (int, error) {
 	var fastest int
 	var least time.Duration
 	for try := range 2 {
 		for _, concurrency := range concurrencies {
-			took, err := b.applyBare(ctx, fmt.Sprintf("try-%d-%d", concurrency, try), concurrency)
+			took, err := b.applyBare(ctx, load, fmt.Sprintf("%s-%d-%d", prefix, concurrency, try), concurrency)
 			if err != nil {
 				return 0, err
 			}

@@ -120,7 +120,7 @@ func (b *bench) deployDrift(ctx context.Context) error {
 	if err := b.env.Admin.Create(ctx, newAddon(driftAddon, b.driftManifests(), b.clusters)); err != nil {
 		return fmt.Errorf("create add-on %s: %w", driftAddon, err)
 	}
-	if err := awaitTargets(ctx, watching, b.clusters); err != nil {
+	if err := awaitTargets(ctx, watching, b.clusters, isReady); err != nil {
 		return err
 	}
 	if err := b.everywhere(func(i int) error {

@@ -1,5 +1,5 @@
 // Command bench measures what the manager costs, beside what the same work costs a bare client-go
-// loop (package floor) in the same run, and by turns with it: ratios are worth more than times on a
+// loop (package floor), or Helm where a row says so, in the same run, and by turns with it: ratios are worth more than times on a
 // machine that does other things as well.
 //
 // It brings up a fleet of bare clusters and the manager as a process of its own, writes a JSON list,
@@ -90,7 +90,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	results, err := b.measure(ctx)
 	arrange(results)
-	err = errors.Join(err, b.env.Close(), writeResults(o.output, results))
+	err = errors.Join(err, b.close(), writeResults(o.output, results))
 	fmt.Fprintf(out, "\n%d clusters, %d edits, %s:\n\n", o.clusters, o.edits, time.Since(start).Round(time.Second))
 	return errors.Join(err, printTable(out, results))
 }

@@ -27,7 +27,7 @@ func (b *bench) populate(ctx context.Context, count int) error {
 			return fmt.Errorf("create the steady add-on: %w", err)
 		}
 	}
-	if err := awaitTargets(ctx, watching, count); err != nil {
+	if err := awaitTargets(ctx, watching, count, isReady); err != nil {
 		return err
 	}
 	b.progressf("%d clusters are registered and have the add-on", count)

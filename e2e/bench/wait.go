@@ -27,33 +27,47 @@ func (b *bench) watchTargets(ctx context.Context, addon string) (watch.Interface
 		client.InNamespace(fleetNamespace), client.MatchingLabels{common.LabelPolicy: addon})
 }
 
-// awaitTargets returns when so many targets are Ready at the revision that they name.
-func awaitTargets(ctx context.Context, watching watch.Interface, count int) error {
+// arrival tells whether a target has done all that is measured.
+type arrival func(*addonsv1alpha1.AddonRelease) bool
+
+// awaitTargets returns when so many targets have arrived.
+func awaitTargets(ctx context.Context, watching watch.Interface, count int, arrived arrival) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ready := map[string]bool{}
+	there := map[string]bool{}
 	for {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d targets are Ready: %w", len(ready), count, ctx.Err())
+			return fmt.Errorf("%d of %d targets have arrived: %w", len(there), count, ctx.Err())
 		case event, open := <-watching.ResultChan():
 			target, ok := event.Object.(*addonsv1alpha1.AddonRelease)
 			if !open || !ok {
 				return fmt.Errorf("the watch of the targets ended: %v", event.Object)
 			}
-			delete(ready, target.Name)
-			if isReady(target) {
-				ready[target.Name] = true
+			delete(there, target.Name)
+			if arrived(target) {
+				there[target.Name] = true
 			}
-			if len(ready) == count {
+			if len(there) == count {
 				return nil
 			}
 		}
 	}
 }
 
+// isReady: the target is Ready at the revision that it names.
 func isReady(target *addonsv1alpha1.AddonRelease) bool {
-	condition := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
+	return isTrue(target, common.ConditionReady)
+}
+
+// isInstalled: the objects of the chart are applied and the release is on record. Where nothing runs pods,
+// its Deployment never gets ready.
+func isInstalled(target *addonsv1alpha1.AddonRelease) bool {
+	return isTrue(target, addonsv1alpha1.ConditionApplied) && target.Status.Helm != nil && target.Status.Helm.Version > 0
+}
+
+func isTrue(target *addonsv1alpha1.AddonRelease, kind string) bool {
+	condition := meta.FindStatusCondition(target.Status.Conditions, kind)
 	return condition != nil && condition.Status == "True" && condition.ObservedGeneration == target.Generation &&
 		target.Status.Revision == target.Spec.Revision
 }

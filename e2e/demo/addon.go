@@ -33,20 +33,27 @@ const providerNamespace = "daytwo-system"
 //go:embed addon.yaml
 var addonManifests string
 
-func addonKey() client.ObjectKey {
-	return client.ObjectKey{Namespace: providerNamespace, Name: addonName}
+func addonKey(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: providerNamespace, Name: name}
 }
 
-// newAddon is the provider's add-on for all clusters of customers with the plan.
+// newAddon is the provider's add-on of manifests.
 func newAddon() *addonsv1alpha1.SaaSAddon {
+	return addonOf(addonName, addonNamespace, addonsv1alpha1.AddonSource{
+		Manifests: &addonsv1alpha1.ManifestSource{Inline: addonManifests},
+	})
+}
+
+// addonOf is an add-on for all clusters of customers with the plan.
+func addonOf(name, namespace string, source addonsv1alpha1.AddonSource) *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
-		ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: addonName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
 			ClusterNamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{planLabel: plan}},
 			ClusterSelector:          &metav1.LabelSelector{},
-			Namespace:                addonNamespace,
+			Namespace:                namespace,
 			CreateNamespace:          true,
-			Source:                   addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: addonManifests}},
+			Source:                   source,
 		},
 	}
 }
@@ -57,7 +64,7 @@ func (s *story) installAddon(ctx context.Context) error {
 		if err := s.env.Admin.Create(ctx, newAddon()); err != nil {
 			return done{}, fmt.Errorf("create SaaSAddon %s: %w", addonName, err)
 		}
-		err := s.awaitReady(ctx, s.customers...)
+		err := s.awaitReady(ctx, addonName, s.customers...)
 		s.figures.ready = time.Since(start)
 		return done{"ConfigMap, Service, Deployment: from create to Ready in every cluster", s.figures.ready}, err
 	})

@@ -56,11 +56,11 @@ func describe(conditions []metav1.Condition, kind string) string {
 	return fmt.Sprintf("%s=%s, %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message)
 }
 
-// release finds the add-on in a customer's cluster; nil if there is none.
-func (s *story) release(ctx context.Context, c customer) (*addonsv1alpha1.AddonRelease, error) {
+// release finds an add-on in a customer's cluster; nil if it is not there.
+func (s *story) release(ctx context.Context, addon string, c customer) (*addonsv1alpha1.AddonRelease, error) {
 	releases := &addonsv1alpha1.AddonReleaseList{}
 	err := s.env.Admin.List(ctx, releases, client.InNamespace(providerNamespace), client.MatchingLabels{
-		common.LabelPolicy: addonName, common.LabelClusterNamespace: c.namespace(), common.LabelCluster: tenantCluster,
+		common.LabelPolicy: addon, common.LabelClusterNamespace: c.namespace(), common.LabelCluster: tenantCluster,
 	})
 	if err != nil || len(releases.Items) == 0 {
 		return nil, err
@@ -68,15 +68,15 @@ func (s *story) release(ctx context.Context, c customer) (*addonsv1alpha1.AddonR
 	return &releases.Items[0], nil
 }
 
-// awaitRelease waits for something about the add-on in a customer's cluster.
+// awaitRelease waits for something about an add-on in a customer's cluster.
 func (s *story) awaitRelease(
-	ctx context.Context, c customer, happened func(*addonsv1alpha1.AddonRelease) bool,
+	ctx context.Context, addon string, c customer, happened func(*addonsv1alpha1.AddonRelease) bool,
 ) (*addonsv1alpha1.AddonRelease, error) {
 	var release *addonsv1alpha1.AddonRelease
 	err := await(ctx, func(ctx context.Context) (sight, error) {
 		var err error
-		if release, err = s.release(ctx, c); err != nil || release == nil {
-			return sight{seen: "no AddonRelease for " + c.namespace() + "/" + tenantCluster}, err
+		if release, err = s.release(ctx, addon, c); err != nil || release == nil {
+			return sight{seen: "no AddonRelease of " + addon + " for " + c.namespace() + "/" + tenantCluster}, err
 		}
 		seen := fmt.Sprintf("AddonRelease %s: %s", release.Name, describe(release.Status.Conditions, common.ConditionReady))
 		return sight{happened: happened(release), seen: seen}, nil
@@ -84,15 +84,15 @@ func (s *story) awaitRelease(
 	return release, err
 }
 
-// awaitReady waits until the add-on is ready in these customers' clusters, at the revision that the
+// awaitReady waits until an add-on is ready in these customers' clusters, at the revision that the
 // SaaSAddon's spec makes.
-func (s *story) awaitReady(ctx context.Context, customers ...customer) error {
-	revision, err := s.awaitRevision(ctx)
+func (s *story) awaitReady(ctx context.Context, addon string, customers ...customer) error {
+	revision, err := s.awaitRevision(ctx, addon)
 	if err != nil {
 		return err
 	}
 	for _, c := range customers {
-		if _, err := s.awaitRelease(ctx, c, func(release *addonsv1alpha1.AddonRelease) bool {
+		if _, err := s.awaitRelease(ctx, addon, c, func(release *addonsv1alpha1.AddonRelease) bool {
 			return release.Status.Revision == revision && release.Status.ObservedGeneration == release.Generation &&
 				meta.IsStatusConditionTrue(release.Status.Conditions, common.ConditionReady)
 		}); err != nil {
@@ -102,14 +102,22 @@ func (s *story) awaitReady(ctx context.Context, customers ...customer) error {
 	return nil
 }
 
-func (s *story) awaitRevision(ctx context.Context) (string, error) {
+// awaitRevision waits for the revision of a SaaSAddon as it is now. What is made of a chart is only
+// known once that was fetched; until then the status names the revision before.
+func (s *story) awaitRevision(ctx context.Context, name string) (string, error) {
 	addon := &addonsv1alpha1.SaaSAddon{}
 	err := await(ctx, func(ctx context.Context) (sight, error) {
-		err := s.env.Admin.Get(ctx, addonKey(), addon)
+		err := s.env.Admin.Get(ctx, addonKey(name), addon)
 		return sight{
-			happened: addon.Status.ObservedGeneration == addon.Generation && addon.Status.Revision != "",
-			seen:     "SaaSAddon " + addonName + ": " + describe(addon.Status.Conditions, common.ConditionReady),
+			happened: addon.Status.ObservedGeneration == addon.Generation && addon.Status.Revision != "" && isResolved(addon),
+			seen:     "SaaSAddon " + name + ": " + describe(addon.Status.Conditions, common.ConditionReady),
 		}, err
 	})
 	return addon.Status.Revision, err
+}
+
+// isResolved tells whether the status speaks of the chart that the spec names.
+func isResolved(addon *addonsv1alpha1.SaaSAddon) bool {
+	chart := addon.Spec.Source.Chart
+	return chart == nil || addon.Status.Chart != nil && addon.Status.Chart.Requested == chart.Version
 }

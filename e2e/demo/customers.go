@@ -24,7 +24,11 @@ const (
 
 func (s *story) startManagement(ctx context.Context) error {
 	err := s.screen.Do("starting etcd, an API server and the manager", func() (done, error) {
-		env, err := environment.Start(ctx, environment.Options{StateDir: stateDir, Manager: s.manager, Progress: s.screen})
+		env, err := environment.Start(ctx, environment.Options{
+			StateDir: stateDir, Manager: s.manager, Progress: s.screen,
+			// The registry of charts is on this machine.
+			ManagerArgs: []string{"--allow-private-sources"},
+		})
 		s.env = env
 		return done{text: "API server, CRDs, roles and admission policies; the manager is ready"}, err
 	})

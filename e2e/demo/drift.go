@@ -18,11 +18,11 @@ func (s *story) takeBackEdits(ctx context.Context) error {
 			return fmt.Errorf("%s, %s: %w", e.customer.name, e.tried, err)
 		}
 	}
-	return s.awaitReady(ctx, s.customers...)
+	return s.awaitReady(ctx, addonName, s.customers...)
 }
 
 func (s *story) takeBack(ctx context.Context, e edit) error {
-	before, err := s.release(ctx, e.customer)
+	before, err := s.release(ctx, e.addon, e.customer)
 	if err != nil {
 		return err
 	}
@@ -34,14 +34,14 @@ func (s *story) takeBack(ctx context.Context, e edit) error {
 	if err != nil {
 		return err
 	}
-	release, err := s.awaitRelease(ctx, e.customer, func(release *addonsv1alpha1.AddonRelease) bool {
+	release, err := s.awaitRelease(ctx, e.addon, e.customer, func(release *addonsv1alpha1.AddonRelease) bool {
 		return release.Status.Drift.Count > before.Status.Drift.Count
 	})
 	if err != nil {
 		return fmt.Errorf("status does not tell of it: %w", err)
 	}
 	s.screen.Note("status: " + culprit(release.Status.Drift.Corrections[0]))
-	s.screen.Command(e.customer.kubectl() + " -n " + addonNamespace + " " + e.command)
+	s.screen.Command(e.customer.kubectl() + " -n " + e.object.GetNamespace() + " " + e.command)
 	return nil
 }
 
@@ -56,7 +56,7 @@ func (s *story) measure(ctx context.Context, e edit) (time.Duration, error) {
 		return 0, err
 	}
 	watcher, err := workload.Watch(ctx, e.list,
-		client.InNamespace(addonNamespace), client.MatchingFields{"metadata.name": e.object.GetName()})
+		client.InNamespace(e.object.GetNamespace()), client.MatchingFields{"metadata.name": e.object.GetName()})
 	if err != nil {
 		return 0, err
 	}

@@ -12,6 +12,8 @@ import (
 
 // edit is a change that somebody makes by hand.
 type edit struct {
+	// addon that the object is of, and the customer in whose cluster.
+	addon    string
 	customer customer
 	// command is what they type; tried is what it amounts to.
 	command, tried string
@@ -28,19 +30,19 @@ func (s *story) edits() []edit {
 	acme, globex, initech := s.customers[0], s.customers[1], s.customers[2]
 	return []edit{
 		{
-			acme, "edit configmap " + settingsName, "a setting is edited",
+			addonName, acme, "edit configmap " + settingsName, "a setting is edited",
 			settings(), &corev1.ConfigMapList{}, editSetting, settingDeclared,
 		},
 		{
-			globex, "edit deployment " + deploymentName, "a sidecar container is added",
+			addonName, globex, "edit deployment " + deploymentName, "a sidecar container is added",
 			deployment(), &appsv1.DeploymentList{}, addSidecar, deploymentDeclared,
 		},
 		{
-			initech, "scale deployment " + deploymentName + " --replicas=9", "the Deployment is scaled from 2 to 9",
+			addonName, initech, "scale deployment " + deploymentName + " --replicas=9", "the Deployment is scaled from 2 to 9",
 			deployment(), &appsv1.DeploymentList{}, scaleUp, deploymentDeclared,
 		},
 		{
-			acme, "delete deployment " + deploymentName, "the whole Deployment is deleted",
+			addonName, acme, "delete deployment " + deploymentName, "the whole Deployment is deleted",
 			deployment(), &appsv1.DeploymentList{}, deleteObject, deploymentDeclared,
 		},
 	}

@@ -24,19 +24,21 @@ func (s *story) deleteEverything(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.screen.Do("deleting the SaaSAddon", func() (done, error) {
-		return done{text: "the SaaSAddon is deleted, and cleaned up in every cluster"}, s.deleteAndWait(ctx, newAddon())
+	if err := s.screen.Do("deleting the SaaSAddons", func() (done, error) {
+		return done{text: "the SaaSAddons are deleted, and cleaned up in every cluster"},
+			s.deleteAndWait(ctx, newAddon(), newChartAddon(""), newAuthority())
 	}); err != nil {
 		return err
 	}
-	s.screen.Command(kubectl() + " delete saasaddon " + addonName + " -n " + providerNamespace)
+	s.screen.Command(kubectl() + " delete saasaddons " + addonName + " " + chartName + " -n " + providerNamespace)
 	if err := s.screen.Do("looking for what is left in the clusters", func() (done, error) {
 		kinds, err := s.awaitNothingLeft(ctx)
-		return done{text: fmt.Sprintf("of %d objects none is left among all %d kinds, nor a namespace %s", before, kinds, addonNamespace)}, err
+		return done{text: fmt.Sprintf("of %d objects none is left among all %d kinds; no namespace, no Helm release", before, kinds)}, err
 	}); err != nil {
 		return err
 	}
-	s.screen.Command(s.customers[0].kubectl() + " get all,configmaps,namespaces -A -l " + common.LabelManagedBy)
+	s.screen.Command(s.customers[0].kubectl() + " get all,configmaps,secrets,namespaces -A -l " + common.LabelManagedBy)
+	s.screen.Command(s.customers[0].helm() + " list -A")
 	return s.deleteCustomers(ctx)
 }
 
@@ -100,23 +102,33 @@ func gone(ctx context.Context, c client.Client, object client.Object) (sight, er
 
 // awaitNothingLeft returns how many kinds it looked through.
 func (s *story) awaitNothingLeft(ctx context.Context) (kinds int, err error) {
-	return kinds, await(ctx, func(ctx context.Context) (sight, error) {
+	err = await(ctx, func(ctx context.Context) (sight, error) {
 		var left int
 		if left, kinds, err = s.labelled(ctx); err != nil || left > 0 {
 			return sight{seen: fmt.Sprintf("%d objects with the label %s", left, common.LabelManagedBy)}, err
 		}
-		for _, c := range s.customers {
-			workload, err := s.env.Workload(c.name)
-			if err != nil {
-				return sight{}, err
-			}
-			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: addonNamespace}}
+		if left, err = s.recordsLeft(); err != nil || left > 0 {
+			return sight{seen: fmt.Sprintf("%d Helm releases", left)}, err
+		}
+		return s.namespacesGone(ctx)
+	})
+	return kinds, err
+}
+
+func (s *story) namespacesGone(ctx context.Context) (sight, error) {
+	for _, c := range s.customers {
+		workload, err := s.env.Workload(c.name)
+		if err != nil {
+			return sight{}, err
+		}
+		for _, name := range []string{addonNamespace, chartName} {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 			if now, err := gone(ctx, workload, namespace); err != nil || !now.happened {
 				return sight{seen: "in cluster " + c.name + ", namespace " + now.seen}, err
 			}
 		}
-		return sight{happened: true}, nil
-	})
+	}
+	return sight{happened: true}, nil
 }
 
 // labelled counts the objects in all customers' clusters that are labelled as Daytwo's, and the

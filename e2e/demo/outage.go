@@ -47,7 +47,7 @@ func (s *story) rollOut(ctx context.Context, others []customer) error {
 		if err := s.changeImage(ctx); err != nil {
 			return done{}, err
 		}
-		err := s.awaitReady(ctx, others...)
+		err := s.awaitReady(ctx, addonName, others...)
 		s.figures.rollout = time.Since(start)
 		return done{fmt.Sprintf("%s and %s: %s rolled out and ready", others[0].name, others[1].name, newImage), s.figures.rollout}, err
 	})
@@ -59,7 +59,7 @@ func (s *story) rollOut(ctx context.Context, others []customer) error {
 
 func (s *story) changeImage(ctx context.Context) error {
 	addon := newAddon()
-	if err := s.env.Admin.Get(ctx, addonKey(), addon); err != nil {
+	if err := s.env.Admin.Get(ctx, addonKey(addonName), addon); err != nil {
 		return err
 	}
 	before := addon.DeepCopy()
@@ -72,7 +72,7 @@ func (s *story) noticeOutage(ctx context.Context, dead customer, killed time.Tim
 	var release *addonsv1alpha1.AddonRelease
 	err := s.screen.Do("waiting for "+dead.name+" to be reported", func() (done, error) {
 		var err error
-		release, err = s.awaitRelease(ctx, dead, func(release *addonsv1alpha1.AddonRelease) bool {
+		release, err = s.awaitRelease(ctx, addonName, dead, func(release *addonsv1alpha1.AddonRelease) bool {
 			ready := meta.FindStatusCondition(release.Status.Conditions, common.ConditionReady)
 			return ready != nil && ready.Status == metav1.ConditionUnknown && ready.Reason == common.ReasonClusterUnreachable
 		})
@@ -85,7 +85,7 @@ func (s *story) noticeOutage(ctx context.Context, dead customer, killed time.Tim
 	s.screen.Note("status: " + describe(release.Status.Conditions, common.ConditionReady))
 	addon := newAddon()
 	if err := await(ctx, func(ctx context.Context) (sight, error) {
-		err := s.env.Admin.Get(ctx, addonKey(), addon)
+		err := s.env.Admin.Get(ctx, addonKey(addonName), addon)
 		seen := describe(addon.Status.Conditions, common.ConditionReady)
 		return sight{happened: addon.Status.Clusters.Unreachable.Count == 1, seen: "SaaSAddon: " + seen}, err
 	}); err != nil {
@@ -99,7 +99,7 @@ func (s *story) noticeOutage(ctx context.Context, dead customer, killed time.Tim
 func (s *story) catchUp(ctx context.Context, back customer) error {
 	return s.screen.Do("waiting for "+back.name+" to catch up", func() (done, error) {
 		start := time.Now()
-		if err := s.awaitReady(ctx, back); err != nil {
+		if err := s.awaitReady(ctx, addonName, back); err != nil {
 			return done{}, err
 		}
 		s.figures.caughtUp = time.Since(start)

@@ -31,6 +31,7 @@ type story struct {
 // figures are what the summary tells.
 type figures struct {
 	ready, rollout, noticed, caughtUp time.Duration
+	chartReady, chartUpgraded         time.Duration
 	rollbacks                         []time.Duration
 }
 
@@ -48,8 +49,9 @@ func (s *story) steps() []step {
 		{"The fleet at a glance", s.showTable, acting},
 		{"People change things by hand", s.takeBackEdits, acting},
 		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
+		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
 		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
-		{"The add-on goes, and then the customers", s.deleteEverything, acting},
+		{"The add-ons go, and then the customers", s.deleteEverything, acting},
 	}
 }
 
@@ -91,6 +93,8 @@ func (s *story) sumUp() {
 	s.screen.Figure("dead cluster reported as such, after", s.figures.noticed)
 	s.screen.Figure("new revision in the other clusters meanwhile, after", s.figures.rollout)
 	s.screen.Figure("dead cluster caught up, once it answered, after", s.figures.caughtUp)
+	s.screen.Figure("Helm chart ready in all of them after", s.figures.chartReady)
+	s.screen.Figure("and its next version after", s.figures.chartUpgraded)
 	s.screen.Figure("whole demo", time.Since(s.started))
 }
 
@@ -107,7 +111,14 @@ func (c customer) namespace() string { return "customer-" + c.name }
 
 // kubectl is the start of a command for the customer's cluster.
 func (c customer) kubectl() string {
-	return "kubectl --kubeconfig " + filepath.Join(stateDir, "clusters", c.name+".kubeconfig")
+	return "kubectl --kubeconfig " + c.kubeconfig()
+}
+
+// helm is the start of a helm command for the customer's cluster.
+func (c customer) helm() string { return "helm --kubeconfig " + c.kubeconfig() }
+
+func (c customer) kubeconfig() string {
+	return filepath.Join(stateDir, "clusters", c.name+".kubeconfig")
 }
 
 // kubectl is the start of a command for the management cluster.
