@@ -69,14 +69,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	p := makePlan(o)
 	done := r.apply(ctx, &o, p, cluster)
 	o.inventory = o.inventory.after(done)
-	release.Status = report(o, p, done, r.health(ctx, o, cluster))
+	health := r.health(ctx, o, cluster)
+	release.Status = report(o, p, done, health)
 
 	r.remember(o, done, known, cluster)
 	r.announce(o, release, done)
 	r.countReported(release, p, known)
+	if o.mayWait(done, health) {
+		known.unsaved = release.DeepCopy()
+		return ctrl.Result{RequeueAfter: sightOfWrites}, nil
+	}
 	if err := r.writeStatus(ctx, &o, known); err != nil {
 		return ctrl.Result{}, err
 	}
+	known.unsaved = nil
 	if p.release && done.err == nil && (o.emptied(p, done) || o.abandoned() || orphans(release)) {
 		return ctrl.Result{}, r.letGo(ctx, o, release)
 	}
@@ -96,6 +102,26 @@ func (r *Reconciler) next(o observed, p plan, done outcome, release *addonsv1alp
 		return ctrl.Result{RequeueAfter: max(at.Sub(o.now), time.Millisecond)}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// sightOfWrites is how long the watches have to show what was applied, before it is told without.
+const sightOfWrites = 250 * time.Millisecond
+
+// mayWait: everything was applied, and all that is missing is what the watches are about to show. One
+// status then does for both. Hooks are told of at once: they are not to run twice.
+func (o observed) mayWait(done outcome, health map[objects.Key]fleet.Health) bool {
+	if o.restored || len(done.written) == 0 || len(done.failed()) > 0 || done.err != nil || o.release.Status.Applying != "" || !o.release.DeletionTimestamp.IsZero() {
+		return false
+	}
+	if helm := o.release.Status.Helm; helm != nil && helm.Operation != nil && len(helm.Operation.Hooks) > 0 {
+		return false
+	}
+	for _, is := range health {
+		if is == notSeenYet {
+			return true
+		}
+	}
+	return false
 }
 
 // writeStatus writes the status once, and only if it changed.

@@ -23,6 +23,8 @@ type remembered struct {
 	mu sync.Mutex
 	// written is the release as the last status update returned it, until the cache shows it.
 	written *addonsv1alpha1.AddonRelease
+	// unsaved is a status that waits for what the watches are about to show; nil if none does.
+	unsaved *addonsv1alpha1.AddonRelease
 	fights  map[objects.Key]fight
 	// deleted are the objects whose deletion was asked for, by UID.
 	deleted map[types.UID]bool
@@ -83,6 +85,16 @@ func (r *remembered) freshen(release *addonsv1alpha1.AddonRelease) {
 	if r.isBehind(release) {
 		r.written.Status.DeepCopyInto(&release.Status)
 	}
+}
+
+// restore puts a status in place that was not written yet. Lost with the manager, it is found out anew:
+// what was about to be applied was written before.
+func (r *remembered) restore(release *addonsv1alpha1.AddonRelease) (restored bool) {
+	if r.unsaved == nil || r.unsaved.UID != release.UID {
+		return false
+	}
+	r.unsaved.Status.DeepCopyInto(&release.Status)
+	return true
 }
 
 // shown lets go of what was written as soon as the cache shows it: it is as large as the inventory.

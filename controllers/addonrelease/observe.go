@@ -27,6 +27,8 @@ type observed struct {
 	release *addonsv1alpha1.AddonRelease
 	// stored is the release as it was read or written last.
 	stored *addonsv1alpha1.AddonRelease
+	// restored: the status is one that waited to be written.
+	restored bool
 	now    time.Time
 	// controllers whose changes are no drift.
 	controllers ownership.Controllers
@@ -129,7 +131,7 @@ func (o observed) driftPolicyChanged() bool {
 func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
 	known.freshen(release)
 	o := observed{
-		release: release, stored: release.DeepCopy(), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
+		release: release, stored: release.DeepCopy(), restored: known.restore(release), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
 		fights:     known.fights, deleted: known.deleted, refused: known.refused,
 	}
