@@ -43,21 +43,15 @@ func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
 	if err != nil {
 		return err
 	}
-	if unusable != nil {
-		if isSameSource(seen.addon) {
-			// Somebody asked for another look. Until that succeeds, what is stored goes on.
-			copied := *unusable
-			copied.harmless, unusable, seen.chart = true, &copied, pinned
-		}
-		seen.refuse(unusable)
-		return nil
-	}
-	if pinned != nil && spec.Digest == "" && replaced(pinned, spec, fetched) {
-		seen.refuse(r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final, &problem{
+	if unusable == nil && pinned != nil && spec.Digest == "" && replaced(pinned, spec, fetched) {
+		unusable = r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final, &problem{
 			reason: string(charts.DigestMismatch),
 			message: fmt.Sprintf("chart %s %s was replaced in %s: its digest was %s and is %s now; set spec.source.chart.digest to the new one to accept it, or choose another version",
 				spec.Name, fetched.Version, spec.Repository, pinned.Digest, fetched.Digest),
-		}))
+		})
+	}
+	if unusable != nil {
+		seen.goOnWithout(unusable)
 		return nil
 	}
 	seen.chart = &addonsv1alpha1.ResolvedChart{
@@ -68,7 +62,17 @@ func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
 	return nil
 }
 
-// refuse keeps the first problem.
+// goOnWithout tells of a chart that could not be resolved. If that was only to see whether there is a
+// newer one, what is stored goes on.
+func (o *observed) goOnWithout(found *problem) {
+	copied := *found
+	if isSameSource(o.addon) {
+		copied.harmless, o.chart = true, o.addon.Status.Chart
+	}
+	o.refuse(&copied)
+}
+
+// refuse keeps the first problem, unless a worse one comes.
 func (o *observed) refuse(found *problem) {
 	if o.problem == nil || o.problem.harmless && found != nil {
 		o.problem = found

@@ -145,6 +145,10 @@ func TestAChartThatWasReplacedUnderItsVersionIsRefusedUntilItIsAccepted(t *testi
 		a.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
 	})
 	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, "DigestMismatch", before.Digest, "spec.source.chart.digest")
+	// What is stored goes on, also to clusters that come now; and the problem stands.
+	c.addCluster("b", nil)
+	c.awaitTargets(addon, 2)
+	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, "DigestMismatch", before.Digest)
 	if addon.Status.Chart.Digest != before.Digest {
 		t.Errorf("the status says %+v", addon.Status.Chart)
 	}

@@ -55,7 +55,7 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 	verdict := fanout.Judge(policy, summary)
 	switch {
 	case policy.Deleting:
-	case seen.problem != nil && seen.problem.harmless:
+	case seen.problem != nil && seen.problem.harmless && seen.problem.passing:
 		verdict.Message = seen.problem.message + "; until then the add-on stays at what it was resolved to: " + verdict.Message
 	case seen.problem != nil:
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, seen.problem.reason
