@@ -83,7 +83,8 @@ func (s *Store) Settle(entry Entry) error {
 	if err != nil || record == nil {
 		return err
 	}
-	record.Info.Status = settledStatus(entry.Status)
+	// Helm may have come further since the history was read.
+	record.Info.Status = settledStatus(record.Info.Status)
 	_, err = s.update(record)
 	return err
 }
