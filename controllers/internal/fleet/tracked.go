@@ -1,0 +1,43 @@
+package fleet
+
+import (
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// drifted: there is an expectation, and a sighting that is no older and not the same.
+func (e *tracked) drifted() bool {
+	if e.seen == nil || e.expected.Fingerprint == "" || e.older() {
+		return false
+	}
+	return e.seen.Gone || e.seen.Fingerprint != e.expected.Fingerprint
+}
+
+// trying: the owner has yet to succeed with an apply.
+func (e *tracked) trying() bool { return e.inFlight > 0 || e.failed }
+
+// older: the sighting is from before our last apply.
+func (e *tracked) older() bool {
+	if e.expected.ResourceVersion == "" || e.seen.ResourceVersion == "" {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(e.seen.ResourceVersion, e.expected.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// take keeps a sighting and says whether the owner should hear of it.
+func (e *tracked) take(seen Seen) (tell, drifted bool) {
+	healthChanged := e.seen == nil || e.seen.Health != seen.Health || e.seen.Gone != seen.Gone
+	if e.seen == nil && seen.Gone && e.expected.Fingerprint == "" {
+		healthChanged = false
+	}
+	e.seen = &seen
+	if e.inFlight > 0 {
+		return false, false
+	}
+	drifted = e.drifted()
+	if !drifted {
+		seen.Object = nil
+		e.seen = &seen
+	}
+	return drifted || healthChanged, drifted
+}
