@@ -84,6 +84,9 @@ func makePlan(o observed) plan {
 		return plan{}
 	}
 	p := plan{helm: planHelm(o)}
+	if key, ok := recordKey(o.release); ok && o.recordDrifted && o.fights[key].ready().After(o.now) {
+		p.wake(o.fights[key].ready())
+	}
 	for _, d := range o.desired {
 		p.place(o, d)
 	}
