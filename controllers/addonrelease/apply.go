@@ -109,7 +109,8 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 // rendered from. If the manager dies in between, the next one knows where to look; if people change their
 // mind, it knows that the cluster is not what it was before.
 func (r *Reconciler) intend(ctx context.Context, o *observed, p plan) error {
-	intended := p.begins(*o)
+	begins := p.begins(*o)
+	intended := begins
 	for _, list := range [][]write{p.foundations, p.rest} {
 		for _, w := range list {
 			if _, listed := o.inventory[w.Key()]; !listed {
@@ -123,7 +124,7 @@ func (r *Reconciler) intend(ctx context.Context, o *observed, p plan) error {
 	}
 	o.release.Status.Inventory = o.inventory.stored()
 	o.release.Status.ClusterID = string(o.clusterID)
-	if p.begins(*o) {
+	if begins {
 		o.release.Status.Applying = o.inputs
 	}
 	if p.helm.operation != nil {

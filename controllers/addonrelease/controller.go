@@ -79,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		known.unsaved = release.DeepCopy()
 		return ctrl.Result{RequeueAfter: sightOfWrites}, nil
 	}
-	if err := r.writeStatus(ctx, &o, known); err != nil {
+	if err := r.writeStatus(ctx, &o); err != nil {
 		return ctrl.Result{}, err
 	}
 	known.unsaved = nil
@@ -125,16 +125,11 @@ func (o observed) mayWait(done outcome, health map[objects.Key]fleet.Health) boo
 }
 
 // writeStatus writes the status once, and only if it changed.
-func (r *Reconciler) writeStatus(ctx context.Context, o *observed, known *remembered) error {
+func (r *Reconciler) writeStatus(ctx context.Context, o *observed) error {
 	if equality.Semantic.DeepEqual(o.stored.Status, o.release.Status) {
 		return nil
 	}
-	if err := r.Client.Status().Patch(ctx, o.release, client.MergeFrom(o.stored)); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	o.stored = o.release.DeepCopy()
-	known.wrote(o.release)
-	return nil
+	return client.IgnoreNotFound(r.record(ctx, o))
 }
 
 // record writes the status in the middle of a reconcile, for what must not be forgotten.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -67,8 +66,7 @@ func (s helmSteps) endInterrupted(ctx context.Context) error {
 		if err != nil || run.Phase != addonsv1alpha1.HookRunning || run.UID == "" {
 			continue
 		}
-		err = s.cluster.Delete(ctx, ref, types.UID(run.UID))
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := deleteHook(ctx, s.cluster, ref, types.UID(run.UID)); err != nil {
 			return fmt.Errorf("delete hook %s, which was interrupted: %w", ref, err)
 		}
 		run.UID = ""

@@ -19,6 +19,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // annotationOperation marks a hook's object with the run that made it.
@@ -126,7 +127,7 @@ func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.Ho
 		h.end(run, addonsv1alpha1.HookFailed, "is there already, from an earlier run or by somebody else; delete it, or add before-hook-creation to its helm.sh/hook-delete-policy")
 		return nil
 	}
-	if err := h.cluster.Delete(ctx, one.Ref, there.UID); ignoreGone(err) != nil && !apierrors.IsConflict(err) {
+	if err := deleteHook(ctx, h.cluster, one.Ref, there.UID); err != nil {
 		return err
 	}
 	if _, err = h.cluster.Get(ctx, one.Ref); apierrors.IsNotFound(err) {
@@ -246,11 +247,18 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 	}
 	for _, one := range hooks {
 		run := h.find(one, event)
-		err := h.cluster.Delete(ctx, one.Ref, types.UID(run.UID))
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err := deleteHook(ctx, h.cluster, one.Ref, types.UID(run.UID)); err != nil {
 			return fmt.Errorf("delete %s hook %s: %w", event, one.Ref, err)
 		}
 		run.UID = ""
+	}
+	return nil
+}
+
+// deleteHook deletes a hook's object. One that is gone, or that another took the place of, is no error.
+func deleteHook(ctx context.Context, cluster clusterView, ref objects.Ref, uid types.UID) error {
+	if err := cluster.Delete(ctx, ref, uid); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return err
 	}
 	return nil
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-type entryOfHistory = helm.Entry
-
 var secretKind = corev1.SchemeGroupVersion.WithKind("Secret")
 
 // observeRecord looks at what the watch saw of the record that was written last.
@@ -133,13 +131,8 @@ func (r *Reconciler) observeUnrendered(ctx context.Context, o *observed, cluster
 func (o *observed) refuseForeign(release helm.Release) error {
 	known := o.release.Status.Helm
 	ours := known != nil && known.Version > 0 && known.Name == release.Name && known.Namespace == release.Namespace
-	if o.release.Spec.Adopt || ours || o.history.Installed().Version == 0 {
+	if o.release.Spec.Adopt || ours || o.history.Installed().Version == 0 || o.history.HasOurs() {
 		return nil
-	}
-	for _, entry := range o.history {
-		if entry.IsOurs() {
-			return nil
-		}
 	}
 	found := o.history.Installed()
 	return &foreignReleaseError{release: release, version: found.Version, status: string(found.Status)}

@@ -1,7 +1,6 @@
 package addonrelease
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -123,8 +122,7 @@ func begunFor(o observed, prefix string) *addonsv1alpha1.HelmOperation {
 
 // planUninstall removes the records of a release that was installed, and runs the hooks around it.
 func planUninstall(o observed) helmPlan {
-	ours := slices.ContainsFunc(o.history, func(entry entryOfHistory) bool { return entry.IsOurs() })
-	if !ours {
+	if !o.history.HasOurs() {
 		return helmPlan{}
 	}
 	operation := addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-" + o.inputs}

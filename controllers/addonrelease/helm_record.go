@@ -35,8 +35,8 @@ func (r *Reconciler) newRecorder(ctx context.Context, o *observed, cluster chart
 	return &recorder{Reconciler: r, o: o, store: store, tracker: tracker}, nil
 }
 
-// begin writes that an operation is under way, as its hooks are about to run. Written already, it is
-// written again: an earlier try may have failed.
+// begin writes that an operation is under way, as its hooks are about to run, unless that is written
+// already.
 func (r *recorder) begin(operation *addonsv1alpha1.HelmOperation) error {
 	status := pendingStatus(operation.Kind)
 	if latest := r.o.history.Latest(); latest.Inputs == r.o.inputs && latest.Status == status {

@@ -29,7 +29,7 @@ type observed struct {
 	stored *addonsv1alpha1.AddonRelease
 	// restored: the status is one that waited to be written.
 	restored bool
-	now    time.Time
+	now      time.Time
 	// controllers whose changes are no drift.
 	controllers ownership.Controllers
 	suspension  suspension.Suspension

@@ -2,8 +2,6 @@ package addonrelease
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
@@ -117,16 +115,11 @@ func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (rev
 		return cached, nil
 	}
 	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
-		var content revision.AddonContent
-		raw, err := revision.Read(ctx, r.Reader, key)
-		if err != nil {
-			return content, err
+		content, err := revision.ReadAddon(ctx, r.Reader, key)
+		if err == nil {
+			r.caches.revisions.Set(key, content)
 		}
-		if err := json.Unmarshal(raw, &content); err != nil {
-			return content, fmt.Errorf("revision %s: %w", key, err)
-		}
-		r.caches.revisions.Set(key, content)
-		return content, nil
+		return content, err
 	})
 	content, _ := shared.(revision.AddonContent)
 	return content, err

@@ -2,7 +2,6 @@ package saasaddon
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -101,16 +100,12 @@ func judgeChart(info render.ChartInfo, content *revision.ChartContent) *problem 
 
 // storedChart is the chart in the add-on's current revision, if it is the one that is pinned.
 func (r *Reconciler) storedChart(ctx context.Context, seen *observed) (*revision.ChartContent, error) {
-	raw, err := revision.Read(ctx, r.Live, types.NamespacedName{Namespace: seen.addon.Namespace, Name: seen.addon.Status.Revision})
+	content, err := revision.ReadAddon(ctx, r.Live, types.NamespacedName{Namespace: seen.addon.Namespace, Name: seen.addon.Status.Revision})
 	if errors.Is(err, revision.ErrNotFound) || errors.Is(err, revision.ErrTorn) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	var content revision.AddonContent
-	if err := json.Unmarshal(raw, &content); err != nil {
-		return nil, fmt.Errorf("revision %s: %w", seen.addon.Status.Revision, err)
 	}
 	if content.Chart == nil || content.Chart.Digest != seen.chart.Digest {
 		return nil, nil

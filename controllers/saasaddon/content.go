@@ -89,13 +89,9 @@ func (r *Reconciler) readContent(ctx context.Context, seen *observed) (revision.
 		content.Sources = append(content.Sources, revision.Source{Name: "inline", Text: manifests.Inline})
 	}
 	for _, name := range configMapNames(addon) {
-		config := &corev1.ConfigMap{}
-		err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
-		if apierrors.IsNotFound(err) {
-			return content, notThere("ConfigMap", addon.Namespace, name, "spec.source.manifests.configMapRefs"), nil
-		}
-		if err != nil {
-			return content, nil, fmt.Errorf("read ConfigMap %s: %w", name, err)
+		config, unusable, err := r.readConfigMap(ctx, addon, "spec.source.manifests.configMapRefs", name)
+		if unusable != nil || err != nil {
+			return content, unusable, err
 		}
 		sources, unusable := sourcesOf(config)
 		if unusable != nil {
@@ -104,6 +100,18 @@ func (r *Reconciler) readContent(ctx context.Context, seen *observed) (revision.
 		content.Sources = append(content.Sources, sources...)
 	}
 	return content, nil, nil
+}
+
+func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.ConfigMap, *problem, error) {
+	config := &corev1.ConfigMap{}
+	err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
+	if apierrors.IsNotFound(err) {
+		return nil, notThere("ConfigMap", addon.Namespace, name, field), nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read ConfigMap %s: %w", name, err)
+	}
+	return config, nil, nil
 }
 
 // sourcesOf are the keys of a ConfigMap in alphabetical order.

@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
@@ -56,13 +52,9 @@ func (r *Reconciler) readValuesFrom(ctx context.Context, addon *addonsv1alpha1.S
 		}
 		return data, nil, nil
 	}
-	config := &corev1.ConfigMap{}
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: from.Name}, config)
-	if apierrors.IsNotFound(err) {
-		return nil, notThere("ConfigMap", addon.Namespace, from.Name, field), nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read ConfigMap %s: %w", from.Name, err)
+	config, unusable, err := r.readConfigMap(ctx, addon, field, from.Name)
+	if unusable != nil || err != nil {
+		return nil, unusable, err
 	}
 	return config.Data, nil, nil
 }

@@ -122,6 +122,9 @@ func (h History) Foreign() []Entry {
 	return foreign
 }
 
+// HasOurs is whether Daytwo wrote any of the records.
+func (h History) HasOurs() bool { return slices.ContainsFunc(h, Entry.IsOurs) }
+
 // HasStrays is whether there may be objects that only others' records brought.
 func (h History) HasStrays() bool { return len(h.Foreign()) > 0 }
 

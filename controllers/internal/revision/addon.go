@@ -1,6 +1,13 @@
 package revision
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
 
 // AddonContent is what a revision of a SaaSAddon holds.
 type AddonContent struct {
@@ -12,6 +19,19 @@ type AddonContent struct {
 	Sources []Source `json:"sources,omitempty"`
 	// Chart is the source instead of manifests.
 	Chart *ChartContent `json:"chart,omitempty"`
+}
+
+// ReadAddon returns the content of a SaaSAddon's revision. Its errors are those of Read.
+func ReadAddon(ctx context.Context, reader client.Reader, key client.ObjectKey) (AddonContent, error) {
+	var content AddonContent
+	raw, err := Read(ctx, reader, key)
+	if err != nil {
+		return content, err
+	}
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return content, fmt.Errorf("revision %s: %w", key, err)
+	}
+	return content, nil
 }
 
 // ChartContent is a Helm chart and what it is installed with.
