@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -29,9 +30,21 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == controllers.RenderWorker {
 		os.Exit(controllers.RenderWorkerMain(os.Args[2:]))
 	}
+	collectGarbageEarlier()
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "daytwo:", err)
 		os.Exit(1)
+	}
+}
+
+// garbagePercent is what GOGC says where nobody set it. Clusters cost memory all the time and processor time
+// only while something changes in them, so the manager collects garbage a little earlier than Go does by
+// itself (100): a tenth less memory a cluster, and a few percent more processor time while it applies.
+const garbagePercent = 75
+
+func collectGarbageEarlier() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
 	}
 }
 
@@ -39,6 +52,7 @@ func main() {
 type flags struct {
 	metricsAddress     string
 	probeAddress       string
+	profilesAddress    string
 	leaderElection     string
 	leaseNamespace     string
 	controllerManagers string
@@ -51,6 +65,7 @@ func parse(arguments []string) (flags, error) {
 	set := flag.NewFlagSet("daytwo", flag.ContinueOnError)
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 for none")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on")
+	set.StringVar(&f.profilesAddress, "pprof-bind-address", "0", "address to serve profiles on, below /debug/pprof/; 0 for none")
 	set.StringVar(&f.leaderElection, "leader-election", "lease", "lease, or off where there is one replica only")
 	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "daytwo-system", "namespace of the Lease; the manager needs its Role there")
 	set.StringVar(&f.ProviderNamespace, "provider-namespace", "daytwo-system", "the namespace in which policies may select clusters of other namespaces")
@@ -105,6 +120,7 @@ func newManager(config *rest.Config, f flags) (ctrl.Manager, error) {
 		Scheme:                        apis.NewScheme(),
 		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
 		HealthProbeBindAddress:        f.probeAddress,
+		PprofBindAddress:              f.profilesAddress,
 		LeaderElection:                f.leaderElection == "lease",
 		LeaderElectionID:              "daytwo-manager",
 		LeaderElectionNamespace:       f.leaseNamespace,

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	runtimemetrics "runtime/metrics"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -117,11 +116,9 @@ func ownUsage() usage {
 	// What a pool holds is let go by the second collection.
 	runtime.GC()
 	runtime.GC()
-	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	runtimemetrics.Read(live)
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return usage{
-		live: float64(live[0].Value.Uint64()) / 1024, heap: float64(stats.HeapInuse) / 1024, stacks: float64(stats.StackInuse) / 1024,
+		live: float64(stats.HeapAlloc) / 1024, heap: float64(stats.HeapInuse) / 1024, stacks: float64(stats.StackInuse) / 1024,
 	}
 }

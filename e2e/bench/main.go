@@ -46,7 +46,7 @@ func parse(arguments []string) (options, error) {
 	set.StringVar(&only, "only", "", "measure only rows whose names begin like this, separated by commas")
 	set.IntVar(&o.clusters, "clusters", 20, "workload clusters, at least 3")
 	set.IntVar(&o.edits, "edits", 200, "edits of each kind")
-	set.IntVar(&o.rounds, "rounds", 7, "rounds of what is measured in seconds")
+	set.IntVar(&o.rounds, "rounds", 11, "rounds of what is measured in seconds")
 	set.DurationVar(&o.idle, "idle", 2*longestProbeInterval, "how long to watch an idle fleet")
 	if err := set.Parse(arguments); err != nil {
 		return o, err

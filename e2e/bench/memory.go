@@ -3,22 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
-	"time"
-
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"regexp"
+	"strconv"
 )
 
 const memoryRow = "memory_per_cluster"
 
-// collections of garbage that the least of the samples is taken over.
-const collections = 4
-
 // usage of memory in KiB.
 type usage struct {
-	// live is what the last collection of garbage found in use on the heap.
+	// live are the objects on the heap.
 	live float64
 	// heap are the spans of the heap that hold something: live objects, and the gaps between them.
 	heap float64
@@ -72,61 +67,53 @@ func perCluster(sizes []int, at []usage) usage {
 	return usage{live: slope(live), heap: slope(heap), stacks: slope(stacks)}
 }
 
-// managerUsage returns the manager's memory in use when there is the least garbage. Nobody can ask
-// another process to collect its garbage, but every look at its metrics makes some: it is looked at
-// until it has collected a few times, and the least counts.
+// managerUsage returns the manager's memory in use without garbage, as it tells of itself. What it allocates
+// to tell it comes after it looked.
 func (b *bench) managerUsage(ctx context.Context) (usage, error) {
-	var least usage
-	var end float64
-	err := wait.PollUntilContextTimeout(ctx, time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		now, err := b.plainMetrics(ctx)
-		if err != nil {
-			return false, err
-		}
-		if end == 0 {
-			end = gcCycles(now) + collections
-		}
-		sample := usage{
-			live:   now.total("go_gc_heap_live_bytes", nil) / 1024,
-			heap:   now.total("go_memstats_heap_inuse_bytes", nil) / 1024,
-			stacks: now.total("go_memstats_stack_inuse_bytes", nil) / 1024,
-		}
-		if least == (usage{}) {
-			least = sample
-		}
-		least = usage{min(least.live, sample.live), min(least.heap, sample.heap), min(least.stacks, sample.stacks)}
-		return gcCycles(now) >= end, nil
-	})
-	return least, err
+	// Each look collects the garbage before. What a pool holds is let go by the second.
+	if _, err := b.heapProfile(ctx); err != nil {
+		return usage{}, err
+	}
+	profile, err := b.heapProfile(ctx)
+	if err != nil {
+		return usage{}, err
+	}
+	return parseUsage(profile)
 }
 
-// plainClient asks for no compression: a compressor would take a megabyte of the memory that is
-// measured.
-var plainClient = &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: 10 * time.Second}
-
-func (b *bench) plainMetrics(ctx context.Context) (metrics, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.env.Manager.MetricsURL(), nil)
+func (b *bench) heapProfile(ctx context.Context) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.env.Manager.ProfilesURL()+"heap?gc=1&debug=1", nil)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	response, err := plainClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("read the manager's metrics: %w", err)
+		return "", fmt.Errorf("read the manager's heap profile: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read the manager's metrics: %s", response.Status)
+		return "", fmt.Errorf("read the manager's heap profile: %s", response.Status)
 	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(response.Body)
-	return families, err
+	profile, err := io.ReadAll(response.Body)
+	return string(profile), err
 }
 
-// gcCycles is how often the manager has collected garbage.
-func gcCycles(now metrics) float64 {
-	var cycles float64
-	for _, metric := range now["go_gc_duration_seconds"].GetMetric() {
-		cycles += float64(metric.GetSummary().GetSampleCount())
+// statistic is a line of a heap profile in text about the whole process, in bytes. Of two numbers the
+// first is what is in use.
+var statistic = regexp.MustCompile(`(?m)^# (HeapAlloc|HeapInuse|Stack) = (\d+)`)
+
+// parseUsage reads what runtime.MemStats says at the end of a heap profile in text.
+func parseUsage(profile string) (usage, error) {
+	found := map[string]float64{}
+	for _, match := range statistic.FindAllStringSubmatch(profile, -1) {
+		bytes, err := strconv.ParseFloat(match[2], 64)
+		if err != nil {
+			return usage{}, err
+		}
+		found[match[1]] = bytes / 1024
 	}
-	return cycles
+	if len(found) != 3 {
+		return usage{}, fmt.Errorf("the manager's heap profile lacks statistics: found %v", found)
+	}
+	return usage{live: found["HeapAlloc"], heap: found["HeapInuse"], stacks: found["Stack"]}, nil
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 
@@ -17,10 +20,6 @@ daytwo_remote_requests_total{code="409",verb="patch"} 1
 # TYPE daytwo_cluster_connected gauge
 daytwo_cluster_connected{cluster="a"} 1
 daytwo_cluster_connected{cluster="b"} 0
-# TYPE go_gc_duration_seconds summary
-go_gc_duration_seconds{quantile="0.5"} 0.001
-go_gc_duration_seconds_sum 0.1
-go_gc_duration_seconds_count 12
 `
 
 func TestMetricsAreAddedUpByWhatIsSelected(t *testing.T) {
@@ -37,11 +36,29 @@ func TestMetricsAreAddedUpByWhatIsSelected(t *testing.T) {
 		"watches":      {m.total(requestsMetric, isWatch), 7},
 		"connected":    {m.total("daytwo_cluster_connected", isOne), 1},
 		"unknown":      {m.total("no_such_metric", nil), 0},
-		"collections":  {gcCycles(m), 12},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %v, want %v", name, test.got, test.want)
 		}
+	}
+}
+
+func TestUsageIsReadFromAProfile(t *testing.T) {
+	var profile bytes.Buffer
+	if err := pprof.Lookup("heap").WriteTo(&profile, 1); err != nil {
+		t.Fatal(err)
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	got, err := parseUsage(profile.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.live <= 0 || got.heap < got.live || got.heap*1024 > float64(stats.HeapSys) || got.stacks <= 0 {
+		t.Errorf("read %s of a heap of %d bytes", got, stats.HeapSys)
+	}
+	if got, err := parseUsage("# HeapInuse = 1024\n"); err == nil {
+		t.Errorf("a profile without the rest gives %s", got)
 	}
 }
 

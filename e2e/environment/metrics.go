@@ -16,6 +16,9 @@ const metricsTimeout = 10 * time.Second
 // MetricsURL returns where the manager serves its metrics. It stays the same over a restart.
 func (m *Manager) MetricsURL() string { return m.fleet.ManagerMetricsURL() }
 
+// ProfilesURL returns where the manager serves its profiles: a directory of net/http/pprof.
+func (m *Manager) ProfilesURL() string { return m.fleet.ManagerProfilesURL() }
+
 // Metrics returns all metric families by name.
 func (m *Manager) Metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)

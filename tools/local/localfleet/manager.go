@@ -87,12 +87,22 @@ func (f *Fleet) ManagerPID() int {
 // ManagerMetricsURL returns where the manager serves its metrics, which stays the
 // same when it is started again; empty before it was started first.
 func (f *Fleet) ManagerMetricsURL() string {
+	return f.managerURL("metrics", func(ports managerState) int { return ports.MetricsPort })
+}
+
+// ManagerProfilesURL returns where the manager serves its profiles: a directory
+// of net/http/pprof. It stays the same like ManagerMetricsURL.
+func (f *Fleet) ManagerProfilesURL() string {
+	return f.managerURL("debug/pprof/", func(ports managerState) int { return ports.ProfilesPort })
+}
+
+func (f *Fleet) managerURL(path string, port func(managerState) int) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.state.Manager == nil {
 		return ""
 	}
-	return fmt.Sprintf("http://127.0.0.1:%d/metrics", f.state.Manager.MetricsPort)
+	return fmt.Sprintf("http://127.0.0.1:%d/%s", port(*f.state.Manager), path)
 }
 
 // ManagerLog returns the file that the manager logs to, over all its starts.
@@ -114,9 +124,10 @@ func (f *Fleet) runManager(ctx context.Context, path string, args []string, port
 		args: append([]string{
 			fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports.HealthPort),
 			fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports.MetricsPort),
+			fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", ports.ProfilesPort),
 		}, args...),
 		env:   []string{"KUBECONFIG=" + f.paths.managerKubeconfig()},
-		ports: []int{ports.HealthPort, ports.MetricsPort},
+		ports: ports.all(),
 	})
 	if err != nil {
 		return err
@@ -138,12 +149,12 @@ func (f *Fleet) claimManagerPorts(ctx context.Context) (managerState, error) {
 	if claimed != nil {
 		return *claimed, nil
 	}
-	health, metrics, err := f.claimTwoPorts(ctx)
-	if err != nil {
+	claimed = &managerState{}
+	if err := f.claimPorts(ctx, &claimed.HealthPort, &claimed.MetricsPort, &claimed.ProfilesPort); err != nil {
 		return managerState{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.state.Manager = &managerState{HealthPort: health, MetricsPort: metrics}
+	f.state.Manager = claimed
 	return *f.state.Manager, writeState(f.paths, f.state)
 }

@@ -106,20 +106,23 @@ func (f *Fleet) claimEtcdPorts(ctx context.Context) error {
 	if f.etcdPorts().ClientPort != 0 {
 		return nil
 	}
-	client, peer, err := f.claimTwoPorts(ctx)
-	if err != nil {
+	var claimed etcdState
+	if err := f.claimPorts(ctx, &claimed.ClientPort, &claimed.PeerPort); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.state.Etcd = etcdState{ClientPort: client, PeerPort: peer}
+	f.state.Etcd = claimed
 	return writeState(f.paths, f.state)
 }
 
-func (f *Fleet) claimTwoPorts(ctx context.Context) (first, second int, err error) {
-	if first, err = f.registry.Claim(ctx, f.paths.root); err != nil {
-		return 0, 0, err
+func (f *Fleet) claimPorts(ctx context.Context, ports ...*int) error {
+	for _, port := range ports {
+		claimed, err := f.registry.Claim(ctx, f.paths.root)
+		if err != nil {
+			return err
+		}
+		*port = claimed
 	}
-	second, err = f.registry.Claim(ctx, f.paths.root)
-	return first, second, err
+	return nil
 }

@@ -55,9 +55,12 @@ func (c clusterState) companions() []string {
 }
 
 type managerState struct {
-	HealthPort  int `json:"healthPort"`
-	MetricsPort int `json:"metricsPort"`
+	HealthPort   int `json:"healthPort"`
+	MetricsPort  int `json:"metricsPort"`
+	ProfilesPort int `json:"profilesPort"`
 }
+
+func (m managerState) all() []int { return []int{m.HealthPort, m.MetricsPort, m.ProfilesPort} }
 
 // ports returns all ports that the fleet has claimed.
 func (s state) ports() []int {
@@ -66,7 +69,7 @@ func (s state) ports() []int {
 		all = append(all, cluster.Port)
 	}
 	if s.Manager != nil {
-		all = append(all, s.Manager.HealthPort, s.Manager.MetricsPort)
+		all = append(all, s.Manager.all()...)
 	}
 	return all
 }
