@@ -26,8 +26,9 @@ demo: build ## Show the whole story on this machine, with its timings, and stop.
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate deepcopy functions.
+generate: ## Generate deepcopy functions, and what the local provider needs.
 	$(CONTROLLER_GEN) object paths=./apis/...
+	go generate -C tools ./local/provider/api/...
 
 .PHONY: manifests
 manifests: ## Generate CRDs and RBAC from the markers in the code.
@@ -42,7 +43,7 @@ fmt: ## Format the code.
 lint: $(GOLANGCI_LINT) generate manifests ## Lint, and check that generated files are up to date.
 	$(GOLANGCI_LINT) run ./...
 	cd tools && $(GOLANGCI_LINT) run --config $(ROOT)/.golangci.yml ./...
-	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
+	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config tools || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
 
 .PHONY: test
 test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which takes some minutes.
@@ -72,7 +73,7 @@ docker-build: ## Build the image of the manager.
 
 .PHONY: local-up
 local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=3, REGISTER=1 to register them.
-	$(LOCAL) up --clusters $(CLUSTERS) --components capi-crds \
+	$(LOCAL) up --clusters $(CLUSTERS) --components capi \
 		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
 		--manager $(BIN)/daytwo --manager-arg --allow-private-sources $(if $(REGISTER),--register)
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +13,15 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
-// clusterAPI is the one thing that --components can install.
-const clusterAPI = "capi-crds"
+// What --components can install into the management cluster.
+const (
+	// clusterAPI is Cluster API with the local provider and its classes.
+	clusterAPI = "capi"
+	// clusterAPIDefinitions are Cluster API's definitions alone.
+	clusterAPIDefinitions = "capi-crds"
+)
+
+var knownComponents = []string{clusterAPI, clusterAPIDefinitions}
 
 // upOptions are the flags of up that come after the clusters are ready.
 type upOptions struct {
@@ -39,6 +48,7 @@ func upCommand(stateDir *string) *cobra.Command {
 				StateDir:       *stateDir,
 				Clusters:       clusters,
 				ClusterOptions: localfleet.ClusterOptions{Bare: bare},
+				ClusterAPI:     slices.Contains(options.components, clusterAPI),
 				Detached:       true,
 				Progress:       cmd.OutOrStdout(),
 			})
@@ -55,7 +65,7 @@ func upCommand(stateDir *string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&clusters, "clusters", 3, "number of workload clusters")
 	flags.BoolVar(&bare, "bare", false, "give new clusters an API server only: no controllers, scheduler and nodes")
-	flags.StringSliceVar(&options.components, "components", nil, "install into the management cluster: "+clusterAPI)
+	flags.StringSliceVar(&options.components, "components", nil, "install into the management cluster: "+strings.Join(knownComponents, ", "))
 	flags.StringArrayVar(&options.apply, "apply", nil, "apply a manifest, or a directory of them, to the management cluster")
 	flags.StringVar(&options.manager, "manager", "", "run this manager binary in the background")
 	flags.StringArrayVar(&options.managerArgs, "manager-arg", nil, "pass a further argument to the manager")
@@ -65,8 +75,8 @@ func upCommand(stateDir *string) *cobra.Command {
 
 func (o upOptions) validate() error {
 	for _, component := range o.components {
-		if component != clusterAPI {
-			return fmt.Errorf("--components=%s: there is only %s", component, clusterAPI)
+		if !slices.Contains(knownComponents, component) {
+			return fmt.Errorf("--components=%s: there is only %s", component, strings.Join(knownComponents, ", "))
 		}
 	}
 	if len(o.managerArgs) > 0 && o.manager == "" {
@@ -76,7 +86,8 @@ func (o upOptions) validate() error {
 }
 
 func (o upOptions) install(ctx context.Context, fleet *localfleet.Fleet) error {
-	if len(o.components) > 0 {
+	// With the whole come the definitions, which lead to its webhooks.
+	if slices.Contains(o.components, clusterAPIDefinitions) && !slices.Contains(o.components, clusterAPI) {
 		if err := fleet.InstallClusterAPI(ctx); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@ const (
 	kwok        = "kwok"
 )
 
+// programsOfCluster are in the order in which they are ended.
+var programsOfCluster = []string{kwok, scheduler, controllers, apiServer}
+
 // No packet is ever sent to these addresses, so all clusters may use the same.
 const (
 	serviceIPRange = "10.96.0.0/16"
@@ -55,7 +58,7 @@ func loopbackURL(port int) string {
 }
 
 func (c *Cluster) apiServerArgs() []string {
-	etcdPKI := func(file string) string { return filepath.Join(c.fleet.paths.pki(etcdName), file) }
+	etcdPKI := func(file string) string { return filepath.Join(c.fleet.paths.etcdPKI(), file) }
 	args := []string{
 		"--etcd-servers=" + loopbackURL(c.fleet.etcdPorts().ClientPort),
 		"--etcd-cafile=" + etcdPKI(certificateFile(authorityName)),

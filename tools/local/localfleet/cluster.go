@@ -97,7 +97,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var problems []error
-	for _, binary := range []string{kwok, scheduler, controllers, apiServer} {
+	for _, binary := range programsOfCluster {
 		if p, running := c.lookup(binary); running {
 			problems = append(problems, p.Kill(ctx))
 		}
@@ -129,12 +129,16 @@ func (c *Cluster) runsPods() bool {
 	return !c.options.Bare && c.name != managementName
 }
 
+// hasNodesOfItsOwn tells whether nodes come with the cluster. Nodes of an ordered
+// one are Machines.
+func (c *Cluster) hasNodesOfItsOwn() bool { return c.fleet.paths.host == "" }
+
 func (c *Cluster) startAPIServer(ctx context.Context) error {
 	p, err := c.fleet.ensure(ctx, program{
 		name:   c.program(apiServer),
-		binary: apiServer,
-		args:   c.apiServerArgs(),
-		ports:  []int{c.port},
+		binary: apiServer, version: c.options.Version,
+		args:  c.apiServerArgs(),
+		ports: []int{c.port},
 	})
 	if err != nil {
 		return err
@@ -142,13 +146,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 	if err := p.Signal(syscall.SIGCONT); err != nil {
 		return fmt.Errorf("let the API server of %s go on: %w", c.name, err)
 	}
-	client, err := rest.HTTPClientFor(c.config)
-	if err != nil {
-		return err
-	}
-	return waitReady(ctx, func(ctx context.Context) error {
-		return getOK(ctx, client, c.Endpoint()+"/readyz")
-	}, p)
+	return waitReady(ctx, c.Ready, p)
 }
 
 // startCompanions starts what works in the cluster beside its API server.
@@ -170,14 +168,18 @@ func (c *Cluster) startCompanions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := createNodes(ctx, client); err != nil {
-		return fmt.Errorf("%s: %w", c.name, err)
+	if c.hasNodesOfItsOwn() {
+		if err := createNodes(ctx, client); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
 	}
 	return waitReady(ctx, func(ctx context.Context) error { return podsCanRun(ctx, client) }, started...)
 }
 
 func (c *Cluster) companions(ctx context.Context) ([]program, error) {
-	companions := []program{{name: c.program(controllers), binary: controllers, args: c.controllersArgs()}}
+	companions := []program{{
+		name: c.program(controllers), binary: controllers, version: c.options.Version, args: c.controllersArgs(),
+	}}
 	if !c.runsPods() {
 		return companions, nil
 	}
@@ -185,7 +187,9 @@ func (c *Cluster) companions(ctx context.Context) ([]program, error) {
 	if err != nil {
 		return nil, err
 	}
-	schedulerProgram := program{name: c.program(scheduler), binary: scheduler, args: c.schedulerArgs()}
+	schedulerProgram := program{
+		name: c.program(scheduler), binary: scheduler, version: c.options.Version, args: c.schedulerArgs(),
+	}
 	return append(companions, kwokProgram, schedulerProgram), nil
 }
 

@@ -32,8 +32,8 @@ func (f *Fleet) provideComponents(ctx context.Context, options Options) error {
 }
 
 // Build provides all components without starting anything, as a preparation for
-// later runs, and returns the paths of the binaries: those of a fleet, and
-// kubectl.
+// later runs, and returns the paths of the binaries: those of a fleet without
+// Cluster API, in the newest version, and kubectl.
 func Build(ctx context.Context, progress io.Writer) ([]string, error) {
 	cache, err := cacheDir()
 	if err != nil {
@@ -48,12 +48,35 @@ func Build(ctx context.Context, progress io.Writer) ([]string, error) {
 		}
 		built = append(built, path)
 	}
-	for _, files := range []string{component.KwokStages, component.ClusterAPICRDs} {
-		if _, err := store.Files(ctx, files); err != nil {
-			return nil, err
-		}
+	if err := provideClusterAPI(ctx, store); err != nil {
+		return nil, err
 	}
 	return built, nil
+}
+
+// provideClusterAPI builds what is missing of Cluster API, the provider and all
+// versions of Kubernetes that clusters can be ordered in.
+func provideClusterAPI(ctx context.Context, store component.Store) error {
+	versions, err := store.Versions(apiServer)
+	if err != nil {
+		return err
+	}
+	for _, version := range versions {
+		if _, err := store.BinaryAt(ctx, apiServer, version); err != nil {
+			return err
+		}
+	}
+	for _, binary := range []string{kwok, clusterAPIManager, localProvider} {
+		if _, err := store.Binary(ctx, binary); err != nil {
+			return err
+		}
+	}
+	for _, files := range []string{component.KwokStages, component.ClusterAPICRDs, component.ClusterAPIWebhooks} {
+		if _, err := store.Files(ctx, files); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newStore(cache string, progress io.Writer) component.Store {

@@ -60,29 +60,59 @@ func clearAway(ctx context.Context, p paths, registry ports.Registry, s state) e
 	if err := endPrograms(ctx, p); err != nil {
 		return err
 	}
+	if err := releasePorts(ctx, p, registry, s); err != nil {
+		return err
+	}
+	// As with the fleet's own, damage costs only the early return of ports.
+	ordered, _ := readState(p.ordered())
+	if err := releasePorts(ctx, p.ordered(), registry, ordered); err != nil {
+		return err
+	}
+	return p.clear()
+}
+
+func releasePorts(ctx context.Context, p paths, registry ports.Registry, s state) error {
 	for _, port := range s.ports() {
 		if err := registry.Release(ctx, p.root, port); err != nil {
 			return err
 		}
 	}
-	return p.clear()
+	return nil
 }
 
-// endPrograms ends the manager in its own time, then everything else at once.
+// endPrograms ends the manager in its own time, then the provider, which would
+// start again what ends, and then everything else at once.
 func endPrograms(ctx context.Context, p paths) error {
 	table, err := process.NewTable(p.records(), process.Detached)
 	if err != nil {
 		return err
 	}
 	defer table.Close()
-	names, err := table.Names()
-	if err != nil {
-		return err
-	}
 	if manager, running := table.Lookup(managerName); running {
 		if err := manager.Terminate(ctx, managerGrace); err != nil {
 			return err
 		}
+	}
+	if provider, running := table.Lookup(providerName); running {
+		if err := provider.Kill(ctx); err != nil {
+			return err
+		}
+	}
+	if err := killAll(ctx, table); err != nil {
+		return err
+	}
+	ordered, err := process.NewTable(p.ordered().records(), process.Detached)
+	if err != nil {
+		return err
+	}
+	defer ordered.Close()
+	return killAll(ctx, ordered)
+}
+
+func killAll(ctx context.Context, table *process.Table) error {
+	names, err := table.Names()
+	if err != nil {
+		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range names {

@@ -20,6 +20,9 @@ func etcdPrefix(cluster string) string { return "/" + cluster }
 // of an authority that only this fleet has, so nothing is ever written to an
 // etcd that isn't its own, and nobody else writes to this one.
 func (f *Fleet) startEtcd(ctx context.Context) error {
+	if f.usesEtcdOfAnother() {
+		return f.etcdAnswers(ctx)
+	}
 	f.etcdMu.Lock()
 	defer f.etcdMu.Unlock()
 	if err := f.createEtcdCredentials(); err != nil {
@@ -35,6 +38,21 @@ func (f *Fleet) startEtcd(ctx context.Context) error {
 		return err
 	}
 	return waitReady(ctx, client.ready, p)
+}
+
+// usesEtcdOfAnother tells whether another fleet starts etcd.
+func (f *Fleet) usesEtcdOfAnother() bool { return f.paths.host != "" }
+
+func (f *Fleet) etcdAnswers(ctx context.Context) error {
+	client, err := f.etcdClient()
+	if err != nil {
+		return err
+	}
+	defer client.close()
+	if err := client.ready(ctx); err != nil {
+		return fmt.Errorf("%w: bring the fleet up again", err)
+	}
+	return nil
 }
 
 func (f *Fleet) etcdArgs() []string {

@@ -22,7 +22,7 @@ type etcdClient struct {
 }
 
 func (f *Fleet) etcdClient() (*etcdClient, error) {
-	pair, err := readPair(f.paths.pki(etcdName), etcdClientName)
+	pair, err := readPair(f.paths.etcdPKI(), etcdClientName)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (f *Fleet) etcdClient() (*etcdClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	authority, err := readPair(f.paths.pki(etcdName), authorityName)
+	authority, err := readPair(f.paths.etcdPKI(), authorityName)
 	if err != nil {
 		return nil, err
 	}

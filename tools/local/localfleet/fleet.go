@@ -223,6 +223,9 @@ func (f *Fleet) bringUp(ctx context.Context, options Options) error {
 		return err
 	}
 	f.progressf("all clusters are ready after %.1fs", time.Since(start).Seconds())
+	if options.ClusterAPI || f.hasClusterAPI() {
+		return f.bringUpClusterAPI(ctx)
+	}
 	return nil
 }
 

@@ -25,10 +25,11 @@ func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-func TestAFleetDiesWithAStarterThatIsKilled(t *testing.T) {
-	stateDir := t.TempDir()
+// runStarter lets another process start a fleet, and returns that process once it has.
+func runStarter(t *testing.T, role, stateDir string) *exec.Cmd {
+	t.Helper()
 	starter := exec.Command(os.Args[0])
-	starter.Env = append(os.Environ(), roleVariable+"="+roleStarter, stateVariable+"="+stateDir)
+	starter.Env = append(os.Environ(), roleVariable+"="+role, stateVariable+"="+stateDir)
 	starter.Stderr = os.Stderr
 	output, err := starter.StdoutPipe()
 	if err != nil {
@@ -37,9 +38,16 @@ func TestAFleetDiesWithAStarterThatIsKilled(t *testing.T) {
 	if err := starter.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = starter.Process.Kill() }) // It may have been killed already.
 	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil {
 		t.Fatalf("the starter said %q: %v", line, err)
 	}
+	return starter
+}
+
+func TestAFleetDiesWithAStarterThatIsKilled(t *testing.T) {
+	stateDir := t.TempDir()
+	starter := runStarter(t, roleStarter, stateDir)
 	before := runningPIDs(t, stateDir)
 	if len(before) != 3 {
 		t.Fatalf("running: %v, want etcd and two API servers", before)
@@ -120,5 +128,75 @@ func TestAddedClusterIsGoneWithItsDataAfterRemove(t *testing.T) {
 	_, err = clientOf(t, again).CoreV1().Namespaces().Get(t.Context(), "kept-in-etcd", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the new cluster has data of the removed one: %v", err)
+	}
+}
+
+func TestOrderedClustersDieWithAStarterThatIsKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere it takes the next start to end them")
+	}
+	stateDir := t.TempDir()
+	starter := runStarter(t, roleOrderStarter, stateDir)
+	o := ordersFromFile(t, filepath.Join(stateDir, "management.kubeconfig"))
+	o.mustCreate(t, o.newCluster("tied", "small", 0, nil))
+	o.expectCondition(t, "tied", "ControlPlaneAvailable", "True")
+	if _, running := runningPIDs(t, stateDir)[localfleet.OrderedName(orderNamespace, "tied")]; !running {
+		t.Fatalf("running: %v", runningPIDs(t, stateDir))
+	}
+	if err := starter.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = starter.Wait() // It was killed.
+	eventually(t, "processes outlive their starter", func(context.Context) (bool, error) {
+		return len(runningPIDs(t, stateDir)) == 0, nil
+	})
+	startFleet(t, bare(stateDir, 0)) // And ends, with what the killed one left.
+	if _, err := os.Stat(filepath.Join(stateDir, "ordered", "fleet.json")); !os.IsNotExist(err) {
+		t.Errorf("what was ordered is still recorded: %v", err)
+	}
+}
+
+func TestOrderedClustersOfADetachedFleetGoOnWithoutTheirProvider(t *testing.T) {
+	options := ordering(t.TempDir())
+	options.Detached = true
+	fleet, err := localfleet.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := localfleet.Down(context.Background(), fleet.StateDir()); err != nil {
+			t.Error(err)
+		}
+	})
+	o := ordersFrom(t, fleet)
+	o.mustCreate(t, o.newCluster("free", "small", 0, nil))
+	o.expectCondition(t, "free", "ControlPlaneAvailable", "True")
+	before := fleet.Ordered(orderNamespace, "free").PID()
+
+	if err := fleet.KillProvider(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.workload(t, "free").Discovery().ServerVersion(); err != nil {
+		t.Errorf("the cluster does not answer while its provider is away: %v", err)
+	}
+	if err := fleet.StartClusterAPI(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.expectCondition(t, "free", "ControlPlaneAvailable", "True")
+	if after := fleet.Ordered(orderNamespace, "free").PID(); before == 0 || after != before {
+		t.Errorf("the API server was process %d, and is %d with another provider", before, after)
+	}
+	running := runningPIDs(t, fleet.StateDir())
+	if err := fleet.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := localfleet.Down(t.Context(), fleet.StateDir()); err != nil {
+		t.Fatal(err)
+	}
+	for name, pid := range running {
+		// Whoever adopted the killed provider's children takes a moment to bury them.
+		eventually(t, name+" outlives the fleet", func(context.Context) (bool, error) {
+			return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil
+		})
 	}
 }

@@ -32,6 +32,8 @@ const (
 	roleBrokenManager = "broken-manager"
 	roleSilentManager = "silent-manager"
 	roleStarter       = "starter"
+	// roleOrderStarter starts a fleet with Cluster API.
+	roleOrderStarter = "order-starter"
 )
 
 func TestMain(m *testing.M) {
@@ -46,7 +48,9 @@ func TestMain(m *testing.M) {
 	case roleSilentManager:
 		os.Exit(3)
 	case roleStarter:
-		err = playStarter()
+		err = playStarter(bare(os.Getenv(stateVariable), 1))
+	case roleOrderStarter:
+		err = playStarter(ordering(os.Getenv(stateVariable)))
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -88,8 +92,7 @@ func playManager() error {
 }
 
 // playStarter starts a fleet and waits to be killed.
-func playStarter() error {
-	options := bare(os.Getenv(stateVariable), 1)
+func playStarter(options localfleet.Options) error {
 	options.Progress = os.Stderr
 	if _, err := localfleet.Start(context.Background(), options); err != nil {
 		return err

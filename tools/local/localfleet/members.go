@@ -37,11 +37,8 @@ func (f *Fleet) RemoveCluster(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := cluster.Stop(ctx); err != nil {
+	if err := cluster.empty(ctx); err != nil {
 		return err
-	}
-	if err := f.deleteData(ctx, name); err != nil {
-		return fmt.Errorf("delete the data of %s: %w", name, err)
 	}
 	if err := f.forget(cluster); err != nil {
 		return err
@@ -52,6 +49,22 @@ func (f *Fleet) RemoveCluster(ctx context.Context, name string) error {
 		os.RemoveAll(f.paths.kubeconfig(name)),
 		f.registry.Release(ctx, f.paths.root, cluster.port),
 	)
+}
+
+// empty stops the cluster and deletes its data.
+func (c *Cluster) empty(ctx context.Context) error {
+	if err := c.Stop(ctx); err != nil {
+		return err
+	}
+	for _, binary := range programsOfCluster {
+		if err := c.fleet.processes.Forget(c.program(binary)); err != nil {
+			return err
+		}
+	}
+	if err := c.fleet.deleteData(ctx, c.name); err != nil {
+		return fmt.Errorf("delete the data of %s: %w", c.name, err)
+	}
+	return nil
 }
 
 // ensureCluster returns the cluster of that name; a new one is recorded, but not

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -20,6 +21,10 @@ type Options struct {
 	// ClusterOptions are those of the management cluster and of all workload
 	// clusters that Start adds.
 	ClusterOptions
+	// ClusterAPI runs Cluster API against the management cluster, with a provider
+	// that makes clusters of this fleet, and the classes of ClassNamespace to order
+	// them in.
+	ClusterAPI bool
 	// Detached lets the fleet go on after Close and after the program's end.
 	// Otherwise it ends with either.
 	Detached bool
@@ -32,6 +37,9 @@ type ClusterOptions struct {
 	// Bare leaves out everything but the API server: no controllers, no
 	// scheduler, no nodes. A namespace that is deleted then stays Terminating.
 	Bare bool `json:"bare,omitempty"`
+	// Version is that of Kubernetes, one of Fleet.KubernetesVersions; "" is the
+	// newest, or the prebuilt one.
+	Version string `json:"version,omitempty"`
 	// APIServerArgs are further flags of kube-apiserver, such as
 	// "--min-request-timeout=5". They win over the fleet's own.
 	APIServerArgs []string `json:"apiServerArgs,omitempty"`
@@ -66,7 +74,7 @@ func validateClusterName(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be the name of a cluster: %s", name, problems[0])
 	}
-	if name == managementName || name == etcdName || name == managerName {
+	if slices.Contains([]string{managementName, etcdName, managerName, clusterAPIName, providerName}, name) {
 		return fmt.Errorf("%q cannot be the name of a workload cluster: the fleet uses it itself", name)
 	}
 	return nil

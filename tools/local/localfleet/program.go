@@ -13,8 +13,10 @@ import (
 type program struct {
 	name   string
 	binary string
-	args   []string
-	env    []string
+	// version of the binary, or "" for any.
+	version string
+	args    []string
+	env     []string
 	// ports are those that it is going to listen on.
 	ports []int
 }
@@ -37,7 +39,7 @@ func (f *Fleet) start(ctx context.Context, p program) (*process.Process, error) 
 	path := p.binary
 	if !filepath.IsAbs(path) {
 		var err error
-		if path, err = f.components.Binary(ctx, p.binary); err != nil {
+		if path, err = f.components.BinaryAt(ctx, p.binary, p.version); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/daytwo-dev/daytwo/tools/local/internal/component"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
@@ -58,29 +57,4 @@ func tenantCluster(c *Cluster) *unstructured.Unstructured {
 			"kubeconfigRef": map[string]any{"name": kubeconfigSecretName(c), "key": "value"},
 		},
 	}}
-}
-
-// InstallClusterAPI applies the definitions of Cluster API to the management
-// cluster. Its conversion webhook does not run here: all versions are stored
-// and served as they are written.
-func (f *Fleet) InstallClusterAPI(ctx context.Context) error {
-	dir, err := f.components.Files(ctx, component.ClusterAPICRDs)
-	if err != nil {
-		return err
-	}
-	objects, err := manifests.Load(dir)
-	if err != nil {
-		return err
-	}
-	for _, object := range objects {
-		conversion := map[string]any{"strategy": "None"}
-		if err := unstructured.SetNestedMap(object.Object, conversion, "spec", "conversion"); err != nil {
-			return err
-		}
-	}
-	if err := manifests.Apply(ctx, f.Management().Config(), objects); err != nil {
-		return fmt.Errorf("install Cluster API's definitions: %w", err)
-	}
-	f.progressf("installed %d definitions of Cluster API", len(objects))
-	return nil
 }

@@ -1,6 +1,7 @@
 package localfleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ const (
 	managementName = "management"
 	etcdName       = "etcd"
 	managerName    = "manager"
+	clusterAPIName = "cluster-api"
+	providerName   = "provider"
 )
 
 // state is what fleet.json holds: everything that must be the same when a
@@ -22,6 +25,8 @@ type state struct {
 	Etcd     etcdState      `json:"etcd"`
 	Clusters []clusterState `json:"clusters"`
 	Manager  *managerState  `json:"manager,omitempty"`
+	// ClusterAPI is set once Cluster API was installed.
+	ClusterAPI *clusterAPIState `json:"clusterAPI,omitempty"`
 }
 
 type etcdState struct {
@@ -62,6 +67,19 @@ type managerState struct {
 
 func (m managerState) all() []int { return []int{m.HealthPort, m.MetricsPort, m.ProfilesPort} }
 
+type clusterAPIState struct {
+	HealthPort         int `json:"healthPort"`
+	WebhookPort        int `json:"webhookPort"`
+	DiagnosticsPort    int `json:"diagnosticsPort"`
+	ProviderHealthPort int `json:"providerHealthPort"`
+}
+
+func (c clusterAPIState) manager() []int {
+	return []int{c.HealthPort, c.WebhookPort, c.DiagnosticsPort}
+}
+
+func (c clusterAPIState) all() []int { return append(c.manager(), c.ProviderHealthPort) }
+
 // ports returns all ports that the fleet has claimed.
 func (s state) ports() []int {
 	all := s.Etcd.all()
@@ -71,20 +89,35 @@ func (s state) ports() []int {
 	if s.Manager != nil {
 		all = append(all, s.Manager.all()...)
 	}
+	if s.ClusterAPI != nil {
+		all = append(all, s.ClusterAPI.all()...)
+	}
 	return all
 }
 
 // paths names the files of a state directory, whose layout doc.go describes.
 type paths struct {
 	root string
+	// host is the state directory of the fleet whose etcd is used and among whose
+	// logs these are, if that is another one.
+	host string
 }
+
+// ordered names the files of the clusters that were ordered through Cluster API.
+func (p paths) ordered() paths {
+	return paths{root: filepath.Join(p.root, "ordered"), host: p.root}
+}
+
+// withEtcd is the state directory of the fleet whose etcd is used.
+func (p paths) withEtcd() paths { return paths{root: cmp.Or(p.host, p.root)} }
 
 func (p paths) state() string              { return filepath.Join(p.root, "fleet.json") }
 func (p paths) lock() string               { return filepath.Join(p.root, "lock") }
 func (p paths) records() string            { return filepath.Join(p.root, "run") }
-func (p paths) logs() string               { return filepath.Join(p.root, "logs") }
+func (p paths) logs() string               { return filepath.Join(p.withEtcd().root, "logs") }
 func (p paths) log(program string) string  { return filepath.Join(p.logs(), program+".log") }
 func (p paths) etcd() string               { return filepath.Join(p.root, "etcd") }
+func (p paths) etcdPKI() string            { return p.withEtcd().pki(etcdName) }
 func (p paths) pki(cluster string) string  { return filepath.Join(p.root, "pki", cluster) }
 func (p paths) kwok(cluster string) string { return filepath.Join(p.root, "kwok", cluster) }
 func (p paths) managerKubeconfig() string  { return filepath.Join(p.root, "manager.kubeconfig") }

@@ -12,8 +12,10 @@ import (
 
 // ProgramStatus tells about one program of a fleet.
 type ProgramStatus struct {
-	// Name is that of a cluster for its API server, "etcd", "manager", or the
-	// name of a cluster and a program with a slash between them.
+	// Name is that of a cluster for its API server, "etcd", "manager",
+	// "cluster-api", "provider", or the name of a cluster and a program with a
+	// slash between them. An ordered cluster's name is its namespace and its name
+	// with an underscore between them.
 	Name string
 	// Endpoint is the URL where it listens, or "".
 	Endpoint string
@@ -49,8 +51,36 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 		list = append(list, clusterStatus(table, cluster)...)
 	}
 	if s.Manager != nil {
-		health := fmt.Sprintf("http://127.0.0.1:%d", s.Manager.HealthPort)
-		list = append(list, programStatus(table, managerName, managerName, health))
+		list = append(list, programStatus(table, managerName, managerName, healthURL(s.Manager.HealthPort)))
+	}
+	if s.ClusterAPI == nil {
+		return list, nil
+	}
+	list = append(list,
+		programStatus(table, clusterAPIName, clusterAPIName, healthURL(s.ClusterAPI.HealthPort)),
+		programStatus(table, providerName, providerName, healthURL(s.ClusterAPI.ProviderHealthPort)))
+	ordered, err := orderedStatus(p.ordered())
+	return append(list, ordered...), err
+}
+
+func healthURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
+
+func orderedStatus(p paths) ([]ProgramStatus, error) {
+	s, err := readState(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // Nothing was ordered yet.
+	}
+	if err != nil {
+		return nil, err
+	}
+	table, err := process.NewTable(p.records(), process.Detached)
+	if err != nil {
+		return nil, err
+	}
+	defer table.Close()
+	var list []ProgramStatus
+	for _, cluster := range s.Clusters {
+		list = append(list, clusterStatus(table, cluster)...)
 	}
 	return list, nil
 }

@@ -32,7 +32,7 @@ func Load(path string) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		loaded, err := parse(content)
+		loaded, err := Parse(content)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -63,7 +63,8 @@ func manifestFiles(path string) ([]string, error) {
 	return files, nil
 }
 
-func parse(content []byte) ([]*unstructured.Unstructured, error) {
+// Parse reads the objects of a file that may hold several documents.
+func Parse(content []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
 	for number := 1; ; number++ {

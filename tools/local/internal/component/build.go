@@ -26,7 +26,7 @@ type build struct {
 	component
 	// dir is the module's directory.
 	dir string
-	// version is the one that go.mod asks for.
+	// version is the one that go.mod asks for, or ownVersion.
 	version string
 	// key is the version and a hash of everything that decides the outcome.
 	key      string
@@ -43,15 +43,19 @@ func newBuild(ctx context.Context, c component, dir string, progress io.Writer) 
 	if err != nil {
 		return nil, err
 	}
-	if b.version, err = requiredVersion(goMod, c.module); err != nil {
+	var own []byte
+	if b.version, own, err = c.versionIn(dir, goMod); err != nil {
 		return nil, err
 	}
 	platform, err := b.goCommand(ctx, "env", "GOVERSION", "GOOS", "GOARCH")
 	if err != nil {
 		return nil, err
 	}
-	flags := []byte(strings.Join(b.buildFlags(), " "))
-	hash := sha256.Sum256(bytes.Join([][]byte{goMod, goSum, platform, flags, []byte(fmt.Sprint(c))}, []byte{0}))
+	inputs := [][]byte{goMod, goSum, platform, []byte(strings.Join(b.buildFlags(), " ")), []byte(fmt.Sprint(c))}
+	if own != nil {
+		inputs = append(inputs, own)
+	}
+	hash := sha256.Sum256(bytes.Join(inputs, []byte{0}))
 	b.key = b.version + "-" + hex.EncodeToString(hash[:6])
 	return b, nil
 }

@@ -2,17 +2,19 @@ package component
 
 // Names of components that are used for their files.
 const (
-	KwokStages     = "kwok-stages"
-	ClusterAPICRDs = "cluster-api-crds"
+	KwokStages         = "kwok-stages"
+	ClusterAPICRDs     = "cluster-api-crds"
+	ClusterAPIWebhooks = "cluster-api-webhooks"
 )
 
 // component is one directory of the cache: binaries built from a Go module, or
 // files copied out of it.
 type component struct {
 	name string
-	// source is the directory below tools/local/components with its go.mod.
+	// source is the directory with its go.mod, seen from tools/local/components.
 	source string
-	// module is the one in source's go.mod whose version the component has.
+	// module is the one in source's go.mod whose version the component has. It is
+	// "" for a program of this module, which is what its sources say.
 	module string
 	// packages are the main packages to build, by the name of the binary.
 	packages map[string]string
@@ -25,6 +27,11 @@ type component struct {
 
 func catalog() []component {
 	const kubernetesVersion = "k8s.io/component-base/version"
+	kubernetesPrograms := map[string]string{
+		"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
+		"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+		"kube-scheduler":          "k8s.io/kubernetes/cmd/kube-scheduler",
+	}
 	return []component{
 		{
 			name:     "etcd",
@@ -34,14 +41,18 @@ func catalog() []component {
 		},
 		{
 			// One build for the three shares what they have in common.
-			name:   "kubernetes",
-			source: "kubernetes",
-			module: "k8s.io/kubernetes",
-			packages: map[string]string{
-				"kube-apiserver":          "k8s.io/kubernetes/cmd/kube-apiserver",
-				"kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-				"kube-scheduler":          "k8s.io/kubernetes/cmd/kube-scheduler",
-			},
+			name:           "kubernetes",
+			source:         "kubernetes",
+			module:         "k8s.io/kubernetes",
+			packages:       kubernetesPrograms,
+			versionPackage: kubernetesVersion,
+		},
+		{
+			// What clusters are upgraded from.
+			name:           "kubernetes-1.35",
+			source:         "kubernetes-1.35",
+			module:         "k8s.io/kubernetes",
+			packages:       kubernetesPrograms,
 			versionPackage: kubernetesVersion,
 		},
 		{
@@ -74,6 +85,24 @@ func catalog() []component {
 			source: "clusterapi",
 			module: "sigs.k8s.io/cluster-api",
 			files:  []string{"core/config/crd/bases"},
+		},
+		{
+			name:   ClusterAPIWebhooks,
+			source: "clusterapi",
+			module: "sigs.k8s.io/cluster-api",
+			files:  []string{"core/config/webhook/manifests.yaml"},
+		},
+		{
+			name:           "cluster-api",
+			source:         "clusterapi",
+			module:         "sigs.k8s.io/cluster-api",
+			packages:       map[string]string{"cluster-api": "sigs.k8s.io/cluster-api/core"},
+			versionPackage: "sigs.k8s.io/cluster-api/version",
+		},
+		{
+			name:     "local-provider",
+			source:   "../..",
+			packages: map[string]string{"local-provider": "github.com/daytwo-dev/daytwo/tools/local/provider"},
 		},
 	}
 }

@@ -5,5 +5,6 @@
 // whose go.mod and go.sum say exactly what is built. The cache is keyed by those
 // two files, the Go version and the platform, so it never serves something
 // else than what they describe. Prebuilt binaries can take the place of built
-// ones.
+// ones. The one program that comes from the tools module itself, the provider of
+// Cluster API, is keyed by its sources instead.
 package component

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/daytwo-dev/daytwo/tools/local/internal/filelock"
 )
@@ -50,7 +51,7 @@ func (s Store) Files(ctx context.Context, name string) (string, error) {
 // provide returns the component's directory in the cache, filling it first if
 // it is not there yet.
 func (s Store) provide(ctx context.Context, c component) (string, error) {
-	source, err := s.sourceDir()
+	source, err := s.Source()
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +77,8 @@ func (s Store) provide(ctx context.Context, c component) (string, error) {
 	return dir, nil
 }
 
-func (s Store) sourceDir() (string, error) {
+// Source returns the directory that holds the component modules.
+func (s Store) Source() (string, error) {
 	if s.SourceDir != "" {
 		return s.SourceDir, nil
 	}
@@ -120,6 +122,11 @@ func (s Store) fill(ctx context.Context, b *build, dir string) error {
 	defer os.RemoveAll(temporary)
 	if err := b.run(ctx, temporary); err != nil {
 		return err
+	}
+	if b.version == ownVersion {
+		if err := removeOutdated(filepath.Dir(dir), time.Now()); err != nil {
+			return err
+		}
 	}
 	return os.Rename(temporary, dir)
 }

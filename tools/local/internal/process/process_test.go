@@ -190,3 +190,21 @@ func TestLastLinesAreOfThisProgram(t *testing.T) {
 		t.Errorf("the second program said %q, %v", said, err)
 	}
 }
+
+func TestForgetLeavesNoRecordOfAProgramThatEnded(t *testing.T) {
+	table, dir := newTable(t, Tied)
+	p := startShell(t, table, dir, "exec sleep 100")
+	if err := table.Forget("program"); err == nil {
+		t.Error("a program that runs was forgotten")
+	}
+	if err := p.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the program does not end", func() bool { return !p.Alive() })
+	if err := table.Forget("program"); err != nil {
+		t.Error(err)
+	}
+	if names, err := table.Names(); err != nil || len(names) != 0 {
+		t.Errorf("records %v, %v are left", names, err)
+	}
+}

@@ -125,6 +125,18 @@ func (t *Table) Lookup(name string) (*Process, bool) {
 	return p, p.Alive()
 }
 
+// Forget drops the record of a program that has ended. One that runs is left
+// alone.
+func (t *Table) Forget(name string) error {
+	if _, running := t.Lookup(name); running {
+		return fmt.Errorf("%s still runs: end it before it is forgotten", name)
+	}
+	t.mu.Lock()
+	delete(t.started, name)
+	t.mu.Unlock()
+	return ignoreNotExist(os.Remove(t.path(name)))
+}
+
 // Names returns the names of all records, sorted, whether their programs run
 // or not.
 func (t *Table) Names() ([]string, error) {
