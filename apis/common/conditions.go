@@ -27,6 +27,9 @@ const (
 	ReasonTargetsFailed = "TargetsFailed"
 	// ReasonRollingOut: some targets of a policy are not at its current revision, or not ready with it, yet.
 	ReasonRollingOut = "RollingOut"
+	// ReasonWithdrawalGuard: a policy would lose more clusters within an hour than its guard allows; the
+	// message says how many, and how to confirm that.
+	ReasonWithdrawalGuard = "WithdrawalGuard"
 	// ReasonNoClusters: a policy selects no TenantCluster.
 	ReasonNoClusters = "NoClusters"
 	// ReasonFailed: the last try failed and is repeated with backoff.

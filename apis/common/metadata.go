@@ -1,6 +1,10 @@
 package common
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Labels. Those on targets are written by the manager only.
 const (
@@ -41,6 +45,10 @@ const (
 	// AnnotationAcceptClusterID holds the identity of the cluster that a TenantCluster may lead
 	// to from now on, though it led to another one before.
 	AnnotationAcceptClusterID = "daytwo.dev/accept-cluster-id"
+	// AnnotationConfirmWithdrawal holds how many clusters a policy may lose that its withdrawal
+	// guard holds back: the number that its Stalled condition names. Each value confirms once, and
+	// only if it was set no earlier than what it confirms.
+	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
 )
 
 // Finalizers.
@@ -68,6 +76,13 @@ func RequestedAt(object metav1.Object) string { return requested(object, Annotat
 // TestsRequested returns the value of the annotation daytwo.dev/run-tests, cut to its first 64 bytes;
 // empty if no tests were asked for.
 func TestsRequested(object metav1.Object) string { return requested(object, AnnotationRunTests) }
+
+// WithdrawalConfirmed returns the value of the annotation daytwo.dev/confirm-withdrawal, cut to its
+// first 64 bytes; empty if nothing is confirmed.
+func WithdrawalConfirmed(object metav1.Object) string {
+	// Half a character at the end would not come back from the status as it was written.
+	return strings.ToValidUTF8(requested(object, AnnotationConfirmWithdrawal), "")
+}
 
 func requested(object metav1.Object, annotation string) string {
 	value := object.GetAnnotations()[annotation]

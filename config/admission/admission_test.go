@@ -179,6 +179,16 @@ func target(name string) *addonsv1alpha1.AddonRelease {
 	}
 }
 
+func addon(name string) *addonsv1alpha1.SaaSAddon {
+	return &addonsv1alpha1.SaaSAddon{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: addonsv1alpha1.SaaSAddonSpec{
+			ClusterNames: []string{"prod"},
+			Source:       addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
+		},
+	}
+}
+
 func revision(name string) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: "daytwo.dev/revision", Immutable: &immutable}
@@ -312,8 +322,15 @@ func TestDangerousAnnotationsAreSetByTheProviderOnly(t *testing.T) {
 	fresh := tenantCluster("fresh")
 	fresh.Annotations = accepted.Annotations
 	release := existing(t, target("stuck"))
+	guarded := existing(t, addon("guarded"))
+	confirmed := addon("confirmed")
+	confirmed.Annotations = map[string]string{common.AnnotationConfirmWithdrawal: "5"}
+	existing(t, confirmed)
+	freshAddon := addon("fresh")
+	freshAddon.Annotations = confirmed.Annotations
 	const refused = "ask the provider"
 	accept := `{"metadata":{"annotations":{"daytwo.dev/accept-cluster-id":"y"}}}`
+	confirm := `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"7"}}}`
 	abandon := `{"metadata":{"annotations":{"daytwo.dev/abandon":"true"}}}`
 	try(t, map[string]attempt{
 		"a customer accepts a cluster":         {customer, refused, patch(cluster, accept)},
@@ -324,6 +341,14 @@ func TestDangerousAnnotationsAreSetByTheProviderOnly(t *testing.T) {
 		"the provider accepts a cluster":       {provider, "", patch(cluster, accept)},
 		"a customer abandons a target":         {customer, refused, patch(release, abandon)},
 		"the provider abandons a target":       {provider, "", patch(release, abandon)},
+		"a customer confirms a withdrawal":     {customer, refused, patch(guarded, confirm)},
+		"a customer confirms another":          {customer, refused, patch(confirmed, confirm)},
+		"a customer creates a confirmed one":   {customer, refused, create(freshAddon)},
+		"a customer edits a confirmed one":     {customer, "", patch(confirmed, `{"spec":{"suspend":true}}`)},
+		"a customer takes that back":           {customer, "", patch(confirmed, `{"metadata":{"annotations":null}}`)},
+		"a customer asks an add-on for a try":  {customer, "", patch(guarded, `{"metadata":{"annotations":{"daytwo.dev/requested-at":"now"}}}`)},
+		"the provider confirms a withdrawal":   {provider, "", patch(guarded, confirm)},
+		"the manager leaves a confirmed one":   {manager, "", patch(confirmed, `{"metadata":{"finalizers":["daytwo.dev/policy"]}}`)},
 	})
 }
 

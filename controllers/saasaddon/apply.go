@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,6 +47,13 @@ func (r *Reconciler) apply(ctx context.Context, seen *observed, todo Plan) appli
 	done.rollout.Move = carryOut(&done, todo.Rollout.Move, func(move fanout.Move) error { return writer.move(ctx, move) })
 	done.rollout.Adjust = carryOut(&done, todo.Rollout.Adjust, func(name string) error { return writer.adjust(ctx, name) })
 
+	done.rollout.Withdrawal = todo.Rollout.Withdrawal
+	if len(todo.Rollout.Delete) > 0 {
+		if err := r.recordWithdrawal(ctx, seen.addon, done.rollout.Record()); err != nil {
+			todo.Rollout.Delete = nil // The next time, if the status at the end of this one has it on record.
+			done.note(err)
+		}
+	}
 	deletable := slices.DeleteFunc(slices.Clone(todo.Rollout.Delete), func(name string) bool {
 		return slices.Contains(todo.Rollout.Adjust, name) && !slices.Contains(done.rollout.Adjust, name)
 	})
@@ -58,6 +66,16 @@ func (r *Reconciler) apply(ctx context.Context, seen *observed, todo Plan) appli
 		done.note(err)
 	}
 	return done
+}
+
+// recordWithdrawal makes sure that what is about to be lost counts, whenever the manager dies.
+func (r *Reconciler) recordWithdrawal(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, record *common.WithdrawalRecord) error {
+	if record == nil || equality.Semantic.DeepEqual(addon.Status.Withdrawals, *record) {
+		return nil
+	}
+	status := addon.Status
+	status.Withdrawals = *record
+	return r.patchStatus(ctx, addon, status)
 }
 
 // note keeps an error, apart from those that only mean that the cache was behind.

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 )
@@ -14,19 +15,39 @@ import (
 // object was gone before a watch saw it.
 const ownWriteLifetime = 10 * time.Second
 
-// ownWrites remembers which targets this process wrote, until the cache has them. A plan made on
-// older ones could hand the same slot out twice.
+// ownWrites remembers which targets this process wrote and deleted, until the cache has that. A plan
+// made on older ones could hand the same slot out twice, or count the same withdrawal.
 type ownWrites struct {
 	mutex    sync.Mutex
 	byPolicy map[types.NamespacedName]map[string]ownWrite
 }
 
 type ownWrite struct {
+	// resourceVersion of what was written; empty for a deletion.
 	resourceVersion string
 	at              time.Time
 }
 
+// shownBy is whether a cached target is at least as new as the write.
+func (w ownWrite) shownBy(cached *addonsv1alpha1.AddonRelease) bool {
+	if w.isDeletion() {
+		return !cached.DeletionTimestamp.IsZero()
+	}
+	return !isOlder(cached.ResourceVersion, w.resourceVersion)
+}
+
+func (w ownWrite) isDeletion() bool { return w.resourceVersion == "" }
+
 func (w *ownWrites) record(policy types.NamespacedName, target, resourceVersion string, now time.Time) {
+	w.remember(policy, target, ownWrite{resourceVersion: resourceVersion, at: now})
+}
+
+// recordDeletion is awaited until the cache shows the target being deleted, or it is gone.
+func (w *ownWrites) recordDeletion(policy types.NamespacedName, target string, now time.Time) {
+	w.remember(policy, target, ownWrite{at: now})
+}
+
+func (w *ownWrites) remember(policy types.NamespacedName, target string, write ownWrite) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.byPolicy == nil {
@@ -35,7 +56,7 @@ func (w *ownWrites) record(policy types.NamespacedName, target, resourceVersion 
 	if w.byPolicy[policy] == nil {
 		w.byPolicy[policy] = map[string]ownWrite{}
 	}
-	w.byPolicy[policy][target] = ownWrite{resourceVersion: resourceVersion, at: now}
+	w.byPolicy[policy][target] = write
 }
 
 // ahead is whether the cached targets lack one of the writes.
@@ -43,14 +64,17 @@ func (w *ownWrites) ahead(policy types.NamespacedName, cached []addonsv1alpha1.A
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	writes := w.byPolicy[policy]
+	found := sets.New[string]()
 	for i := range cached {
+		found.Insert(cached[i].Name)
 		write, waiting := writes[cached[i].Name]
-		if waiting && !isOlder(cached[i].ResourceVersion, write.resourceVersion) {
+		if waiting && write.shownBy(&cached[i]) {
 			delete(writes, cached[i].Name)
 		}
 	}
 	for target, write := range writes {
-		if now.Sub(write.at) > ownWriteLifetime {
+		gone := write.isDeletion() && !found.Has(target)
+		if gone || now.Sub(write.at) > ownWriteLifetime {
 			delete(writes, target)
 		}
 	}

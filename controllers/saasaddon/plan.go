@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -56,13 +57,15 @@ func plan(seen observed) Plan {
 // rolloutInput is what was seen, in the words of package fanout.
 func rolloutInput(seen observed) fanout.Input {
 	wanted := knobsOf(seen)
-	input := fanout.Input{Policy: fanout.Policy{
+	input := fanout.Input{Withdrawals: seen.addon.Status.Withdrawals, Now: seen.now, Policy: fanout.Policy{
 		Namespace:     seen.addon.Namespace,
 		Name:          seen.addon.Name,
 		Revision:      currentRevision(seen),
 		MaxConcurrent: cmp.Or(int(seen.addon.Spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
 		Hold:          wanted.suspend || seen.problem != nil && !seen.problem.harmless || seen.snapshot == nil,
 		Deleting:      !seen.addon.DeletionTimestamp.IsZero(),
+		Guard:         guardOf(seen.addon),
+		Confirmation:  common.WithdrawalConfirmed(seen.addon),
 	}}
 	for i := range seen.clusters {
 		cluster := &seen.clusters[i]
@@ -89,6 +92,15 @@ func rolloutInput(seen observed) fanout.Input {
 		})
 	}
 	return input
+}
+
+// guardOf fills in what an add-on does not say of its guard, as rollouts do.
+func guardOf(addon *addonsv1alpha1.SaaSAddon) fanout.Guard {
+	guard := addon.Spec.WithdrawalGuard
+	return fanout.Guard{
+		MaxClusters: int(cmp.Or(guard.MaxClusters, common.DefaultWithdrawalMaxClusters)),
+		MaxPercent:  int(ptr.Deref(guard.MaxPercent, common.DefaultWithdrawalMaxPercent)),
+	}
 }
 
 // currentRevision is the revision of the content as it is now, or the last one that is known.

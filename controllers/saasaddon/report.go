@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,7 +26,8 @@ type outcome struct {
 
 // report sums up what was seen and done. It reads nothing and writes nothing.
 func report(seen observed, todo Plan, done applied) outcome {
-	summary := fanout.Summarize(todo.input.After(done.rollout))
+	after := todo.input.After(done.rollout)
+	summary := fanout.Summarize(after)
 	verdict := judge(seen, todo.input.Policy, summary, done.err)
 
 	status := *seen.addon.Status.DeepCopy()
@@ -40,31 +42,35 @@ func report(seen observed, todo Plan, done applied) outcome {
 	}
 	var abandoned []addonsv1alpha1.AbandonedTarget
 	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
+	status.Withdrawals = after.Withdrawals
 	verdict.Write(&status.Conditions, seen.addon.Generation, seen.now)
-
+	if !equality.Semantic.DeepEqual(seen.addon.Status, status) {
+		status.Withdrawals = fanout.CurrentWithdrawals(status.Withdrawals, seen.now)
+	}
 	return outcome{
 		status: status,
-		events: announcements(seen.addon.Status, status, abandoned),
-		again:  untilNext(seen),
+		events: append(announcements(seen.addon.Status, status, abandoned), confirmation(done.rollout.Withdrawal)...),
+		again:  untilNext(seen, summary),
 	}
 }
 
-// judge is fanout's verdict on the clusters, and what stands above it: first what nobody but a
-// person can mend, then what failed just now.
+// judge is fanout's verdict on the clusters, and what stands above it: first what failed just now, then
+// what nobody but a person can mend, the withdrawal guard before all else.
 func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err error) fanout.Verdict {
 	verdict := fanout.Judge(policy, summary)
 	switch {
 	case policy.Deleting:
-	case seen.problem != nil && seen.problem.harmless && seen.problem.passing:
-		verdict.Message = seen.problem.message + "; until then the add-on stays at what it was resolved to: " + verdict.Message
+	case seen.problem != nil && summary.Withdrawal.Held:
+		verdict.Message += "; " + seen.problem.message
 	case seen.problem != nil:
-		verdict.Ready, verdict.Reason = metav1.ConditionFalse, seen.problem.reason
-		verdict.Message = seen.problem.message + "; until then targets stay as they are: " + verdict.Message
-		verdict.Stalled, verdict.Reconciling = !seen.problem.passing, seen.problem.passing
+		verdict = withProblem(verdict, seen.problem)
 	case len(seen.missing) > 0:
 		verdict = withMissing(verdict, seen.missing)
 	}
-	if err != nil {
+	switch {
+	case err != nil && summary.Withdrawal.Held:
+		verdict.Message += "; " + oneLine(err)
+	case err != nil:
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, common.ReasonFailed
 		verdict.Message = oneLine(err) + "; " + verdict.Message
 		verdict.Reconciling, verdict.Stalled = true, false
@@ -76,6 +82,18 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 	if suspended.Complaint != "" {
 		verdict.Message += "; " + suspended.Complaint
 	}
+	return verdict
+}
+
+// withProblem: what a person has to mend is told first, unless the add-on is none the worse for it.
+func withProblem(verdict fanout.Verdict, found *problem) fanout.Verdict {
+	if found.harmless && found.passing {
+		verdict.Message = found.message + "; until then the add-on stays at what it was resolved to: " + verdict.Message
+		return verdict
+	}
+	verdict.Ready, verdict.Reason = metav1.ConditionFalse, found.reason
+	verdict.Message = found.message + "; until then targets stay as they are: " + verdict.Message
+	verdict.Stalled, verdict.Reconciling = !found.passing, found.passing
 	return verdict
 }
 
@@ -93,9 +111,9 @@ func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
 	return verdict
 }
 
-// untilNext is when the first of the suspensions that matter ends by itself, or a chart is to be
-// fetched again.
-func untilNext(seen observed) time.Duration {
+// untilNext is when the first of the suspensions that matter ends by itself, a chart is to be fetched
+// again, or the guard lets go of what it holds back.
+func untilNext(seen observed, summary fanout.Summary) time.Duration {
 	next := suspension.Of(false, seen.addon.Annotations, seen.now).Until
 	for i := range seen.clusters {
 		next = earlier(next, suspension.Of(false, seen.clusters[i].Annotations, seen.now).Until)
@@ -103,6 +121,7 @@ func untilNext(seen observed) time.Duration {
 	if seen.problem != nil {
 		next = earlier(next, seen.problem.retry)
 	}
+	next = earlier(next, summary.Withdrawal.Again)
 	if next.IsZero() {
 		return 0
 	}
@@ -124,10 +143,12 @@ const (
 	eventRolloutStarted = "RolloutStarted"
 	eventReady          = "Ready"
 	eventAbandoned      = "TargetAbandoned"
+	eventConfirmed      = "WithdrawalConfirmed"
 
-	actionRollOut = "RollOut"
-	actionSelect  = "Observe"
-	actionAbandon = "Abandon"
+	actionRollOut  = "RollOut"
+	actionSelect   = "Observe"
+	actionAbandon  = "Abandon"
+	actionWithdraw = "Withdraw"
 )
 
 // announcements tells what is different between two statuses and worth an Event.
@@ -141,8 +162,7 @@ func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []add
 		news = append(news, announcement{corev1.EventTypeNormal, eventReady, actionRollOut,
 			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count)})
 	}
-	if becameTrue(before, after, common.ConditionStalled) {
-		stalled := meta.FindStatusCondition(after.Conditions, common.ConditionStalled)
+	if stalled := newlyStalled(before, after); stalled != nil {
 		news = append(news, announcement{corev1.EventTypeWarning, stalled.Reason, actionSelect, stalled.Message})
 	}
 	for _, target := range abandoned {
@@ -150,6 +170,25 @@ func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []add
 			fmt.Sprintf("TenantCluster %s/%s was let go; objects left in it: %d", target.Cluster.Namespace, target.Cluster.Name, target.Objects.Count)})
 	}
 	return news
+}
+
+// newlyStalled is the Stalled condition, if it was not there for the same reason before.
+func newlyStalled(before, after addonsv1alpha1.SaaSAddonStatus) *metav1.Condition {
+	was := meta.FindStatusCondition(before.Conditions, common.ConditionStalled)
+	is := meta.FindStatusCondition(after.Conditions, common.ConditionStalled)
+	if is == nil || is.Status != metav1.ConditionTrue || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
+		return nil
+	}
+	return is
+}
+
+// confirmation tells that clusters are lost because a person said so.
+func confirmation(withdrawal fanout.Withdrawal) []announcement {
+	if !withdrawal.Confirmed {
+		return nil
+	}
+	return []announcement{{corev1.EventTypeNormal, eventConfirmed, actionWithdraw,
+		fmt.Sprintf("the annotation %s confirmed that clusters lose their target: %d", common.AnnotationConfirmWithdrawal, withdrawal.Clusters.Count)}}
 }
 
 func becameTrue(before, after addonsv1alpha1.SaaSAddonStatus, condition string) bool {

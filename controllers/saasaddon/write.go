@@ -121,6 +121,9 @@ func (w *targetWriter) delete(ctx context.Context, name string) error {
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete AddonRelease %s: %w", name, err)
 	}
+	if err == nil {
+		w.writes.recordDeletion(client.ObjectKeyFromObject(w.addon), name, w.Clock.Now())
+	}
 	return nil
 }
 

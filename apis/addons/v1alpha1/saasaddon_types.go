@@ -94,6 +94,12 @@ type SaaSAddonSpec struct {
 	// +default="Delete"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
+	// withdrawalGuard says how many clusters the add-on may lose within an hour before somebody has to
+	// confirm it.
+	// +optional
+	// +default={}
+	WithdrawalGuard common.WithdrawalGuard `json:"withdrawalGuard,omitempty,omitzero"`
+
 	// suspend stops rollouts and corrections; drift is still reported. Deleting still cleans up.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
@@ -178,6 +184,10 @@ type SaaSAddonStatus struct {
 	// clusters sums up the selected clusters.
 	// +optional
 	Clusters ClusterSummary `json:"clusters"`
+
+	// withdrawals is what spec.withdrawalGuard counts.
+	// +optional
+	Withdrawals common.WithdrawalRecord `json:"withdrawals,omitzero"`
 
 	// abandoned are the last ten targets that were let go with the annotation
 	// daytwo.dev/abandon, with what was left behind.

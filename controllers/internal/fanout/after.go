@@ -15,6 +15,9 @@ func (in Input) After(plan Plan) Input {
 	}
 	adjusted, deleted := sets.New(plan.Adjust...), sets.New(plan.Delete...)
 	after := in
+	if record := plan.Record(); record != nil {
+		after.Withdrawals = *record
+	}
 	after.Targets = slices.Clone(in.Targets)
 	for i := range after.Targets {
 		target := &after.Targets[i]
@@ -36,6 +39,7 @@ func (in Input) After(plan Plan) Input {
 			KnobsCurrent: true,
 		})
 	}
+	after.settle()
 	return after
 }
 

@@ -1,6 +1,11 @@
 package fanout
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
 
 // ClusterKey names a TenantCluster.
 type ClusterKey struct {
@@ -20,6 +25,10 @@ type Input struct {
 	Clusters []Cluster
 	// Targets of the policy, in any order, also those of clusters that it does not select any more.
 	Targets []Target
+	// Withdrawals is what the policy remembers of the clusters that it lost.
+	Withdrawals common.WithdrawalRecord
+	// Now decides which of them still count.
+	Now time.Time
 }
 
 // Policy is what a person wants.
@@ -34,6 +43,10 @@ type Policy struct {
 	Hold bool
 	// Deleting policies have all their targets deleted.
 	Deleting bool
+	// Guard bounds how many clusters the policy loses within an hour.
+	Guard Guard
+	// Confirmation is the value of the annotation daytwo.dev/confirm-withdrawal; empty for none.
+	Confirmation string
 }
 
 // Cluster is one selected TenantCluster.
@@ -81,6 +94,16 @@ type Target struct {
 // follows is whether the target names what its cluster should have.
 func (t Target) follows(policy Policy, cluster Cluster) bool {
 	return t.Revision == policy.Revision && t.Facts == cluster.Facts
+}
+
+// has is how many clusters the policy has: those with a target that is not being deleted.
+func (in Input) has() (count int) {
+	for _, target := range in.Targets {
+		if !target.Deleting {
+			count++
+		}
+	}
+	return count
 }
 
 // pair is a selected cluster and its target, if it has one.

@@ -3,6 +3,8 @@ package fanout
 import (
 	"cmp"
 	"slices"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
 // Plan is what to write now. A target is in one list only, except that one in Adjust may be in
@@ -18,6 +20,19 @@ type Plan struct {
 	Delete []string
 	// Waiting is the number of moves for which there is no slot now.
 	Waiting int
+	// Withdrawal says what the guard made of the targets whose clusters are not selected any more.
+	Withdrawal Withdrawal
+}
+
+// Record is what the policy has to remember once Create is carried out, and before Delete is, so that
+// every withdrawal is counted once, whenever the manager dies; nil if that is what it remembers.
+func (p Plan) Record() *common.WithdrawalRecord {
+	if p.Withdrawal.record == nil {
+		return nil
+	}
+	record := p.Withdrawal.record.DeepCopy()
+	record.Underway.Clusters += int32(len(p.Create))
+	return record
 }
 
 // Move brings an existing target to what its cluster should have.
@@ -35,15 +50,25 @@ func (p Plan) Empty() bool {
 // whatever the order of clusters and targets.
 func Make(input Input) Plan {
 	pairs, strays := match(input)
-	plan := Plan{}
-	for _, stray := range strays {
-		if !stray.Deleting {
-			plan.Delete = append(plan.Delete, stray.Name)
-		}
+	plan := Plan{Withdrawal: input.withdraw(strays)}
+	if !plan.Withdrawal.Held {
+		plan.Delete = namesOf(leavable(strays))
 	}
 	moved := plan.move(input.Policy, pairs)
 	plan.adjust(pairs, strays, moved)
 	return plan
+}
+
+// leavable are the targets that are still to be deleted.
+func leavable(strays []Target) []Target {
+	return slices.DeleteFunc(slices.Clone(strays), func(stray Target) bool { return stray.Deleting })
+}
+
+func namesOf(targets []Target) (names []string) {
+	for _, target := range targets {
+		names = append(names, target.Name)
+	}
+	return names
 }
 
 // match finds every selected cluster's target. The strays are the targets of no selected cluster;

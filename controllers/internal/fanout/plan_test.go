@@ -11,7 +11,7 @@ const (
 )
 
 func policy(maxConcurrent int) Policy {
-	return Policy{Namespace: "acme", Name: "cache", Revision: newRevision, MaxConcurrent: maxConcurrent}
+	return Policy{Namespace: "acme", Name: "cache", Revision: newRevision, MaxConcurrent: maxConcurrent, Guard: Guard{MaxClusters: 3, MaxPercent: 20}}
 }
 
 func cluster(name string) Cluster {

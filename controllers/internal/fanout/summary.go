@@ -25,8 +25,11 @@ type Summary struct {
 	Waiting common.Tally
 	// Progressing: the others, which are on their way or wait for a slot.
 	Progressing common.Tally
-	// Leaving are the clusters that are not selected any more and still have a target.
+	// Leaving are the clusters that are not selected any more and still have a target, apart from
+	// those that the guard holds back.
 	Leaving common.Tally
+	// Withdrawal is what the guard makes of the clusters that are not selected any more.
+	Withdrawal Withdrawal
 	// FirstFailure is what the first of the failed targets says.
 	FirstFailure string
 	// FirstObstacle is what keeps the first of the leaving targets, if one says so.
@@ -59,30 +62,33 @@ func Summarize(input Input) Summary {
 			progressing = append(progressing, name)
 		}
 	}
-	leaving, obstacle := leavers(policy, strays)
 	summary := Summary{
 		Selected: selected.tally(), Updated: updated.tally(), Ready: ready.tally(),
 		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(),
-		Progressing: progressing.tally(), Leaving: leaving.tally(),
-		FirstObstacle: obstacle,
+		Progressing: progressing.tally(), Withdrawal: input.withdraw(strays),
 	}
+	summary.leave(policy, strays)
 	if len(failed) > 0 {
 		summary.FirstFailure = failures[summary.Failed.Names[0]]
 	}
 	return summary
 }
 
-// leavers names the clusters of targets that nothing selects any more, and what keeps the first that
-// says so.
-func leavers(policy Policy, strays []Target) (leaving names, obstacle string) {
+// leave counts the clusters of targets that nothing selects any more, and tells what keeps the first
+// that says so. What the guard holds back does not leave.
+func (s *Summary) leave(policy Policy, strays []Target) {
+	var leaving names
 	for _, stray := range strays {
+		if s.Withdrawal.Held && !stray.Deleting {
+			continue
+		}
 		name := displayName(policy, stray.Cluster)
 		leaving = append(leaving, name)
-		if obstacle == "" && stray.Message != "" && (stray.State == Failed || stray.State == Unreachable) {
-			obstacle = name + ": " + stray.Message
+		if s.FirstObstacle == "" && stray.Message != "" && (stray.State == Failed || stray.State == Unreachable) {
+			s.FirstObstacle = name + ": " + stray.Message
 		}
 	}
-	return leaving, obstacle
+	s.Leaving = leaving.tally()
 }
 
 // displayName is how a policy's status names a cluster.

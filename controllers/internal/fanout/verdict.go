@@ -25,7 +25,8 @@ type Verdict struct {
 }
 
 // Judge sums the clusters up: any failed target makes the policy not ready; else any
-// unreachable cluster makes it unknown; else it is ready once all clusters are.
+// unreachable cluster makes it unknown; else it is ready once all clusters are. A withdrawal that is
+// held back stands above all: only a person can mend it.
 func Judge(policy Policy, summary Summary) Verdict {
 	verdict := judge(summary)
 	verdict.Reconciling = summary.Progressing.Count > 0 || policy.Deleting
@@ -37,6 +38,11 @@ func Judge(policy Policy, summary Summary) Verdict {
 	}
 	if summary.FirstObstacle != "" {
 		verdict.Message += "; " + summary.FirstObstacle
+	}
+	if summary.Withdrawal.Held {
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, common.ReasonWithdrawalGuard
+		verdict.Message = summary.Withdrawal.String() + "; " + verdict.Message
+		verdict.Stalled, verdict.Reconciling = true, false
 	}
 	return verdict
 }
