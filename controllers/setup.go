@@ -21,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
@@ -91,7 +92,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	}
 
 	if err := tenantcluster.SetupWithManager(ctx, mgr, tenantcluster.Options{
-		Fleet: connections, ProviderNamespace: options.ProviderNamespace,
+		Fleet: connections, Installation: options.Installation, ProviderNamespace: options.ProviderNamespace,
 		Kubeconfig:               kubeconfig.Options{AllowProxyURL: options.AllowProxyURL},
 		CredentialsExpiryWarning: options.CredentialsExpiryWarning,
 		Grace:                    options.Grace, Clock: clock.RealClock{},
@@ -117,6 +118,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err := (&addonrelease.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: renderer,
 		Controllers: known, Installation: options.Installation, Recorder: mgr.GetEventRecorder("addonrelease"),
+		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: addonrelease.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
 	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
 		return end, fmt.Errorf("set up addonrelease: %w", err)

@@ -23,6 +23,7 @@ const (
 	eventDriftCorrected = "DriftCorrected"
 	eventLeftBehind     = "LeftBehind"
 	eventAbandoned      = "Abandoned"
+	eventOrphaned       = "Orphaned"
 	eventWithoutHooks   = "UninstalledWithoutHooks"
 
 	actionCorrect = "Correct"

@@ -114,7 +114,7 @@ func (r *Reconciler) intend(ctx context.Context, o *observed, p plan) error {
 	for _, list := range [][]write{p.foundations, p.rest} {
 		for _, w := range list {
 			if _, listed := o.inventory[w.Key()]; !listed {
-				o.inventory[w.Key()] = entry{Ref: w.Ref, kept: w.kept}
+				o.inventory[w.Key()] = entry{Ref: w.Ref, kept: w.kept, external: w.external}
 				intended = true
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
@@ -41,9 +42,11 @@ type Reconciler struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Recorder     events.EventRecorder
-	Metrics      *Metrics
-	Clock        clock.PassiveClock
-	Log          logr.Logger
+	// Orphans is where what may outlive a cluster is recorded.
+	Orphans orphans.Ledger
+	Metrics *Metrics
+	Clock   clock.PassiveClock
+	Log     logr.Logger
 
 	memory memory
 	caches caches
@@ -63,11 +66,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if o.waiting() {
+	if o.waiting() && !o.isFreed() {
 		return ctrl.Result{}, nil
 	}
 	p := makePlan(o)
 	done := r.apply(ctx, &o, p, cluster)
+	if err := r.recordKept(ctx, o, done); err != nil {
+		return ctrl.Result{}, err
+	}
 	o.inventory = o.inventory.after(done)
 	health := r.health(ctx, o, cluster)
 	release.Status = report(o, p, done, health)
@@ -83,14 +89,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	known.unsaved = nil
-	if p.release && done.err == nil && (o.emptied(p, done) || o.abandoned() || orphans(release)) {
+	if p.release && done.err == nil && (o.emptied(p, done) || o.isFreed()) {
 		return ctrl.Result{}, r.letGo(ctx, o, release)
 	}
 	return r.next(o, p, done, release)
-}
-
-func orphans(release *addonsv1alpha1.AddonRelease) bool {
-	return release.Spec.DeletionPolicy == addonsv1alpha1.DeletionPolicyOrphan
 }
 
 // next asks for another try where one may help, or at the time that was computed.
@@ -206,6 +208,9 @@ func (r *Reconciler) letGo(ctx context.Context, o observed, release *addonsv1alp
 	if o.abandoned() && len(o.inventory) > 0 {
 		r.Recorder.Eventf(release, nil, eventWarning, eventAbandoned, actionDelete,
 			"%d objects were left in TenantCluster %s: %s", len(o.inventory), clusterKey(release), names(o.inventory.sorted()))
+	}
+	if err := r.recordUnremoved(ctx, o); err != nil {
+		return err
 	}
 	r.Fleet.Tracker(clusterKey(release)).Retain(ownerOf(release), func(objects.Key) bool { return false })
 	before := release.DeepCopy()

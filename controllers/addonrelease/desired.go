@@ -51,6 +51,8 @@ type desired struct {
 	implied bool
 	// kept: the object stays when it leaves the source, and when the add-on ends.
 	kept bool
+	// external: it stands for something outside of the cluster.
+	external bool
 }
 
 // declaration is an object as the source has it.
@@ -172,7 +174,7 @@ func prepareOne(object *unstructured.Unstructured, installation string) (desired
 	if err != nil {
 		return desired{}, fmt.Errorf("serialize %s: %w", ref, err)
 	}
-	return desired{Ref: ref, stage: stageOf(ref.GroupKind()), body: body, hash: hash}, nil
+	return desired{Ref: ref, stage: stageOf(ref.GroupKind()), body: body, hash: hash, external: isExternal(object)}, nil
 }
 
 func newNamespace(name string) *unstructured.Unstructured {

@@ -22,6 +22,7 @@ type entry struct {
 	fingerprint string
 	adopted     bool
 	kept        bool
+	external    bool
 	yielded     []string
 }
 
@@ -43,7 +44,7 @@ func readInventory(stored []addonsv1alpha1.InventoryEntry) (inventory, error) {
 		}
 		found[ref.Key()] = entry{
 			Ref: ref, uid: types.UID(one.UID), hash: one.Hash, fingerprint: one.Fingerprint,
-			adopted: one.Adopted, kept: one.Kept, yielded: one.Yielded,
+			adopted: one.Adopted, kept: one.Kept, external: one.External, yielded: one.Yielded,
 		}
 	}
 	return found, nil
@@ -55,7 +56,7 @@ func (i inventory) stored() []addonsv1alpha1.InventoryEntry {
 	for _, e := range i.sorted() {
 		list = append(list, addonsv1alpha1.InventoryEntry{
 			ID: e.ID(), UID: string(e.uid), Hash: e.hash, Fingerprint: e.fingerprint,
-			Adopted: e.adopted, Kept: e.kept, Yielded: e.yielded,
+			Adopted: e.adopted, Kept: e.kept, External: e.external, Yielded: e.yielded,
 		})
 	}
 	return list

@@ -39,6 +39,8 @@ type observed struct {
 	// does, or is found unreachable, what was known before stands.
 	pending   bool
 	clusterID types.UID
+	// going is when the whole cluster goes, with all that is in it; nil if it stays.
+	going *departure
 	// request is what people ask for with the annotation daytwo.dev/requested-at.
 	request string
 	// unlisted are the kinds whose watch has not listed yet; drift cannot be told until then.
@@ -109,7 +111,7 @@ func (o observed) needsDesired() bool {
 		return false
 	}
 	if !o.release.DeletionTimestamp.IsZero() {
-		return o.release.Status.Helm != nil && !orphans(o.release)
+		return o.release.Status.Helm != nil && !orphaned(o.release)
 	}
 	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.recordDrifted || testsDue(o) != "" {
 		return true
@@ -172,7 +174,8 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 		return nil, fmt.Errorf("get TenantCluster %s: %w", key, err)
 	}
 	o.request = requestOf(o.release, tenant)
-	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.now))
+	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.now)).Or(upgradeOf(tenant))
+	o.going = departureOf(tenant)
 	cluster, connected := r.Fleet.Get(key)
 	if !connected {
 		o.unreachable = whyUnreachable(tenant)
@@ -187,6 +190,15 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 		o.release.Status.Helm = nil
 	}
 	return cluster, r.restore(ctx, key, cluster)
+}
+
+// upgradeOf holds work off while the cluster gets another version of Kubernetes.
+func upgradeOf(tenant *tenancyv1alpha1.TenantCluster) suspension.Suspension {
+	up := tenant.Status.Upgrade
+	if up == nil {
+		return suspension.Suspension{}
+	}
+	return suspension.During(fmt.Sprintf("the cluster is upgraded from %s to %s", up.From, up.To))
 }
 
 // requestOf tells one request of a person from another, wherever they made it.

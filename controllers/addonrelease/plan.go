@@ -193,14 +193,14 @@ func planRemovals(o observed) []removal {
 
 // planDeletion removes everything, or lets go of it.
 func planDeletion(o observed) plan {
-	if orphans(o.release) || len(o.inventory) == 0 && o.release.Status.Helm == nil || o.abandoned() {
+	if o.isFreed() || len(o.inventory) == 0 && o.release.Status.Helm == nil {
 		return plan{release: true}
 	}
 	if !o.reachable() || o.problem != nil {
 		return plan{}
 	}
 	p := plan{release: true}
-	if !orphans(o.release) {
+	if !orphaned(o.release) {
 		p.helm = planHelm(o)
 	}
 	o.desired = nil

@@ -54,7 +54,7 @@ func (i inventory) after(done outcome) inventory {
 		if w.result != nil {
 			i[w.Key()] = entry{
 				Ref: w.Ref, uid: w.result.UID, hash: w.hash, fingerprint: w.fingerprint,
-				adopted: w.adopted || w.entry.adopted, kept: w.kept, yielded: w.yielded,
+				adopted: w.adopted || w.entry.adopted, kept: w.kept, external: w.external, yielded: w.yielded,
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func unset(next *addonsv1alpha1.AddonReleaseStatus, condition string) {
 
 // due is when the release must be looked at again though nothing happens; zero for never.
 func due(o observed, p plan, done outcome, next addonsv1alpha1.AddonReleaseStatus) time.Time {
-	times := []time.Time{p.wakeAt, o.suspension.Until, done.wakeAt}
+	times := []time.Time{p.wakeAt, o.suspension.Until, done.wakeAt, o.departsAt()}
 	if meta.IsStatusConditionTrue(next.Conditions, common.ConditionStalled) {
 		times = append(times, o.now.Add(retryStalled))
 	}

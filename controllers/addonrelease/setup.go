@@ -118,7 +118,7 @@ func (r *Reconciler) tenantChanges() handler.EventHandler {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
 			before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
 			if before.Generation == after.Generation && !(predicate.AnnotationChangedPredicate{}).Update(e) &&
-				whyUnreachable(before) == whyUnreachable(after) {
+				whyUnreachable(before) == whyUnreachable(after) && upgradeOf(before) == upgradeOf(after) && before.TakesClusterAlong() == after.TakesClusterAlong() {
 				return
 			}
 			r.enqueue(ctx, client.ObjectKeyFromObject(after), func(request reconcile.Request) {

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,13 +36,13 @@ type credentials struct {
 }
 
 // secretOf returns where the kubeconfig is.
-func secretOf(spec tenancyv1alpha1.TenantClusterSpec) common.SecretKeyReference {
-	if ref := spec.ClusterRef; ref != nil {
-		return common.SecretKeyReference{Name: ref.Name + secretSuffix, Key: defaultKey}
+func secretOf(cluster *tenancyv1alpha1.TenantCluster) common.SecretKeyReference {
+	if name := clusterNameOf(cluster); name != "" {
+		return common.SecretKeyReference{Name: name + secretSuffix, Key: defaultKey}
 	}
 	ref := common.SecretKeyReference{}
-	if spec.KubeconfigRef != nil {
-		ref = *spec.KubeconfigRef
+	if given := cluster.Spec.KubeconfigRef; given != nil {
+		ref = *given
 	}
 	if ref.Key == "" {
 		ref.Key = defaultKey
@@ -51,18 +50,29 @@ func secretOf(spec tenancyv1alpha1.TenantClusterSpec) common.SecretKeyReference 
 	return ref
 }
 
+// clusterNameOf is the name of the Cluster API Cluster of a TenantCluster; empty if it has none.
+func clusterNameOf(cluster *tenancyv1alpha1.TenantCluster) string {
+	switch spec := cluster.Spec; {
+	case spec.ClusterRef != nil:
+		return spec.ClusterRef.Name
+	case spec.Topology != nil:
+		return cluster.Name
+	}
+	return ""
+}
+
 // findCredentials resolves the reference of a TenantCluster.
-func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (credentials, error) {
-	missing, err := r.missingCluster(ctx, cluster)
-	if missing != nil {
-		return credentials{problem: missing, unsettled: err}, nil
+func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster) (credentials, error) {
+	if missing := missingCluster(cluster, made); missing != nil {
+		return credentials{problem: missing, unsettled: made.unsettled}, nil
 	}
-	if err != nil {
-		return credentials{}, err
-	}
-	ref := secretOf(cluster.Spec)
+	ref := secretOf(cluster)
 	secret := secretMetadata()
-	err = r.client.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, secret)
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, secret)
+	if apierrors.IsNotFound(err) && cluster.Spec.Topology != nil {
+		return credentials{problem: &problem{tenancyv1alpha1.ReasonProvisioning, fmt.Sprintf(
+			"Cluster API has not written Secret %s yet", ref.Name)}}, nil
+	}
 	if apierrors.IsNotFound(err) {
 		return credentials{problem: secretNotFound(ref)}, nil
 	}
@@ -113,26 +123,34 @@ func secretNotFound(ref common.SecretKeyReference) *problem {
 		"Secret %s does not exist in this namespace: create it with a kubeconfig under the key %q", ref.Name, ref.Key)}
 }
 
-// missingCluster says why the Cluster of spec.clusterRef cannot be used. While the TenantCluster is
-// deleted the Secret alone counts: the Cluster may be gone before the targets are. An error beside a
-// problem says that Cluster API does not serve the version that is needed, or not yet.
-func (r *reconciler) missingCluster(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (*problem, error) {
-	ref := cluster.Spec.ClusterRef
-	if ref == nil || !cluster.DeletionTimestamp.IsZero() {
-		return nil, nil
+// missingCluster says why the Cluster API Cluster cannot be used. While the TenantCluster is deleted the
+// Secret alone counts: the Cluster may be gone before the targets are.
+func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster) *problem {
+	name := clusterNameOf(cluster)
+	if name == "" || !cluster.DeletionTimestamp.IsZero() {
+		return nil
 	}
-	found, err := r.clusterAPI.look(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: ref.Name}, r.toUsersOfCluster)
-	if err != nil && !meta.IsNoMatchError(err) {
-		return nil, err
-	}
-	switch found {
-	case notInstalled:
+	switch ordered := cluster.Spec.Topology != nil; {
+	case made.presence == notInstalled:
 		return &problem{tenancyv1alpha1.ReasonClusterAPIMissing, fmt.Sprintf(
-			"spec.clusterRef needs Cluster API (%s), which is not installed in the management cluster: install it, or use spec.kubeconfigRef",
-			clusterKind.GroupVersion())}, err
-	case absent:
+			"spec.%s needs Cluster API (%s), which is not installed in the management cluster: install it, or use spec.kubeconfigRef",
+			modeOf(cluster), clusterKind.GroupVersion())}
+	case made.presence == absent && ordered:
+		return &problem{tenancyv1alpha1.ReasonProvisioning, "The cluster is being ordered from Cluster API."}
+	case made.presence == absent:
 		return &problem{tenancyv1alpha1.ReasonClusterNotFound, fmt.Sprintf(
-			"Cluster %s (%s) does not exist in this namespace: create it, or correct spec.clusterRef.name", ref.Name, clusterKind.GroupVersion())}, nil
+			"Cluster %s (%s) does not exist in this namespace: create it, or correct spec.clusterRef.name", name, clusterKind.GroupVersion())}
 	}
-	return nil, nil
+	return nil
+}
+
+// modeOf is the field of the spec that leads to the cluster.
+func modeOf(cluster *tenancyv1alpha1.TenantCluster) string {
+	switch {
+	case cluster.Spec.Topology != nil:
+		return "topology"
+	case cluster.Spec.ClusterRef != nil:
+		return "clusterRef"
+	}
+	return "kubeconfigRef"
 }

@@ -24,6 +24,8 @@ type outcome struct {
 	link *fleet.State
 	// claimed: another TenantCluster was admitted to the cluster first.
 	claimed bool
+	// refused is why Cluster API does not take the order.
+	refused *problem
 	// released: the TenantCluster is gone, or will be as soon as others let it.
 	released bool
 	err      error
@@ -38,7 +40,9 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 	if done.err = r.patchMetadata(ctx, done.cluster, todo); done.err != nil {
 		return done
 	}
-	done.err = errors.Join(r.holdSecret(ctx, todo.holdSecret), r.releaseSecrets(ctx, todo.releaseSecrets))
+	var ordering error
+	done.refused, ordering = r.applyOrder(ctx, seen, todo.order)
+	done.err = errors.Join(ordering, r.holdSecret(ctx, todo.holdSecret), r.releaseSecrets(ctx, todo.releaseSecrets))
 	r.changeConnection(seen, todo.connection)
 	done.claimed = r.changeAdmission(seen.key, todo)
 	if state, ok := r.connections.State(seen.key); ok {
@@ -52,6 +56,9 @@ func (r *reconciler) release(ctx context.Context, seen observed, todo decision) 
 	r.connections.Forget(seen.key)
 	done := outcome{released: true}
 	if done.err = r.releaseSecrets(ctx, todo.releaseSecrets); done.err != nil || seen.cluster == nil {
+		return done
+	}
+	if done.err = r.recordRemaining(ctx, seen); done.err != nil {
 		return done
 	}
 	cluster := seen.cluster.DeepCopy()

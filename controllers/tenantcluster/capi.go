@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -23,18 +24,12 @@ const clusterDefinition = "clusters.cluster.x-k8s.io"
 // secretSuffix is what Cluster API's contract for kubeconfig Secrets appends to a Cluster's name.
 const secretSuffix = "-kubeconfig"
 
-var clusterKind = schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}
+var clusterKind = clusterv1.GroupVersion.WithKind("Cluster")
 
 func definition() *metav1.PartialObjectMetadata {
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	return crd
-}
-
-func clusterMetadata() *metav1.PartialObjectMetadata {
-	cluster := &metav1.PartialObjectMetadata{}
-	cluster.SetGroupVersionKind(clusterKind)
-	return cluster
 }
 
 // clusterAPI looks Clusters up where Cluster API is installed. It watches them from when their CRD
@@ -58,27 +53,29 @@ const (
 	notInstalled
 )
 
-// look says whether a Cluster exists; wake is called for those that come and go later. An error that
-// meta.IsNoMatchError knows says that the CRD is there and the version that is needed not, or not yet.
-func (c *clusterAPI) look(ctx context.Context, key types.NamespacedName, wake handler.MapFunc) (presence, error) {
+// look reads a Cluster, nil unless it is present; wake is called for those that come, change and go later.
+// An error that meta.IsNoMatchError knows says that the CRD is there and the version that is needed not, or
+// not yet.
+func (c *clusterAPI) look(ctx context.Context, key types.NamespacedName, wake handler.MapFunc) (*clusterv1.Cluster, presence, error) {
 	err := c.client.Get(ctx, client.ObjectKey{Name: clusterDefinition}, definition())
 	if apierrors.IsNotFound(err) {
-		return notInstalled, c.unwatch(ctx)
+		return nil, notInstalled, c.unwatch(ctx)
 	}
 	if err != nil {
-		return notInstalled, fmt.Errorf("look for Cluster API: %w", err)
+		return nil, notInstalled, fmt.Errorf("look for Cluster API: %w", err)
 	}
 	if err := c.watch(wake); err != nil {
-		return notInstalled, fmt.Errorf("watch Cluster API's Clusters: %w", err)
+		return nil, notInstalled, fmt.Errorf("watch Cluster API's Clusters: %w", err)
 	}
-	err = c.client.Get(ctx, key, clusterMetadata())
+	cluster := &clusterv1.Cluster{}
+	err = c.client.Get(ctx, key, cluster)
 	if apierrors.IsNotFound(err) {
-		return absent, nil
+		return nil, absent, nil
 	}
 	if err != nil {
-		return absent, fmt.Errorf("read Cluster: %w", err)
+		return nil, absent, fmt.Errorf("read Cluster: %w", err)
 	}
-	return present, nil
+	return cluster, present, nil
 }
 
 func (c *clusterAPI) watch(wake handler.MapFunc) error {
@@ -91,7 +88,7 @@ func (c *clusterAPI) watch(wake handler.MapFunc) error {
 	if _, err := c.mapper.RESTMapping(clusterKind.GroupKind(), clusterKind.Version); err != nil {
 		return err
 	}
-	err := c.controller.Watch(source.Kind[client.Object](c.cache, clusterMetadata(), handler.EnqueueRequestsFromMapFunc(wake)))
+	err := c.controller.Watch(source.Kind[client.Object](c.cache, &clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(wake)))
 	c.watching = err == nil
 	return err
 }
@@ -103,5 +100,5 @@ func (c *clusterAPI) unwatch(ctx context.Context) error {
 		return nil
 	}
 	c.watching = false
-	return c.cache.RemoveInformer(ctx, clusterMetadata())
+	return c.cache.RemoveInformer(ctx, &clusterv1.Cluster{})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 // catchUp is how long a reconcile is put off whose cache was behind the API server.
@@ -47,8 +48,10 @@ type reconciler struct {
 	// client reads from the manager's cache, which holds Secrets as metadata only.
 	client client.Client
 	// live reads from the API server.
-	live        client.Reader
-	events      events.EventRecorder
+	live   client.Reader
+	events events.EventRecorder
+	// orphans is where what may outlive its TenantCluster is recorded.
+	orphans     orphans.Ledger
 	clock       clock.PassiveClock
 	connections connections
 	clusterAPI  *clusterAPI

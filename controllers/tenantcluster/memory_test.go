@@ -35,7 +35,7 @@ func TestContentOfASecretIsReadOncePerVersion(t *testing.T) {
 	}
 	expect := func(what string, reads int, valid bool) {
 		t.Helper()
-		found, err := r.findCredentials(t.Context(), cluster)
+		found, err := r.findCredentials(t.Context(), cluster, clusterAPICluster{})
 		if err != nil || (found.problem == nil) != valid {
 			t.Fatalf("%s: problem %v, %v", what, found.problem, err)
 		}

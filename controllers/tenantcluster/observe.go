@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // observed is everything that the other steps know. What comes from the cache must not be changed.
@@ -27,6 +28,16 @@ type observed struct {
 	now     time.Time
 	// expiryWarning is how long before credentials expire people are told.
 	expiryWarning time.Duration
+
+	// installation marks the Clusters that are ours.
+	installation string
+	// made is what Cluster API has of the cluster.
+	made clusterAPICluster
+	// maintenance is when what disturbs the cluster may be done.
+	maintenance maintenanceState
+	// unready are targets that are not Ready, and backup the newest one; read only while an upgrade waits.
+	unready []string
+	backup  topology.Backup
 
 	credentials credentials
 	// link is how the connection by way of these credentials stands; nil if there is none yet.
@@ -54,7 +65,7 @@ func (o observed) deleting() bool { return !o.cluster.DeletionTimestamp.IsZero()
 
 // observe reads everything once.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observed, error) {
-	seen := &observed{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning}
+	seen := &observed{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning, installation: r.options.Installation}
 	cluster := &tenancyv1alpha1.TenantCluster{}
 	err := r.client.Get(ctx, key, cluster)
 	if client.IgnoreNotFound(err) != nil {
@@ -66,13 +77,19 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeHeldSecrets(ctx, seen); err != nil || seen.cluster == nil {
 		return seen, err
 	}
-	if seen.credentials, err = r.findCredentials(ctx, cluster); err != nil {
+	if seen.made, err = r.observeClusterAPI(ctx, cluster); err != nil {
+		return nil, err
+	}
+	if seen.credentials, err = r.findCredentials(ctx, cluster, seen.made); err != nil {
 		return nil, err
 	}
 	if seen.deleting() {
 		if seen.targets, err = r.listTargets(ctx, key); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.observeMaintenance(ctx, seen); err != nil {
+		return nil, err
 	}
 	return seen, r.observeConnection(ctx, seen)
 }
@@ -115,10 +132,7 @@ func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, i
 
 func (r *reconciler) listTargets(ctx context.Context, key types.NamespacedName) ([]string, error) {
 	releases := &addonsv1alpha1.AddonReleaseList{}
-	err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, client.MatchingLabels{
-		common.LabelCluster: key.Name, common.LabelClusterNamespace: key.Namespace,
-	})
-	if err != nil {
+	if err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, targetsOf(key)); err != nil {
 		return nil, fmt.Errorf("list targets: %w", err)
 	}
 	var names []string
@@ -148,13 +162,13 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, seen *observed) err
 	elsewhere := sets.New[string]()
 	for i := range clusters.Items {
 		if clusters.Items[i].Name != seen.key.Name {
-			elsewhere.Insert(secretOf(clusters.Items[i].Spec).Name)
+			elsewhere.Insert(secretOf(&clusters.Items[i]).Name)
 		}
 	}
 	for _, secret := range secrets.Items {
 		seen.held = append(seen.held, heldSecret{
 			metadata:      secret,
-			usedHere:      seen.cluster != nil && secretOf(seen.cluster.Spec).Name == secret.Name,
+			usedHere:      seen.cluster != nil && secretOf(seen.cluster).Name == secret.Name,
 			usedElsewhere: elsewhere.Has(secret.Name),
 		})
 	}

@@ -25,6 +25,9 @@ type decision struct {
 	// admission of the connected cluster.
 	admission admissionChange
 
+	// order is what to do about the Cluster of spec.topology.
+	order orderDecision
+
 	// release the TenantCluster: nothing needs it any longer.
 	release bool
 }
@@ -51,10 +54,15 @@ const (
 
 // plan decides what to do. It is pure.
 func plan(seen observed) decision {
-	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0) {
+	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0 && !seen.leaving()) {
 		return decision{release: true, releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere)}
 	}
+	if seen.leaving() {
+		return planLeaving(seen)
+	}
 	todo := decision{
+		order: planOrder(seen),
+
 		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, common.FinalizerCluster),
 		holdSecret:     secretToHold(seen.credentials.secret),
 		releaseSecrets: withoutUser(seen.held, heldSecret.unused),
@@ -64,6 +72,16 @@ func plan(seen observed) decision {
 	todo.clusterID = recordFor(seen, todo.verdict)
 	todo.admission = admissionFor(seen, todo.verdict)
 	return todo
+}
+
+// planLeaving lets Cluster API remove a cluster that nothing needs any longer, and its Secrets with it.
+func planLeaving(seen observed) decision {
+	return decision{
+		clusterID:      seen.cluster.Status.ClusterID,
+		releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere),
+		connection:     disconnect,
+		order:          planOrder(seen),
+	}
 }
 
 func withoutUser(held []heldSecret, unneeded func(heldSecret) bool) []metav1.PartialObjectMetadata {

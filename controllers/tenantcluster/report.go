@@ -39,11 +39,16 @@ func report(seen observed, todo decision, done outcome) said {
 	w := &writer{status: before.DeepCopy(), now: seen.now, generation: done.cluster.Generation}
 	hands := suspension.Of(done.cluster.Spec.Suspend, done.cluster.Annotations, seen.now)
 
+	if done.refused != nil {
+		todo.order.problem = done.refused
+	}
+	reportOrder(w, seen, todo.order)
 	reportKubeconfig(w, seen)
 	reportConnection(w, seen, done)
 	reportIdentity(w, todo, done)
 	reportExpiry(w, seen)
 	summarize(w, seen, todo, done, hands)
+	w.status.Phase = phaseOf(w, seen)
 	w.status.ClusterID = todo.clusterID
 	w.status.ObservedGeneration = done.cluster.Generation
 
@@ -51,7 +56,7 @@ func report(seen observed, todo decision, done outcome) said {
 		status:  *w.status,
 		changed: !equality.Semantic.DeepEqual(before, *w.status),
 		events:  eventsFor(before, *w.status),
-		again:   nextDeadline(seen, done, hands),
+		again:   nextDeadline(seen, todo, done, hands),
 	}
 }
 
@@ -141,12 +146,18 @@ func reportExpiry(w *writer, seen observed) {
 }
 
 // nextDeadline is when the report changes though nothing else does.
-func nextDeadline(seen observed, done outcome, hands suspension.Suspension) time.Duration {
+func nextDeadline(seen observed, todo decision, done outcome, hands suspension.Suspension) time.Duration {
 	var deadlines []time.Time
 	if expires, known := seen.credentials.access.ExpiresAt(); known && seen.credentials.problem == nil {
 		deadlines = append(deadlines, expires.Add(-seen.expiryWarning), expires)
 	}
-	deadlines = append(deadlines, hands.Until)
+	deadlines = append(deadlines, hands.Until, todo.order.step.WakeAt, seen.maintenance.changesAt())
+	if done.refused != nil {
+		deadlines = append(deadlines, seen.now.Add(retryRefused))
+	}
+	if seen.leaving() {
+		deadlines = append(deadlines, seen.cluster.DeletionDeadline())
+	}
 	if done.claimed && len(seen.rivals) == 0 {
 		// The cache does not show yet who holds the cluster, or that they no longer do.
 		deadlines = append(deadlines, seen.now.Add(time.Second))
@@ -182,9 +193,4 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []announcement
 		}
 	}
 	return events
-}
-
-func wholeSeconds(at time.Time) *metav1.Time {
-	seconds := metav1.NewTime(at).Rfc3339Copy()
-	return &seconds
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 // Defaults of Options.
@@ -42,6 +43,8 @@ const (
 type Options struct {
 	// Fleet holds the connections.
 	Fleet *fleet.Fleet
+	// Installation marks the Clusters that Daytwo orders from Cluster API.
+	Installation string
 	// ProviderNamespace is the only one in which the management cluster may be registered.
 	ProviderNamespace string
 	// Kubeconfig says what is permitted in kubeconfigs.
@@ -91,6 +94,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		options:     options,
 	}
 	r.management.live = r.live
+	r.orphans = orphans.Ledger{Reader: r.live, Writer: r.client}
 	built, err := build(mgr, r, options)
 	if err != nil {
 		return fmt.Errorf("controller tenantcluster: %w", err)

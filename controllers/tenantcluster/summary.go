@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -17,7 +18,12 @@ import (
 // summarize sets Ready, Reconciling and Stalled.
 func summarize(w *writer, seen observed, todo decision, done outcome, hands suspension.Suspension) {
 	conflict := w.find(tenancyv1alpha1.ConditionIdentityConflict)
+	if !seen.deleting() && summarizeOrder(w, seen, todo.order) {
+		return
+	}
 	switch {
+	case seen.leaving():
+		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForCluster(seen), common.ConditionReconciling)
 	case seen.deleting():
 		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForTargets(seen.targets)+whyNot(w), common.ConditionReconciling)
 	case seen.credentials.problem != nil:
@@ -33,17 +39,39 @@ func summarize(w *writer, seen observed, todo decision, done outcome, hands susp
 			"The cluster does not answer, and is tried again and again: "+done.link.Message, common.ConditionReconciling)
 	case conflict != nil && conflict.Status == metav1.ConditionTrue:
 		w.summary(metav1.ConditionFalse, conflict.Reason, conflict.Message, common.ConditionStalled)
+	default:
+		summarizeConnected(w, seen, todo, done, hands)
+	}
+}
+
+// summarizeConnected is for a cluster that answers and is the right one.
+func summarizeConnected(w *writer, seen observed, todo decision, done outcome, hands suspension.Suspension) {
+	switch {
 	case todo.admission != admit:
 		w.summary(metav1.ConditionUnknown, common.ReasonProgressing, "The cluster answers; its identity is being recorded.", common.ConditionReconciling)
 	case done.err != nil:
 		w.summary(metav1.ConditionTrue, common.ReasonSucceeded, connectedTo(w.status))
 		w.set(common.ConditionReconciling, metav1.ConditionTrue, common.ReasonFailed, done.err.Error()+"; it is tried again")
+	case w.status.Upgrade != nil:
+		w.summary(metav1.ConditionTrue, tenancyv1alpha1.ReasonUpgrading, w.find(tenancyv1alpha1.ConditionUpgraded).Message, common.ConditionReconciling)
+	case seen.ordered() && notReady(w) != nil:
+		trouble := notReady(w)
+		w.summary(metav1.ConditionFalse, trouble.Reason, trouble.Message, common.ConditionReconciling)
 	case hands.Active:
 		w.summary(metav1.ConditionTrue, common.ReasonSuspended, withComplaint(connectedTo(w.status)+
 			"; "+hands.String()+": drift is reported and not corrected, no new revision is applied", hands))
 	default:
 		w.summary(metav1.ConditionTrue, common.ReasonSucceeded, withComplaint(connectedTo(w.status), hands))
 	}
+}
+
+// waitsForCluster says how far Cluster API is with removing the cluster.
+func waitsForCluster(seen observed) string {
+	message := fmt.Sprintf("Cluster API removes Cluster %s", seen.made.live.Name)
+	if deleting := meta.FindStatusCondition(seen.made.live.Status.Conditions, clusterv1.ClusterDeletingCondition); deleting != nil && deleting.Message != "" {
+		message += ": " + deleting.Message
+	}
+	return message + fmt.Sprintf(". It is waited for until %s.", seen.cluster.DeletionDeadline().UTC().Format(time.RFC3339))
 }
 
 func waitsForTargets(targets []string) string {

@@ -35,7 +35,7 @@ const yes = "yes"
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for name, value := range map[string]func(*tenancyv1alpha1.TenantCluster) string{
-		indexSecret:    func(cluster *tenancyv1alpha1.TenantCluster) string { return secretOf(cluster.Spec).Name },
+		indexSecret:    func(cluster *tenancyv1alpha1.TenantCluster) string { return secretOf(cluster).Name },
 		indexClusterID: func(cluster *tenancyv1alpha1.TenantCluster) string { return cluster.Status.ClusterID },
 		indexWaiting: func(cluster *tenancyv1alpha1.TenantCluster) string {
 			if isWaiting(cluster) {

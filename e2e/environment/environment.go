@@ -22,7 +22,7 @@ type Options struct {
 	// Bare leaves out controllers, scheduler and nodes, in all clusters. No pod becomes ready
 	// then, and a namespace that is deleted stays Terminating.
 	Bare bool
-	// ClusterAPI installs the definitions of Cluster API before the manager starts.
+	// ClusterAPI runs Cluster API in the management cluster, so that clusters can be ordered.
 	ClusterAPI bool
 	// Manager is the path of the manager's binary. Empty builds it.
 	Manager string
@@ -57,6 +57,7 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 		StateDir:       options.StateDir,
 		Clusters:       options.Clusters,
 		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare},
+		ClusterAPI:     options.ClusterAPI,
 		Progress:       options.Progress,
 	})
 	if err != nil {
@@ -73,11 +74,6 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 func populate(ctx context.Context, fleet *localfleet.Fleet, root string, options Options) (*Environment, error) {
 	if err := install(ctx, fleet, root); err != nil {
 		return nil, err
-	}
-	if options.ClusterAPI {
-		if err := fleet.InstallClusterAPI(ctx); err != nil {
-			return nil, err
-		}
 	}
 	admin, err := newClient(fleet.Management())
 	if err != nil {

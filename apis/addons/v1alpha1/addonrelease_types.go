@@ -189,6 +189,11 @@ type InventoryEntry struct {
 	// +optional
 	Kept bool `json:"kept,omitempty"`
 
+	// external tells that it stands for something outside of the cluster, such as a volume, a load
+	// balancer or what an operator makes: it is removed before the cluster is.
+	// +optional
+	External bool `json:"external,omitempty"`
+
 	// yielded are the declared fields, as JSON pointers, that others set and may: an autoscaler's
 	// replicas, and what drift.ignore names. They are left out of what is applied.
 	// +optional

@@ -61,9 +61,11 @@ const (
 	ReasonManagementCluster = "ManagementCluster"
 )
 
-// TenantClusterSpec says how a workload cluster is reached.
+// TenantClusterSpec says how a workload cluster is reached, or what it is to be.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.kubeconfigRef) != has(self.clusterRef)",message="exactly one of kubeconfigRef and clusterRef must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.kubeconfigRef), has(self.clusterRef), has(self.topology)].filter(one, one).size() == 1",message="exactly one of kubeconfigRef, clusterRef and topology must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.topology) == has(oldSelf.topology)",message="a cluster that was ordered with topology stays so, and another one does not become so: make another TenantCluster"
+// +kubebuilder:validation:XValidation:rule="has(self.topology) || !has(self.upgrade)",message="upgrade needs topology: Daytwo upgrades no other clusters"
 type TenantClusterSpec struct {
 	// kubeconfigRef imports any conformant cluster through a kubeconfig in a Secret of the same
 	// namespace. Only the server, its CA and embedded credentials are used of it.
@@ -74,6 +76,25 @@ type TenantClusterSpec struct {
 	// Secret <name>-kubeconfig.
 	// +optional
 	ClusterRef *common.LocalReference `json:"clusterRef,omitempty"`
+
+	// topology orders a cluster from Cluster API, and keeps it as ordered: a Cluster of this object's
+	// name and namespace.
+	// +optional
+	Topology *ClusterTopology `json:"topology,omitempty"`
+
+	// upgrade says when topology.version may change.
+	// +optional
+	Upgrade UpgradePolicy `json:"upgrade,omitzero"`
+
+	// maintenanceWindows are when what disturbs the cluster may be done; at any time if there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
+
+	// deletion says how the cluster goes when this object is deleted.
+	// +optional
+	Deletion DeletionPolicy `json:"deletion,omitzero"`
 
 	// suspend keeps Daytwo's hands off the cluster: drift is reported and not corrected, and no
 	// new revision is applied. Deleting still cleans up.
@@ -108,7 +129,8 @@ type MaintenanceWindow struct {
 // TenantClusterStatus is what is known of a workload cluster.
 type TenantClusterStatus struct {
 	// conditions are Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
-	// CredentialsExpiring.
+	// CredentialsExpiring, and of an ordered cluster Provisioned, ControlPlaneReady, WorkersReady,
+	// Upgraded.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -117,6 +139,24 @@ type TenantClusterStatus struct {
 	// observedGeneration is the generation of the spec that this status speaks of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// phase is how the cluster is, in one word.
+	// +optional
+	// +kubebuilder:validation:Enum=Pending;Provisioning;Running;Upgrading;Unreachable;Failed;Deleting
+	Phase ClusterPhase `json:"phase,omitempty"`
+
+	// orderedVersion is the version of Kubernetes that Cluster API was asked for last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	OrderedVersion string `json:"orderedVersion,omitempty"`
+
+	// upgrade that is under way. What runs in the cluster is left alone until it is over.
+	// +optional
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
+
+	// maintenanceWindow is the one that is open, or else the next one.
+	// +optional
+	MaintenanceWindow *Span `json:"maintenanceWindow,omitempty"`
 
 	// clusterID is the cluster's identity: the UID of its namespace kube-system, recorded before
 	// anything is written there.
@@ -146,7 +186,10 @@ type TenantClusterStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.topology) || !has(oldSelf.spec.topology) || self.spec.topology.version == oldSelf.spec.topology.version || !has(oldSelf.status) || !has(oldSelf.status.orderedVersion) || (int(self.spec.topology.version.substring(1).split('.')[0]) == int(oldSelf.status.orderedVersion.substring(1).split('.')[0]) && int(self.spec.topology.version.split('.')[1]) <= int(oldSelf.status.orderedVersion.split('.')[1]) + 1)",messageExpression="'spec.topology.version ' + self.spec.topology.version + ' is more than one minor version from ' + oldSelf.status.orderedVersion + ', which runs: go one minor version at a time'"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.topology) || !has(oldSelf.spec.topology) || self.spec.topology.version == oldSelf.spec.topology.version || !has(oldSelf.status) || !has(oldSelf.status.orderedVersion) || int(self.spec.topology.version.split('.')[1]) > int(oldSelf.status.orderedVersion.split('.')[1]) || (int(self.spec.topology.version.split('.')[1]) == int(oldSelf.status.orderedVersion.split('.')[1]) && int(self.spec.topology.version.split('.')[2].split('-')[0].split('+')[0]) >= int(oldSelf.status.orderedVersion.split('.')[2].split('-')[0].split('+')[0]))",messageExpression="'spec.topology.version ' + self.spec.topology.version + ' is older than ' + oldSelf.status.orderedVersion + ', which runs: Kubernetes cannot be downgraded'"
 // +kubebuilder:resource:shortName=tc,categories=daytwo
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="VERSION",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="CONNECTED",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
 // +kubebuilder:printcolumn:name="ENDPOINT",type=string,priority=1,JSONPath=`.status.endpoint`

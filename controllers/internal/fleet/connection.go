@@ -82,12 +82,13 @@ func (c *connection) contact(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	// From here on: a connection that is opened in between must lead to the same cluster.
-	l.Pin(identity)
+	l.Pin(identity, "")
 	version, err := readVersion(ctx, c.access.Server, through)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
+	l.Pin(identity, version)
 	c.set(func(state *State) {
 		*state = State{Phase: Connected, Identity: identity, Version: version, LastSeen: c.fleet.clock.Now(), Since: state.since(Connected, c.fleet.clock.Now())}
 	})
@@ -164,7 +165,7 @@ func (c *connection) probe(ctx context.Context, l *link) error {
 			return nil
 		}
 		var unauthorized *unauthorizedError
-		if errors.Is(err, errOtherCluster) || errors.As(err, &unauthorized) || !c.fleet.clock.Now().Before(give) {
+		if isNews(err) || errors.As(err, &unauthorized) || !c.fleet.clock.Now().Before(give) {
 			return err
 		}
 		c.pause(ctx, time.Second)
@@ -188,10 +189,9 @@ func (c *connection) ask(ctx context.Context, l *link) error {
 	return nil
 }
 
-// lost records why there is no connection. Another cluster in the place of the first is no loss: the
-// next contact tells who it is.
+// lost records why there is no connection. News are no loss: the next contact tells them.
 func (c *connection) lost(ctx context.Context, err error) {
-	if err == nil || ctx.Err() != nil || errors.Is(err, errOtherCluster) {
+	if err == nil || ctx.Err() != nil || isNews(err) {
 		return
 	}
 	phase := Unreachable

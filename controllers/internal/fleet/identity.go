@@ -26,6 +26,14 @@ const maxVersion = 128
 // errOtherCluster: a connection led to another cluster than the one that is expected there.
 var errOtherCluster = errors.New("the address leads to another cluster than before")
 
+// errOtherVersion: the API server was upgraded, and may serve other kinds now.
+var errOtherVersion = errors.New("the API server has another version than before")
+
+// isNews tells that the cluster answers, and what is known of it must be learned anew.
+func isNews(err error) bool {
+	return errors.Is(err, errOtherCluster) || errors.Is(err, errOtherVersion)
+}
+
 // unauthorizedError: the cluster answers, and refuses the credentials.
 type unauthorizedError struct{ message string }
 

@@ -35,9 +35,10 @@ type link struct {
 	ctx   context.Context
 	close context.CancelFunc
 
-	mu     sync.Mutex
-	conn   *http2.ClientConn
-	pinned types.UID
+	mu            sync.Mutex
+	conn          *http2.ClientConn
+	pinned        types.UID
+	pinnedVersion string
 }
 
 // newLink prepares a link; nothing is opened yet.
@@ -107,11 +108,12 @@ func (l *link) RoundTripper() http.RoundTripper {
 	return l.authorize(l.http2)
 }
 
-// Pin sets the identity that every connection from now on must have; empty for any.
-func (l *link) Pin(identity types.UID) {
+// Pin sets the identity that every connection from now on must have, and the version of the API
+// server, where that is not empty.
+func (l *link) Pin(identity types.UID, version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.pinned = identity
+	l.pinned, l.pinnedVersion = identity, version
 }
 
 // Close ends the connection and what is in flight on it. No other is opened.
@@ -221,17 +223,28 @@ func (l *link) shakeHands(ctx context.Context, secure *tls.Conn) (*http2.ClientC
 
 func (l *link) checkIdentity(ctx context.Context, conn *http2.ClientConn) error {
 	l.mu.Lock()
-	pinned := l.pinned
+	pinned, pinnedVersion := l.pinned, l.pinnedVersion
 	l.mu.Unlock()
 	if pinned == "" {
 		return nil
 	}
-	identity, err := readIdentity(ctx, l.server, l.authorize(conn))
+	through := l.authorize(conn)
+	identity, err := readIdentity(ctx, l.server, through)
 	if err != nil {
 		return err
 	}
 	if identity != pinned {
 		return errOtherCluster
+	}
+	if pinnedVersion == "" {
+		return nil
+	}
+	version, err := readVersion(ctx, l.server, through)
+	if err != nil {
+		return err
+	}
+	if version != pinnedVersion {
+		return errOtherVersion
 	}
 	return nil
 }

@@ -50,20 +50,20 @@ func TestWhatIsWrongWithALayerIsSaidWithoutItsValues(t *testing.T) {
 	pool := newTestPool(t, Options{Workers: 1})
 	const secret = "s3cr3t"
 	for name, test := range map[string]struct{ text, want string }{
-		"no mapping":      {"- " + secret, "secret/cache: it is not a YAML mapping"},
-		"text":            {secret, "secret/cache: it is not a YAML mapping"},
-		"bad YAML":        {"a: b\nc: [" + secret, "secret/cache: line 2 is not valid YAML"},
-		"unknown anchor":  {"a: *" + secret, "secret/cache: it is not a YAML mapping"},
-		"unknown key":     {"a: {b.c: [{d: '" + secret + " {{ .Cluster.Region }}'}]}", `secret/cache: a["b.c"][0].d: at <.Cluster.Region>: map has no entry for key "Region"`},
-		"unknown label":   {"a: '{{ .Cluster.Labels.size }}'", `secret/cache: a: at <.Cluster.Labels.size>: map has no entry for key "size"`},
-		"chart's values":  {"a: '{{ .Values.b }}'", `secret/cache: a: at <.Values.b>: map has no entry for key "Values"`},
-		"no template":     {"a: '{{ " + secret + "'", "secret/cache: a: it is not a template that can be read"},
-		"no function":     {"a: 'x{{" + secret + "}}'", "secret/cache: a: it is not a template that can be read"},
-		"failing":         {"a: '{{ b64dec \"" + secret + "\" }}'", "secret/cache: a: at <b64dec>: error calling b64dec: the value is not base64"},
+		"no mapping":         {"- " + secret, "secret/cache: it is not a YAML mapping"},
+		"text":               {secret, "secret/cache: it is not a YAML mapping"},
+		"bad YAML":           {"a: b\nc: [" + secret, "secret/cache: line 2 is not valid YAML"},
+		"unknown anchor":     {"a: *" + secret, "secret/cache: it is not a YAML mapping"},
+		"unknown key":        {"a: {b.c: [{d: '" + secret + " {{ .Cluster.Region }}'}]}", `secret/cache: a["b.c"][0].d: at <.Cluster.Region>: map has no entry for key "Region"`},
+		"unknown label":      {"a: '{{ .Cluster.Labels.size }}'", `secret/cache: a: at <.Cluster.Labels.size>: map has no entry for key "size"`},
+		"chart's values":     {"a: '{{ .Values.b }}'", `secret/cache: a: at <.Values.b>: map has no entry for key "Values"`},
+		"no template":        {"a: '{{ " + secret + "'", "secret/cache: a: it is not a template that can be read"},
+		"no function":        {"a: 'x{{" + secret + "}}'", "secret/cache: a: it is not a template that can be read"},
+		"failing":            {"a: '{{ b64dec \"" + secret + "\" }}'", "secret/cache: a: at <b64dec>: error calling b64dec: the value is not base64"},
 		"failing on purpose": {"a: '{{ fail \"" + secret + "\" }}'", "secret/cache: a: at <fail>: error calling fail: correct"},
-		"failing quoting": {"a: '{{ int \"" + secret + "\" | index \"" + secret + "\" }}'", "secret/cache: a: at <index>: error calling index"},
-		"binary":          {"a: '{{ b64dec \"/w==\" }}'", "secret/cache: a: it yields bytes that are not UTF-8"},
-		"not UTF-8":       {"a: \xff", "secret/cache is not UTF-8"},
+		"failing quoting":    {"a: '{{ int \"" + secret + "\" | index \"" + secret + "\" }}'", "secret/cache: a: at <index>: error calling index"},
+		"binary":             {"a: '{{ b64dec \"/w==\" }}'", "secret/cache: a: it yields bytes that are not UTF-8"},
+		"not UTF-8":          {"a: \xff", "secret/cache is not UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := chartRequest(t, valkey(""))

@@ -2,6 +2,7 @@
 package suspension
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -14,6 +15,8 @@ type Suspension struct {
 	Active bool
 	// Until is when it ends by itself; zero if it does not.
 	Until time.Time
+	// Why it holds, where a person did not ask for it.
+	Why string
 	// Complaint tells that the annotation cannot be read, and is ignored.
 	Complaint string
 }
@@ -38,9 +41,12 @@ func Of(suspend bool, annotations map[string]string, now time.Time) Suspension {
 	return found
 }
 
+// During is a suspension for as long as something is under way, which why tells.
+func During(why string) Suspension { return Suspension{Active: true, Why: why} }
+
 // Or joins two: it holds while either does.
 func (s Suspension) Or(other Suspension) Suspension {
-	joined := Suspension{Active: s.Active || other.Active, Complaint: s.Complaint}
+	joined := Suspension{Active: s.Active || other.Active, Why: cmp.Or(s.Why, other.Why), Complaint: s.Complaint}
 	if joined.Complaint == "" {
 		joined.Complaint = other.Complaint
 	}
@@ -58,8 +64,11 @@ func (s Suspension) Or(other Suspension) Suspension {
 	return joined
 }
 
-// String is "suspended" or "suspended until ...".
+// String is "suspended", "suspended until ..." or "paused: ...".
 func (s Suspension) String() string {
+	if s.Why != "" {
+		return "paused: " + s.Why
+	}
 	if s.Until.IsZero() {
 		return "suspended"
 	}

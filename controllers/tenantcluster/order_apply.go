@@ -1,0 +1,85 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch;create;patch;delete
+
+// applyOrder creates, changes or deletes the Cluster. What Cluster API refuses is a problem for a person,
+// not an error.
+func (r *reconciler) applyOrder(ctx context.Context, seen observed, todo orderDecision) (*problem, error) {
+	switch {
+	case todo.create != nil:
+		return refusal(r.client.Create(ctx, todo.create.DeepCopy()), "create", todo.create.Name)
+	case todo.update != nil:
+		return refusal(r.client.Patch(ctx, todo.update.DeepCopy(), guardedPatch(seen.made.live)), "change", todo.update.Name)
+	case todo.rehearse != nil:
+		err := r.client.Patch(ctx, todo.rehearse.DeepCopy(), guardedPatch(seen.made.live), client.DryRunAll)
+		return refusal(err, "rehearse a change of", todo.rehearse.Name)
+	case todo.delete:
+		return nil, r.deleteCluster(ctx, seen.made.live)
+	}
+	return nil, nil
+}
+
+// deleteCluster deletes the Cluster that was looked at, and no other of its name.
+func (r *reconciler) deleteCluster(ctx context.Context, live *clusterv1.Cluster) error {
+	err := r.client.Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &live.UID})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete Cluster %s: %w", live.Name, err)
+	}
+	return nil
+}
+
+// recordRemaining tells of a Cluster that Cluster API did not remove in time.
+func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
+	if !seen.deleting() || !seen.ordered() {
+		return nil
+	}
+	live := seen.made.live
+	left := orphans.Entry{
+		Cluster: seen.key, ClusterID: seen.cluster.Status.ClusterID, Holder: "TenantCluster " + seen.key.String(), At: seen.now,
+		Objects: []string{clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name},
+		Why:     "Cluster API did not remove it before the deletion was due: " + waitsForCluster(seen),
+	}
+	if err := r.orphans.Record(ctx, left); err != nil {
+		return err
+	}
+	r.events.Eventf(seen.cluster, nil, corev1.EventTypeWarning, "Orphaned", "Delete", "%s may remain: %s", left, left.Why)
+	return nil
+}
+
+// refusal tells what Cluster API's admission says no to from what the next try may mend.
+func refusal(err error, verb, name string) (*problem, error) {
+	switch {
+	case err == nil:
+		return nil, nil
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
+		return &problem{tenancyv1alpha1.ReasonOrderRefused, fmt.Sprintf("Cluster %s: %s: correct spec.topology", name, apiMessage(err))}, nil
+	case apierrors.IsAlreadyExists(err):
+		// The cache is behind: somebody, maybe an earlier try, made it.
+		return nil, apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), name, err)
+	}
+	return nil, fmt.Errorf("%s Cluster %s: %w", verb, name, err)
+}
+
+// apiMessage is what an API server says, without what it says around it.
+func apiMessage(err error) string {
+	if status, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // The client returns it as it is.
+		return status.Status().Message
+	}
+	return err.Error()
+}

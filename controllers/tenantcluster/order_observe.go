@@ -1,0 +1,162 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
+)
+
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=list
+
+// clusterAPICluster is what Cluster API has of a TenantCluster. The zero value is for one that has nothing
+// to do with it.
+type clusterAPICluster struct {
+	presence presence
+	// live is nil unless present.
+	live *clusterv1.Cluster
+	// unsettled says that Cluster API does not serve the version that is needed, or not yet.
+	unsettled error
+}
+
+// maintenanceState is how spec.maintenanceWindows stand now.
+type maintenanceState struct {
+	// open: what disturbs the cluster may be done now.
+	open bool
+	// span is the window that is open, or else the next one; nil if there is none.
+	span *tenancyv1alpha1.Span
+	// invalid says which window cannot be read.
+	invalid string
+}
+
+// opensAt is when the next window opens; zero if one is open, or none comes.
+func (m maintenanceState) opensAt() time.Time {
+	if m.open || m.span == nil {
+		return time.Time{}
+	}
+	return m.span.Start.Time
+}
+
+// changesAt is when the state is another one; zero if it stays.
+func (m maintenanceState) changesAt() time.Time {
+	switch {
+	case m.span == nil:
+		return time.Time{}
+	case m.open:
+		return m.span.End.Time
+	}
+	return m.span.Start.Time
+}
+
+func (r *reconciler) observeClusterAPI(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (clusterAPICluster, error) {
+	name := clusterNameOf(cluster)
+	if name == "" {
+		return clusterAPICluster{}, nil
+	}
+	live, found, err := r.clusterAPI.look(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name}, r.toUsersOfCluster)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return clusterAPICluster{}, err
+	}
+	return clusterAPICluster{presence: found, live: live, unsettled: err}, nil
+}
+
+// observeMaintenance reads the windows, and what else an upgrade that is due waits for.
+func (r *reconciler) observeMaintenance(ctx context.Context, seen *observed) error {
+	spec := seen.cluster.Spec
+	seen.maintenance = maintenanceAt(spec.MaintenanceWindows, seen.now)
+	if spec.Topology == nil || seen.made.live == nil || seen.deleting() || spec.Topology.Version == seen.made.live.Spec.Topology.Version {
+		return nil
+	}
+	var err error
+	if seen.unready, err = r.listUnready(ctx, seen.key); err != nil {
+		return err
+	}
+	if spec.Upgrade.RequireBackupWithin != nil {
+		seen.backup, err = r.latestBackup(ctx, seen.key)
+	}
+	return err
+}
+
+func maintenanceAt(windows []tenancyv1alpha1.MaintenanceWindow, now time.Time) maintenanceState {
+	calendar, err := maintenance.Parse(windows)
+	if err != nil {
+		return maintenanceState{invalid: err.Error()}
+	}
+	if calendar.Empty() {
+		return maintenanceState{open: true}
+	}
+	if open, until := calendar.At(now); open {
+		return maintenanceState{open: true, span: spanOf(now, until)}
+	}
+	start, end, ok := calendar.Next(now)
+	if !ok {
+		return maintenanceState{}
+	}
+	return maintenanceState{span: spanOf(start, end)}
+}
+
+func spanOf(start, end time.Time) *tenancyv1alpha1.Span {
+	return &tenancyv1alpha1.Span{Start: *wholeSeconds(start), End: *wholeSeconds(end)}
+}
+
+// listUnready lists the targets in a cluster that are not Ready.
+func (r *reconciler) listUnready(ctx context.Context, key types.NamespacedName) ([]string, error) {
+	releases := &addonsv1alpha1.AddonReleaseList{}
+	if err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, targetsOf(key)); err != nil {
+		return nil, fmt.Errorf("list targets: %w", err)
+	}
+	var names []string
+	for i := range releases.Items {
+		if !meta.IsStatusConditionTrue(releases.Items[i].Status.Conditions, common.ConditionReady) {
+			names = append(names, "AddonRelease "+client.ObjectKeyFromObject(&releases.Items[i]).String())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func targetsOf(key types.NamespacedName) client.MatchingLabels {
+	return client.MatchingLabels{common.LabelCluster: key.Name, common.LabelClusterNamespace: key.Namespace}
+}
+
+// latestBackup reads BackupEnrollments, if that kind is installed: their status.lastSuccessfulTime.
+func (r *reconciler) latestBackup(ctx context.Context, key types.NamespacedName) (topology.Backup, error) {
+	enrollments := &unstructured.UnstructuredList{}
+	enrollments.SetGroupVersionKind(schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "BackupEnrollmentList"})
+	err := r.live.List(ctx, enrollments, targetsOf(key))
+	if meta.IsNoMatchError(err) {
+		return topology.Backup{Unknown: "the kind BackupEnrollment is not installed, so nobody backs the cluster up"}, nil
+	}
+	if err != nil {
+		return topology.Backup{}, fmt.Errorf("list BackupEnrollments: %w", err)
+	}
+	var newest topology.Backup
+	for _, enrollment := range enrollments.Items {
+		value, _, _ := unstructured.NestedString(enrollment.Object, "status", "lastSuccessfulTime")
+		at, err := time.Parse(time.RFC3339, value)
+		if err == nil && at.After(newest.Latest) {
+			newest.Latest = at
+		}
+	}
+	return newest, nil
+}
+
+// wholeSeconds is how the API server keeps times.
+func wholeSeconds(at time.Time) *metav1.Time {
+	seconds := metav1.NewTime(at).Rfc3339Copy()
+	return &seconds
+}

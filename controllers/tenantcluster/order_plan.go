@@ -1,0 +1,125 @@
+package tenantcluster
+
+import (
+	"fmt"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
+)
+
+// orderDecision is what should be done about the Cluster of a TenantCluster with spec.topology. The zero
+// value is nothing.
+type orderDecision struct {
+	// create or update the Cluster; nil for neither.
+	create, update *clusterv1.Cluster
+	// rehearse a change whose upgrade is about to begin: what Cluster API refuses does not begin.
+	rehearse *clusterv1.Cluster
+	// delete the Cluster.
+	delete bool
+	// step of an upgrade, where there is a Cluster.
+	step topology.Step
+	// progress of Cluster API with the order.
+	progress topology.Progress
+	// problem is what a person has to mend before anything is ordered.
+	problem *problem
+	// waits says what is awaited before anything is ordered.
+	waits string
+}
+
+// ordered: the Cluster is one that Daytwo made for this TenantCluster.
+func (o observed) ordered() bool {
+	return o.cluster.Spec.Topology != nil && o.made.live != nil && topology.IsOurs(o.made.live, o.installation)
+}
+
+// overdue: the deletion has waited long enough.
+func (o observed) overdue() bool { return !o.now.Before(o.cluster.DeletionDeadline()) }
+
+// leaving: nothing in the cluster is needed any longer, and Cluster API removes it. However late it is, it is
+// asked to.
+func (o observed) leaving() bool {
+	return o.deleting() && len(o.targets) == 0 && o.ordered() && (!o.overdue() || o.made.live.DeletionTimestamp.IsZero())
+}
+
+func planOrder(seen observed) orderDecision {
+	if seen.cluster.Spec.Topology == nil {
+		return orderDecision{}
+	}
+	if seen.deleting() {
+		return orderDecision{delete: seen.leaving() && seen.made.live.DeletionTimestamp.IsZero()}
+	}
+	if todo, done := planFirstOrder(seen); done {
+		return todo
+	}
+	live := seen.made.live
+	todo := orderDecision{progress: topology.Read(live)}
+	todo.step = topology.Next(situationOf(seen, todo.progress))
+	if handsOff(seen) {
+		return todo.withoutHands()
+	}
+	if todo.step.Refused {
+		todo.problem = &problem{todo.step.Reason, todo.step.Message}
+	}
+	changed, differs := topology.Reconciled(live, topology.Desired(seen.cluster, todo.step.Version, seen.installation))
+	if differs {
+		todo.update = changed
+	}
+	if begin := todo.step.Begin; begin != nil {
+		todo.rehearse, _ = topology.Reconciled(live, topology.Desired(seen.cluster, begin.To, seen.installation))
+	}
+	return todo
+}
+
+// withoutHands only tells how an order stands. An upgrade that is under way goes on: it is Cluster API's.
+func (d orderDecision) withoutHands() orderDecision {
+	if d.step.Begin != nil {
+		d.step.Begin = nil
+		d.step.Reason, d.step.Message = common.ReasonSuspended, "The upgrade waits: the TenantCluster is suspended"
+	}
+	return d
+}
+
+// planFirstOrder decides where there is no Cluster to change. It returns false if there is one.
+func planFirstOrder(seen observed) (todo orderDecision, done bool) {
+	live := seen.made.live
+	switch {
+	case seen.made.presence == notInstalled:
+		return orderDecision{}, true // The missing credentials say so.
+	case live != nil && !seen.ordered():
+		return orderDecision{problem: nameConflict(live)}, true
+	case live != nil && !live.DeletionTimestamp.IsZero():
+		return orderDecision{waits: fmt.Sprintf(
+			"Cluster %s is being deleted, though not by Daytwo; it is ordered anew when it is gone", live.Name), progress: topology.Read(live)}, true
+	case live != nil:
+		return orderDecision{}, false
+	case seen.maintenance.invalid != "":
+		return orderDecision{problem: &problem{reasonInvalidWindow, seen.maintenance.invalid}}, true
+	case handsOff(seen):
+		return orderDecision{waits: "nothing is ordered while the TenantCluster is suspended"}, true
+	}
+	return orderDecision{create: topology.Desired(seen.cluster, seen.cluster.Spec.Topology.Version, seen.installation)}, true
+}
+
+// nameConflict does not take over what somebody else made.
+func nameConflict(live *clusterv1.Cluster) *problem {
+	return &problem{tenancyv1alpha1.ReasonNameConflict, fmt.Sprintf(
+		"there is a Cluster %s in this namespace already which Daytwo did not make: give the TenantCluster another name, "+
+			"or use spec.clusterRef to register that one", live.Name)}
+}
+
+func handsOff(seen observed) bool {
+	return suspension.Of(seen.cluster.Spec.Suspend, seen.cluster.Annotations, seen.now).Active
+}
+
+func situationOf(seen observed, progress topology.Progress) topology.Situation {
+	return topology.Situation{
+		Now:    seen.now,
+		Wanted: seen.cluster.Spec.Topology.Version, Ordered: seen.made.live.Spec.Topology.Version,
+		Progress: progress, Underway: seen.cluster.Status.Upgrade,
+		WindowOpen: seen.maintenance.open, NextWindow: seen.maintenance.opensAt(),
+		Policy: seen.cluster.Spec.Upgrade, Unready: seen.unready, Backup: seen.backup,
+	}
+}

@@ -1,0 +1,138 @@
+package tenantcluster
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
+)
+
+// Reasons that only this file gives.
+const (
+	reasonInvalidWindow = "InvalidMaintenanceWindow"
+	reasonNotOwned      = "NotOwned"
+)
+
+// retryRefused is how long a refused order waits for another try: its ClusterClass may have changed.
+const retryRefused = time.Minute
+
+// reportOrder tells how Cluster API stands with a cluster, whether Daytwo ordered it or not.
+func reportOrder(w *writer, seen observed, todo orderDecision) {
+	reportMaintenance(w, seen.maintenance)
+	if seen.made.live != nil && (seen.ordered() || seen.cluster.Spec.ClusterRef != nil) {
+		progress := topology.Read(seen.made.live)
+		reportPart(w, tenancyv1alpha1.ConditionProvisioned, progress.Infrastructure)
+		reportPart(w, tenancyv1alpha1.ConditionControlPlaneReady, progress.ControlPlane)
+		reportPart(w, tenancyv1alpha1.ConditionWorkersReady, progress.Workers)
+	}
+	switch {
+	case seen.cluster.Spec.Topology == nil && seen.cluster.Spec.Upgrade != (tenancyv1alpha1.UpgradePolicy{}):
+		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionUnknown, reasonNotOwned,
+			"Daytwo did not make this cluster, and whoever did upgrades it: spec.upgrade has no effect")
+	case todo.step.Reason != "":
+		reportStep(w, todo)
+	case todo.create != nil && todo.problem == nil:
+		w.status.OrderedVersion = todo.create.Spec.Topology.Version
+	}
+}
+
+func reportPart(w *writer, condition string, part topology.Part) {
+	switch {
+	case part.Absent:
+		w.remove(condition)
+	case part.Ready:
+		w.set(condition, metav1.ConditionTrue, part.Reason, part.Message)
+	default:
+		w.set(condition, metav1.ConditionFalse, part.Reason, part.Message)
+	}
+}
+
+// reportStep leaves the record of an upgrade as it is if Cluster API refused what was decided.
+func reportStep(w *writer, todo orderDecision) {
+	step, status := todo.step, metav1.ConditionFalse
+	if step.Upgraded {
+		status = metav1.ConditionTrue
+	}
+	if todo.problem != nil {
+		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, todo.problem.reason, todo.problem.message)
+		return
+	}
+	w.status.OrderedVersion = step.Version
+	w.set(tenancyv1alpha1.ConditionUpgraded, status, step.Reason, step.Message)
+	switch {
+	case step.Finish:
+		w.status.Upgrade = nil
+	case step.Begin != nil:
+		w.status.Upgrade = step.Begin
+	}
+}
+
+// reportMaintenance keeps the start of a window that is open already.
+func reportMaintenance(w *writer, state maintenanceState) {
+	before := w.status.MaintenanceWindow
+	if state.open && before != nil && state.span != nil && before.End.Equal(&state.span.End) {
+		return
+	}
+	w.status.MaintenanceWindow = state.span
+}
+
+// summarizeOrder says what is the matter with an order, before anything is said of the connection. It
+// returns false if nothing is.
+func summarizeOrder(w *writer, seen observed, todo orderDecision) bool {
+	switch {
+	case todo.problem != nil:
+		w.summary(metav1.ConditionFalse, todo.problem.reason, todo.problem.message, common.ConditionStalled)
+	case seen.maintenance.invalid != "":
+		w.summary(metav1.ConditionFalse, reasonInvalidWindow, seen.maintenance.invalid, common.ConditionStalled)
+	case todo.waits != "":
+		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, todo.waits, common.ConditionReconciling)
+	case seen.cluster.Spec.Topology != nil && seen.credentials.problem != nil && seen.credentials.problem.reason == tenancyv1alpha1.ReasonProvisioning:
+		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, seen.credentials.problem.message), common.ConditionReconciling)
+	default:
+		return false
+	}
+	return true
+}
+
+// firstTrouble is what the first part that is not ready says.
+func firstTrouble(w *writer, otherwise string) string {
+	if trouble := notReady(w); trouble != nil {
+		return trouble.Message
+	}
+	return otherwise
+}
+
+// notReady is the condition of the first part of the cluster that is not ready; nil if all are.
+func notReady(w *writer) *metav1.Condition {
+	for _, part := range []string{
+		tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady,
+	} {
+		if condition := w.find(part); condition != nil && condition.Status != metav1.ConditionTrue {
+			return condition
+		}
+	}
+	return nil
+}
+
+// phaseOf puts the conditions into one word for people.
+func phaseOf(w *writer, seen observed) tenancyv1alpha1.ClusterPhase {
+	connected := w.find(tenancyv1alpha1.ConditionConnected)
+	switch {
+	case seen.deleting():
+		return tenancyv1alpha1.PhaseDeleting
+	case w.is(common.ConditionStalled) == metav1.ConditionTrue:
+		return tenancyv1alpha1.PhaseFailed
+	case w.status.Upgrade != nil:
+		return tenancyv1alpha1.PhaseUpgrading
+	case connected != nil && connected.Reason == tenancyv1alpha1.ReasonUnreachable:
+		return tenancyv1alpha1.PhaseUnreachable
+	case connected != nil && connected.Status == metav1.ConditionTrue:
+		return tenancyv1alpha1.PhaseRunning
+	case w.is(tenancyv1alpha1.ConditionProvisioned) != "":
+		return tenancyv1alpha1.PhaseProvisioning
+	}
+	return tenancyv1alpha1.PhasePending
+}

@@ -1,0 +1,89 @@
+package topology
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// Desired returns the Cluster that a TenantCluster orders, in a version of Kubernetes. It has the mark of
+// the installation, by which Daytwo knows its own from those that others made.
+func Desired(tenant *tenancyv1alpha1.TenantCluster, version, installation string) *clusterv1.Cluster {
+	wanted := tenant.Spec.Topology
+	cluster := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: tenant.Namespace, Name: tenant.Name,
+			Labels:      maps.Clone(wanted.Metadata.Labels),
+			Annotations: maps.Clone(wanted.Metadata.Annotations),
+		},
+		Spec: clusterv1.ClusterSpec{Topology: clusterv1.Topology{
+			ClassRef: clusterv1.ClusterClassRef{Namespace: wanted.ClassRef.Namespace, Name: wanted.ClassRef.Name},
+			Version:  version,
+			ControlPlane: clusterv1.ControlPlaneTopology{
+				Metadata: passOn(wanted.ControlPlane.Metadata), Replicas: wanted.ControlPlane.Replicas,
+			},
+			Workers: clusterv1.WorkersTopology{MachineDeployments: machineDeployments(wanted.Workers)},
+		}},
+	}
+	for _, variable := range wanted.Variables {
+		cluster.Spec.Topology.Variables = append(cluster.Spec.Topology.Variables,
+			clusterv1.ClusterVariable{Name: variable.Name, Value: *variable.Value.DeepCopy()})
+	}
+	mark(cluster, installation)
+	return cluster
+}
+
+// IsOurs says whether this installation made a Cluster.
+func IsOurs(cluster *clusterv1.Cluster, installation string) bool {
+	return cluster.Labels[common.LabelManagedBy] == installation
+}
+
+func mark(cluster *clusterv1.Cluster, installation string) {
+	if cluster.Labels == nil {
+		cluster.Labels = map[string]string{}
+	}
+	cluster.Labels[common.LabelHash] = hash(cluster)
+	cluster.Labels[common.LabelManagedBy] = installation
+}
+
+// hash tells one order from another.
+func hash(cluster *clusterv1.Cluster) string {
+	content, err := json.Marshal([]any{cluster.Labels, cluster.Annotations, cluster.Spec.Topology})
+	if err != nil {
+		// A value that is no JSON; the API server admits none.
+		content = fmt.Append(nil, cluster.Spec.Topology)
+	}
+	sum := sha256.Sum256(content)
+	return "v1-" + hex.EncodeToString(sum[:8])
+}
+
+func passOn(metadata tenancyv1alpha1.TopologyMetadata) clusterv1.ObjectMeta {
+	return clusterv1.ObjectMeta{Labels: maps.Clone(metadata.Labels), Annotations: maps.Clone(metadata.Annotations)}
+}
+
+func machineDeployments(pools []tenancyv1alpha1.TopologyWorkers) []clusterv1.MachineDeploymentTopology {
+	var all []clusterv1.MachineDeploymentTopology
+	for _, pool := range pools {
+		one := clusterv1.MachineDeploymentTopology{
+			Class: pool.Class, Name: pool.Name, Metadata: passOn(pool.Metadata), Replicas: pool.Replicas,
+		}
+		if scale := pool.Autoscaling; scale != nil {
+			if one.Metadata.Annotations == nil {
+				one.Metadata.Annotations = map[string]string{}
+			}
+			one.Metadata.Annotations[clusterv1.AutoscalerMinSizeAnnotation] = strconv.Itoa(int(*scale.Min))
+			one.Metadata.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] = strconv.Itoa(int(*scale.Max))
+		}
+		all = append(all, one)
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package topology
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// Reconciled returns a Cluster as it should be, and whether it is not so already. What Cluster API fills
+// in by itself, such as the defaults of variables, and what others add to the metadata, stay.
+func Reconciled(live, desired *clusterv1.Cluster) (cluster *clusterv1.Cluster, changed bool) {
+	cluster = live.DeepCopy()
+	fresh := live.Labels[common.LabelHash] == desired.Labels[common.LabelHash]
+	if fresh && isAsOrdered(live, desired) {
+		return cluster, false
+	}
+	cluster.Labels = overlay(cluster.Labels, desired.Labels)
+	cluster.Annotations = overlay(cluster.Annotations, desired.Annotations)
+	cluster.Spec.Topology = *desired.Spec.Topology.DeepCopy()
+	return cluster, true
+}
+
+func overlay(under, over map[string]string) map[string]string {
+	if len(over) == 0 {
+		return under
+	}
+	merged := maps.Clone(under)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, over)
+	return merged
+}
+
+func isAsOrdered(live, desired *clusterv1.Cluster) bool {
+	is, should := live.Spec.Topology, desired.Spec.Topology
+	return includes(live.Labels, desired.Labels) && includes(live.Annotations, desired.Annotations) &&
+		is.Version == should.Version && isSameClass(live, desired) &&
+		isSameReplicas(is.ControlPlane.Replicas, should.ControlPlane.Replicas) &&
+		equality.Semantic.DeepEqual(is.ControlPlane.Metadata, should.ControlPlane.Metadata) &&
+		areSamePools(is.Workers, should.Workers) && haveValues(is.Variables, should.Variables)
+}
+
+// isSameClass allows for the namespace that Cluster API fills in.
+func isSameClass(live, desired *clusterv1.Cluster) bool {
+	return live.GetClassKey() == desired.GetClassKey()
+}
+
+func includes(all, some map[string]string) bool {
+	for key, value := range some {
+		if actual, ok := all[key]; !ok || actual != value {
+			return false
+		}
+	}
+	return true
+}
+
+// isSameReplicas leaves a number alone that was not ordered.
+func isSameReplicas(is, should *int32) bool {
+	return should == nil || (is != nil && *is == *should)
+}
+
+// areSamePools finds pools that others added, removed or changed.
+func areSamePools(is, should clusterv1.WorkersTopology) bool {
+	if len(is.MachineDeployments) != len(should.MachineDeployments) || len(is.MachinePools) > 0 {
+		return false
+	}
+	byName := map[string]clusterv1.MachineDeploymentTopology{}
+	for _, pool := range is.MachineDeployments {
+		byName[pool.Name] = pool
+	}
+	for _, wanted := range should.MachineDeployments {
+		pool, ok := byName[wanted.Name]
+		if !ok || pool.Class != wanted.Class || !isSameReplicas(pool.Replicas, wanted.Replicas) ||
+			!equality.Semantic.DeepEqual(pool.Metadata, wanted.Metadata) {
+			return false
+		}
+	}
+	return true
+}
+
+// haveValues leaves variables alone that were not ordered: Cluster API adds those with defaults.
+func haveValues(is, should []clusterv1.ClusterVariable) bool {
+	values := map[string][]byte{}
+	for _, variable := range is {
+		values[variable.Name] = variable.Value.Raw
+	}
+	for _, wanted := range should {
+		if value, ok := values[wanted.Name]; !ok || !isSameJSON(value, wanted.Value.Raw) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSameJSON lets fields be missing in what was ordered: Cluster API fills in defaults within a value too.
+func isSameJSON(is, should []byte) bool {
+	if bytes.Equal(is, should) {
+		return true
+	}
+	var actual, wanted any
+	if json.Unmarshal(is, &actual) != nil || json.Unmarshal(should, &wanted) != nil {
+		return false
+	}
+	return covers(actual, wanted)
+}
+
+func covers(actual, wanted any) bool {
+	fields, isObject := wanted.(map[string]any)
+	values, isToo := actual.(map[string]any)
+	if !isObject || !isToo {
+		return equality.Semantic.DeepEqual(actual, wanted)
+	}
+	for name, value := range fields {
+		if existing, ok := values[name]; !ok || !covers(existing, value) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// The whole life of an ordered cluster: from one resource to running add-ons, through an upgrade, to nothing.
+func TestAClusterIsOneResourceFromOrderToEnd(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	c.install("settings")
+	order := c.order("prod")
+	order.Spec.Topology.ClassRef.Name = "standard"
+	order.Spec.Topology.Workers = []tenancyv1alpha1.TopologyWorkers{{Class: "default", Name: "main", Replicas: ptr.To[int32](2)}}
+	c.create(order)
+
+	ready := c.awaitReady("prod")
+	for _, condition := range []string{
+		tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady,
+		tenancyv1alpha1.ConditionConnected, tenancyv1alpha1.ConditionUpgraded,
+	} {
+		if err := has(ready.Status.Conditions, condition, metav1.ConditionTrue, ""); err != nil {
+			t.Error(err)
+		}
+	}
+	if ready.Status.Phase != tenancyv1alpha1.PhaseRunning || ready.Status.Version != oldVersion() || ready.Status.OrderedVersion != oldVersion() {
+		t.Errorf("phase %s, version %s, ordered %s", ready.Status.Phase, ready.Status.Version, ready.Status.OrderedVersion)
+	}
+	before := c.awaitSettings("prod", minor(oldVersion()))
+
+	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Topology.Version = newVersion() })
+	c.awaitVersion("prod", newVersion())
+	after := c.awaitSettings("prod", minor(newVersion()))
+	if before.UID != after.UID || c.get("prod").Status.ClusterID != ready.Status.ClusterID {
+		t.Error("the upgrade made another cluster of it")
+	}
+
+	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) {
+		cluster.Spec.Topology.Workers[0].Replicas = ptr.To[int32](1)
+	})
+	eventually(t, "there is one worker", func(ctx context.Context) error {
+		live := c.cluster(ctx, "prod")
+		if workers := live.Status.Workers; workers == nil || workers.Replicas == nil || *workers.Replicas != 1 {
+			return errors.New("there are more")
+		}
+		return nil
+	})
+
+	must(t, env.Admin.Delete(t.Context(), order))
+	c.awaitGone(order)
+	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+}
+
+func (c *customer) cluster(ctx context.Context, name string) *clusterv1.Cluster {
+	c.Helper()
+	live := &clusterv1.Cluster{}
+	must(c, env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, live))
+	return live
+}
+
+func TestAnEditOfTheClusterIsTakenBack(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	order := c.order("prod")
+	order.Spec.Topology.Metadata.Labels = map[string]string{"cost-centre": "7"}
+	c.create(order)
+	c.awaitReady("prod")
+
+	live := c.cluster(t.Context(), "prod")
+	before := live.DeepCopy()
+	live.Labels["cost-centre"] = "8"
+	live.Spec.Topology.ControlPlane.Metadata.Labels = map[string]string{"mine": "yes"}
+	must(t, env.Admin.Patch(t.Context(), live, client.MergeFrom(before)))
+	eventually(t, "the edit is taken back", func(ctx context.Context) error {
+		now := c.cluster(ctx, "prod")
+		if now.Labels["cost-centre"] != "7" || len(now.Spec.Topology.ControlPlane.Metadata.Labels) > 0 {
+			return errors.New("it stands")
+		}
+		return nil
+	})
+}
+
+func TestWhatClusterAPIRefusesIsToldInItsWords(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	order := c.order("prod")
+	order.Spec.Topology.Variables = []tenancyv1alpha1.TopologyVariable{{Name: "noSuchVariable"}}
+	order.Spec.Topology.Variables[0].Value.Raw = []byte("1")
+	c.create(order)
+	refused := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrderRefused)
+	if says := describe(refused.Status.Conditions); !strings.Contains(says, "noSuchVariable") {
+		t.Errorf("it does not name the variable: %s", says)
+	}
+	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Topology.Variables = nil })
+	c.awaitReady("prod")
+}
+
+func TestVersionsThatCannotFollowAreRefusedAtAdmission(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	order := c.order("prod")
+	order.Spec.Topology.Version = newVersion()
+	c.create(order)
+	c.awaitReady("prod")
+	for version, says := range map[string]string{oldVersion(): "cannot be downgraded", "v1.99.0": "one minor version at a time"} {
+		cluster := c.get("prod")
+		before := cluster.DeepCopy()
+		cluster.Spec.Topology.Version = version
+		err := env.Admin.Patch(t.Context(), cluster, client.MergeFrom(before))
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}
+
+func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	theirs := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}}
+	theirs.Spec.Topology.ClassRef = clusterv1.ClusterClassRef{Namespace: "daytwo-classes", Name: "small"}
+	theirs.Spec.Topology.Version = newVersion()
+	c.create(theirs)
+	c.create(c.order("prod"))
+	c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
+
+	must(t, env.Admin.Delete(t.Context(), c.get("prod")))
+	c.awaitGone(&tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+	live := c.cluster(t.Context(), "prod")
+	if !live.DeletionTimestamp.IsZero() || live.Spec.Topology.Version != newVersion() || live.Labels[common.LabelManagedBy] != "" {
+		t.Errorf("the Cluster was touched: %v", live.ObjectMeta)
+	}
+}
