@@ -58,6 +58,9 @@ var measurements = []measurement{
 	{[]string{convergeRow}, (*bench).converge},
 	{[]string{chartMemoryRow}, (*bench).chartMemory},
 	{[]string{chartConvergeRow, chartVersusHelmRow}, (*bench).chartConverge},
+	{[]string{unreachableDriftRow, unreachableConvergeRow, unreachableTriesRow}, (*bench).unreachable},
+	{[]string{reconnectRow}, (*bench).reconnect},
+	{[]string{hostileRow}, (*bench).hostileTenant},
 }
 
 func newBench(ctx context.Context, o options, out io.Writer) (*bench, error) {

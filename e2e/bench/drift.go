@@ -93,9 +93,11 @@ func (b *bench) objectsPerCluster() int {
 	return int(math.Ceil(float64(b.edits)/float64(b.clusters))) + 1
 }
 
-func (b *bench) driftManifests() string {
+func (b *bench) driftManifests() string { return objectsToEdit(b.objectsPerCluster()) }
+
+func objectsToEdit(count int) string {
 	var manifests strings.Builder
-	for i := range b.objectsPerCluster() {
+	for i := range count {
 		fmt.Fprintf(&manifests, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, labels: {%s: %q}}\ndata: {value: declared}\n---\n",
 			driftObject(i), observedLabel, "true")
 	}

@@ -1,6 +1,7 @@
 // Command bench measures what the manager costs, beside what the same work costs a bare client-go
-// loop (package floor), or Helm where a row says so, in the same run, and by turns with it: ratios are worth more than times on a
-// machine that does other things as well.
+// loop (package floor), or Helm where a row says so, or the manager itself without what it has to endure
+// (package faults), in the same run, and by turns with it: ratios are worth more than times on a machine
+// that does other things as well.
 //
 // It brings up a fleet of bare clusters and the manager as a process of its own, writes a JSON list,
 // and prints a table. It asserts nothing about time: it fails only if something could not be
@@ -30,6 +31,10 @@ type options struct {
 	edits    int
 	rounds   int
 	idle     time.Duration
+	// cycles in which a cluster is lost and found again.
+	cycles int
+	// hostileObjects that a customer makes.
+	hostileObjects int
 }
 
 // longestProbeInterval is a minute, and the tenth that Daytwo may add to it: in two of these every
@@ -48,12 +53,14 @@ func parse(arguments []string) (options, error) {
 	set.IntVar(&o.edits, "edits", 200, "edits of each kind")
 	set.IntVar(&o.rounds, "rounds", 11, "rounds of what is measured in seconds")
 	set.DurationVar(&o.idle, "idle", 2*longestProbeInterval, "how long to watch an idle fleet")
+	set.IntVar(&o.cycles, "cycles", 100, "how often a cluster is lost and found again")
+	set.IntVar(&o.hostileObjects, "hostile-objects", 50_000, "objects of a customer's own that look like Daytwo's")
 	if err := set.Parse(arguments); err != nil {
 		return o, err
 	}
 	o.only = strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
-	if o.clusters < 3 || o.edits < 1 || o.rounds < 1 || o.idle <= 0 {
-		return o, errors.New("--clusters must be at least 3, --edits, --rounds and --idle more than 0")
+	if o.clusters < 3 || min(o.edits, o.rounds, o.cycles, o.hostileObjects) < 1 || o.idle <= 0 {
+		return o, errors.New("--clusters must be at least 3, --edits, --rounds, --idle, --cycles and --hostile-objects more than 0")
 	}
 	return o, nil
 }

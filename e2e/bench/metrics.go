@@ -32,6 +32,9 @@ func (m metrics) total(name string, selected func(labels map[string]string, valu
 // isWatch selects watches that were opened.
 func isWatch(labels map[string]string, _ float64) bool { return labels["verb"] == "watch" }
 
+// isGet selects requests for objects, and for what there is.
+func isGet(labels map[string]string, _ float64) bool { return labels["verb"] == "get" }
+
 // isRead selects requests that change nothing, and are no watch.
 func isRead(labels map[string]string, _ float64) bool {
 	return slices.Contains([]string{"get", "probe"}, labels["verb"])

@@ -19,11 +19,10 @@ const editor = "kubectl-edit"
 
 // site is where edits are made and observed, with the floor's loops at work in every cluster.
 type site struct {
-	kind      editKind
-	clusters  []siteCluster
-	floors    []*floor.Corrector
-	observers []*observer
-	loops     *errgroup.Group
+	kind     editKind
+	clusters []siteCluster
+	floors   []*floor.Corrector
+	loops    *errgroup.Group
 }
 
 type siteCluster struct {
@@ -53,17 +52,21 @@ func (s *site) open(ctx context.Context, b *bench, i int) error {
 	s.floors = append(s.floors, corrector)
 	s.loops.Go(func() error { return corrector.Run(ctx) })
 
+	cluster, err := b.openSiteCluster(ctx, i)
+	if err != nil {
+		return err
+	}
+	s.clusters = append(s.clusters, cluster)
+	return nil
+}
+
+func (b *bench) openSiteCluster(ctx context.Context, i int) (siteCluster, error) {
 	client, err := kubernetes.NewForConfig(floor.OwnConnection(b.fleet[i].Config()))
 	if err != nil {
-		return err
+		return siteCluster{}, err
 	}
 	observer, err := observe(ctx, b.fleet[i].Config())
-	if err != nil {
-		return err
-	}
-	s.observers = append(s.observers, observer)
-	s.clusters = append(s.clusters, siteCluster{editor: client, observer: observer})
-	return nil
+	return siteCluster{editor: client, observer: observer}, err
 }
 
 // close ends all watches, and returns why a loop of the floor ended before, if one did.
@@ -71,8 +74,8 @@ func (s *site) close() error {
 	for _, corrector := range s.floors {
 		corrector.Stop()
 	}
-	for _, observer := range s.observers {
-		observer.stop()
+	for _, cluster := range s.clusters {
+		cluster.observer.stop()
 	}
 	return s.loops.Wait()
 }
@@ -80,26 +83,27 @@ func (s *site) close() error {
 // edit edits one object of Daytwo's and one of the floor's, and returns how long each edit stood.
 func (s *site) edit(ctx context.Context, cluster, object int) (ours, bare time.Duration, err error) {
 	at := s.clusters[cluster]
-	if ours, err = s.timed(ctx, at, namespaced(driftAddon, driftObject(object))); err != nil {
+	if ours, err = at.timed(ctx, s.kind, namespaced(driftAddon, driftObject(object))); err != nil {
 		return 0, 0, fmt.Errorf("edit %d in cluster %d: %w", object, cluster, err)
 	}
-	if bare, err = s.timed(ctx, at, namespaced(bareDrift, driftObject(object))); err != nil {
+	if bare, err = at.timed(ctx, s.kind, namespaced(bareDrift, driftObject(object))); err != nil {
 		return 0, 0, fmt.Errorf("the floor, edit %d in cluster %d: %w", object, cluster, err)
 	}
 	return ours, bare, nil
 }
 
-func (s *site) timed(ctx context.Context, at siteCluster, object types.NamespacedName) (time.Duration, error) {
+// timed edits one object, and returns how long the edit stood.
+func (c siteCluster) timed(ctx context.Context, kind editKind, object types.NamespacedName) (time.Duration, error) {
 	if err := pause(ctx, editGap); err != nil {
 		return 0, err
 	}
-	at.observer.skip()
-	_, err := at.editor.CoreV1().ConfigMaps(object.Namespace).
-		Patch(ctx, object.Name, types.MergePatchType, []byte(s.kind.patch), metav1.PatchOptions{FieldManager: editor})
+	c.observer.skip()
+	_, err := c.editor.CoreV1().ConfigMaps(object.Namespace).
+		Patch(ctx, object.Name, types.MergePatchType, []byte(kind.patch), metav1.PatchOptions{FieldManager: editor})
 	acknowledged := time.Now()
 	if err != nil {
 		return 0, err
 	}
-	restored, err := at.observer.restored(ctx, object, s.kind.stands)
+	restored, err := c.observer.restored(ctx, object, kind.stands)
 	return restored.Sub(acknowledged), err
 }

@@ -72,12 +72,13 @@ func isTrue(target *addonsv1alpha1.AddonRelease, kind string) bool {
 		target.Status.Revision == target.Spec.Revision
 }
 
-// quiet returns when the manager has reconciled nothing and asked no cluster for anything for a while.
+// quiet returns when the manager has reconciled nothing and asked no cluster for anything for a while. Probes
+// do not count: an idle fleet is probed too, and a dead cluster is tried again and again.
 func (b *bench) quiet(ctx context.Context) error {
 	var last float64
 	var since time.Time
 	return b.until(ctx, 200*time.Millisecond, func(now metrics) bool {
-		if activity := now.total("controller_runtime_reconcile_total", nil) + now.total(requestsMetric, isRead); activity != last || since.IsZero() {
+		if activity := now.total("controller_runtime_reconcile_total", nil) + now.total(requestsMetric, isGet); activity != last || since.IsZero() {
 			last, since = activity, time.Now()
 		}
 		return time.Since(since) > calm && now.total("workqueue_depth", nil) == 0

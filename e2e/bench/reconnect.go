@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/bench/faults"
+)
+
+const reconnectRow = "reconnect_goroutines"
+
+// Where a cluster is led in each cycle: first where an attempt hangs, and is ended while it does, then where
+// it fails at once.
+var (
+	hanging = []string{"silence", "endless-handshake", "slow-answers"}
+	failing = []string{"closed-port", "too-many-requests", "internal-errors", "wrong-authority"}
+)
+
+// reconnect counts the manager's goroutines after a cluster was lost and found again many times, beside
+// those before. Its kubeconfig is changed, to lead to nowhere and back.
+func (b *bench) reconnect(ctx context.Context) ([]result, error) {
+	if err := b.populate(ctx, b.clusters); err != nil {
+		return nil, err
+	}
+	out, err := b.newOutage(len(faults.All()))
+	if err != nil {
+		return nil, err
+	}
+	results, err := b.reconnectThrough(ctx, out)
+	return results, errors.Join(err, out.close())
+}
+
+func (b *bench) reconnectThrough(ctx context.Context, out *outage) ([]result, error) {
+	before, err := b.goroutines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for cycle := range b.cycles {
+		hang, fail := out.with(hanging[cycle%len(hanging)]), out.with(failing[cycle%len(failing)])
+		if err := b.reconnectOnce(ctx, hang, fail); err != nil {
+			return nil, fmt.Errorf("cycle %d, with %s and %s: %w", cycle, hang.Fault().Name, fail.Fault().Name, err)
+		}
+	}
+	after, err := b.goroutines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.progressf("%.0f goroutines, and %.0f after %d cycles", before, after, b.cycles)
+	return []result{newResult(reconnectRow, "goroutines", after, before)}, nil
+}
+
+// with returns the server with a fault.
+func (o *outage) with(fault string) *faults.Server {
+	return o.servers[slices.IndexFunc(o.servers, func(s *faults.Server) bool { return s.Fault().Name == fault })]
+}
+
+// reconnectOnce leads the last cluster of the fleet elsewhere and back.
+func (b *bench) reconnectOnce(ctx context.Context, hang, fail *faults.Server) error {
+	cluster := b.fleet[len(b.fleet)-1]
+	tenant := namespaced(fleetNamespace, cluster.Name())
+	tried, _ := hang.Attempts()
+	if err := b.leadTo(ctx, tenant, hang); err != nil {
+		return err
+	}
+	if err := poll(ctx, "the manager tries the cluster where it hangs", func(context.Context) (bool, error) {
+		now, _ := hang.Attempts()
+		return now > tried, nil
+	}); err != nil {
+		return err
+	}
+	if err := b.leadTo(ctx, tenant, fail); err != nil {
+		return err
+	}
+	if err := b.awaitConnected(ctx, tenant, metav1.ConditionFalse); err != nil {
+		return err
+	}
+	if err := b.env.Lead(ctx, tenant, cluster.Kubeconfig()); err != nil {
+		return err
+	}
+	return b.awaitConnected(ctx, tenant, metav1.ConditionTrue)
+}
+
+func (b *bench) leadTo(ctx context.Context, tenant types.NamespacedName, server *faults.Server) error {
+	kubeconfig, err := server.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	return b.env.Lead(ctx, tenant, kubeconfig)
+}
+
+func (b *bench) awaitConnected(ctx context.Context, tenant types.NamespacedName, status metav1.ConditionStatus) error {
+	return poll(ctx, fmt.Sprintf("Connected of TenantCluster %s is %s", tenant, status), func(ctx context.Context) (bool, error) {
+		cluster := &tenancyv1alpha1.TenantCluster{}
+		err := b.env.Admin.Get(ctx, tenant, cluster)
+		return meta.IsStatusConditionPresentAndEqual(cluster.Status.Conditions, tenancyv1alpha1.ConditionConnected, status), err
+	})
+}
+
+func poll(ctx context.Context, what string, is wait.ConditionWithContextFunc) error {
+	if err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience, true, is); err != nil {
+		return fmt.Errorf("wait until %s: %w", what, err)
+	}
+	return nil
+}
+
+// goroutines returns the least that the manager has, of several looks, once it has come to rest: some live
+// as long as a request or a timer.
+func (b *bench) goroutines(ctx context.Context) (float64, error) {
+	if err := b.quiet(ctx); err != nil {
+		return 0, err
+	}
+	var counts []float64
+	for range 10 {
+		now, err := b.env.Manager.Metrics(ctx)
+		if err != nil {
+			return 0, err
+		}
+		counts = append(counts, metrics(now).total("go_goroutines", nil))
+		if err := pause(ctx, calm/5); err != nil {
+			return 0, err
+		}
+	}
+	return percentile(counts, 0), nil
+}
