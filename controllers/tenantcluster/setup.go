@@ -111,6 +111,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
 		WatchesMetadata(definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
 		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(toClusterOfTarget), builder.WithPredicates(deletions())).
+		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(r.toClusterThatWaitsForTarget), builder.WithPredicates(becameReady())).
 		WatchesRawSource(connectionChanges(options.Fleet)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
@@ -124,6 +125,32 @@ func (r *reconciler) toUsersOfCluster(ctx context.Context, cluster client.Object
 // toUsersOfClusterAPI is for the definition of Cluster API's Clusters, which seldom changes.
 func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.find(ctx)
+}
+
+// becameReady passes targets that are Ready and were not.
+func becameReady() predicate.Predicate {
+	isReady := func(object client.Object) bool {
+		return meta.IsStatusConditionTrue(object.(*addonsv1alpha1.AddonRelease).Status.Conditions, common.ConditionReady)
+	}
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return isReady(e.ObjectNew) && !isReady(e.ObjectOld) },
+	}
+}
+
+// toClusterThatWaitsForTarget wakes a TenantCluster whose upgrade may wait for a target.
+func (r *reconciler) toClusterThatWaitsForTarget(ctx context.Context, target client.Object) []reconcile.Request {
+	requests := toClusterOfTarget(ctx, target)
+	cluster := &tenancyv1alpha1.TenantCluster{}
+	if err := r.client.Get(ctx, requests[0].NamespacedName, cluster); err != nil {
+		return nil // It is gone, or its own events bring it up.
+	}
+	if meta.IsStatusConditionFalse(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded) {
+		return requests
+	}
+	return nil
 }
 
 func toClusterOfTarget(_ context.Context, target client.Object) []reconcile.Request {
