@@ -23,14 +23,14 @@ const (
 )
 
 func (s *story) startManagement(ctx context.Context) error {
-	err := s.screen.Do("starting etcd, an API server and the manager", func() (done, error) {
+	err := s.screen.Do("starting etcd, an API server, Cluster API and the manager", func() (done, error) {
 		env, err := environment.Start(ctx, environment.Options{
-			StateDir: stateDir, Manager: s.manager, Progress: s.screen,
+			StateDir: stateDir, ClusterAPI: true, Manager: s.manager, Progress: s.screen,
 			// The registry of charts is on this machine.
 			ManagerArgs: []string{"--allow-private-sources"},
 		})
 		s.env = env
-		return done{text: "API server, CRDs, roles and admission policies; the manager is ready"}, err
+		return done{text: "API server, Cluster API, CRDs, roles and admission policies; the manager is ready"}, err
 	})
 	if err == nil {
 		s.screen.Command(kubectl() + " api-resources --categories daytwo,daytwo-targets")

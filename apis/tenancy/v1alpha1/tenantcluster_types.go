@@ -65,7 +65,6 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.kubeconfigRef), has(self.clusterRef), has(self.topology)].filter(one, one).size() == 1",message="exactly one of kubeconfigRef, clusterRef and topology must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.topology) == has(oldSelf.topology)",message="a cluster that was ordered with topology stays so, and another one does not become so: make another TenantCluster"
-// +kubebuilder:validation:XValidation:rule="has(self.topology) || !has(self.upgrade)",message="upgrade needs topology: Daytwo upgrades no other clusters"
 type TenantClusterSpec struct {
 	// kubeconfigRef imports any conformant cluster through a kubeconfig in a Secret of the same
 	// namespace. Only the server, its CA and embedded credentials are used of it.
