@@ -17,6 +17,8 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonSuspended: a person asked Daytwo to keep its hands off.
 	ReasonSuspended = "Suspended"
+	// ReasonWindowClosed: what disturbs a cluster waits for one of its maintenance windows.
+	ReasonWindowClosed = "WindowClosed"
 	// ReasonDeleting: the object is being deleted; the message says what is left to do.
 	ReasonDeleting = "Deleting"
 	// ReasonClusterUnreachable: the workload cluster does not answer; what was known of it is old news.

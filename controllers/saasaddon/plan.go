@@ -73,7 +73,8 @@ func rolloutInput(seen observed) fanout.Input {
 			ClusterKey: fanout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
 			Facts:      comparableFacts(factsOf(cluster)),
 			Connected:  isConnected(cluster),
-			Suspended:  suspension.Of(cluster.Spec.Suspend, cluster.Annotations, seen.now).Active,
+			Suspended:  cluster.Status.Upgrade != nil || suspension.Of(cluster.Spec.Suspend, cluster.Annotations, seen.now).Active,
+			Closed:     seen.addon.Spec.Rollout.Disruptive && !cluster.InMaintenance(seen.now),
 			Deleting:   !cluster.DeletionTimestamp.IsZero(),
 		})
 	}

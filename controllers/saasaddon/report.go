@@ -12,6 +12,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
@@ -111,12 +112,13 @@ func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
 	return verdict
 }
 
-// untilNext is when the first of the suspensions that matter ends by itself, a chart is to be fetched
-// again, or the guard lets go of what it holds back.
+// untilNext is when the first of the suspensions that matter ends by itself, a maintenance window that
+// is waited for opens, a chart is to be fetched again, or the guard lets go of what it holds back.
 func untilNext(seen observed, summary fanout.Summary) time.Duration {
 	next := suspension.Of(false, seen.addon.Annotations, seen.now).Until
 	for i := range seen.clusters {
 		next = earlier(next, suspension.Of(false, seen.clusters[i].Annotations, seen.now).Until)
+		next = earlier(next, opening(seen, &seen.clusters[i]))
 	}
 	if seen.problem != nil {
 		next = earlier(next, seen.problem.retry)
@@ -126,6 +128,15 @@ func untilNext(seen observed, summary fanout.Summary) time.Duration {
 		return 0
 	}
 	return max(next.Sub(seen.now), time.Millisecond)
+}
+
+// opening is when a cluster's next maintenance window opens, where that matters to the add-on.
+func opening(seen observed, cluster *tenancyv1alpha1.TenantCluster) time.Time {
+	window := cluster.Status.MaintenanceWindow
+	if !seen.addon.Spec.Rollout.Disruptive || cluster.InMaintenance(seen.now) || window == nil || !window.Start.After(seen.now) {
+		return time.Time{}
+	}
+	return window.Start.Time
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -57,6 +57,17 @@ func TestReport(t *testing.T) {
 		"ready": {
 			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, message: "ready in 1 cluster",
 		},
+		"a disruptive revision waits for the window": {
+			change: func(seen *observed) {
+				seen.addon.Spec.Rollout.Disruptive = true
+				seen.targets[0].Spec.Revision = "cache-older"
+				seen.clusters[0].Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *"}}
+				seen.clusters[0].Status.MaintenanceWindow = &tenancyv1alpha1.Span{
+					Start: metav1.NewTime(noon.Add(time.Hour)), End: metav1.NewTime(noon.Add(2 * time.Hour)),
+				}
+			},
+			ready: metav1.ConditionFalse, reason: common.ReasonWindowClosed, message: "waiting for a maintenance window in 1 cluster (prod)", again: time.Hour,
+		},
 		"a problem stalls": {
 			change: func(o *observed) {
 				o.problem, o.snapshot = &problem{reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing"}, nil

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -139,13 +140,16 @@ type clusterView struct {
 	suspend      bool
 	suspendUntil string
 	deleting     bool
+	upgrading    bool
+	window       tenancyv1alpha1.Span
 }
 
 func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
 	return clusterView{
 		connected: isConnected(cluster), version: minorVersion(cluster.Status.Version),
 		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[common.AnnotationSuspendUntil],
-		deleting: !cluster.DeletionTimestamp.IsZero(),
+		deleting: !cluster.DeletionTimestamp.IsZero(), upgrading: cluster.Status.Upgrade != nil,
+		window: ptr.Deref(cluster.Status.MaintenanceWindow, tenancyv1alpha1.Span{}),
 	}
 }
 

@@ -33,7 +33,7 @@ func TestAnUpgradeWaitsForItsGates(t *testing.T) {
 		cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{closed}
 		cluster.Spec.Upgrade.RequireBackupWithin = &metav1.Duration{Duration: time.Hour}
 	})
-	waiting := c.awaitHeld(tenancyv1alpha1.ReasonWindowClosed)
+	waiting := c.awaitHeld(common.ReasonWindowClosed)
 	if next := waiting.Status.MaintenanceWindow; next == nil || next.Start.UTC().Sub(tomorrow.Truncate(time.Minute)).Abs() > time.Minute {
 		t.Errorf("the next window is %v, not at %v", next, tomorrow)
 	}

@@ -159,6 +159,11 @@ type RolloutPolicy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+
+	// disruptive says that a new revision disturbs what runs in a cluster: it waits for one of the
+	// cluster's maintenance windows, if it has any. The first revision in a cluster does not.
+	// +optional
+	Disruptive bool `json:"disruptive,omitempty"`
 }
 
 // SaaSAddonStatus sums up the targets.

@@ -35,8 +35,6 @@ const (
 	ReasonUpgraded = "Upgraded"
 	// ReasonUpgrading: an upgrade is under way.
 	ReasonUpgrading = "Upgrading"
-	// ReasonWindowClosed: the upgrade waits for the next of spec.maintenanceWindows.
-	ReasonWindowClosed = "WindowClosed"
 	// ReasonTargetsNotReady: the upgrade waits until what runs in the cluster is Ready.
 	ReasonTargetsNotReady = "TargetsNotReady"
 	// ReasonBackupRequired: the upgrade waits for a backup that is fresh enough.

@@ -58,6 +58,8 @@ type Cluster struct {
 	Connected bool
 	// Suspended: nothing is to be moved there.
 	Suspended bool
+	// Closed: what disturbs the cluster waits for a maintenance window. A first target disturbs nothing.
+	Closed bool
 	// Deleting clusters count as not selected.
 	Deleting bool
 }
@@ -114,6 +116,16 @@ type pair struct {
 
 func (p pair) follows(policy Policy) bool {
 	return p.target != nil && p.target.follows(policy, p.cluster)
+}
+
+// awaitsWindow is whether the cluster's next move waits for a maintenance window, and for nothing else.
+func (p pair) awaitsWindow(policy Policy) bool {
+	return p.cluster.Closed && p.target != nil && !policy.Hold && !p.cluster.Suspended
+}
+
+// held is whether nothing moves in the cluster now.
+func (p pair) held(policy Policy) bool {
+	return policy.Hold || p.cluster.Suspended || p.awaitsWindow(policy)
 }
 
 // ready is whether the cluster has everything that the policy wants, as far as can be known now.

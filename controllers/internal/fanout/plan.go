@@ -139,7 +139,7 @@ func candidates(policy Policy, pairs []pair) (broken, others []pair, held int) {
 			if !settled {
 				held++
 			}
-		case policy.Hold || p.cluster.Suspended:
+		case p.held(policy):
 		case settled:
 			others = append(others, p)
 		default:

@@ -34,6 +34,7 @@ func with[T any](value T, change func(*T)) T {
 func TestPlan(t *testing.T) {
 	unreachable := with(cluster("b"), func(c *Cluster) { c.Connected = false })
 	suspended := with(cluster("b"), func(c *Cluster) { c.Suspended = true })
+	closed := with(cluster("b"), func(c *Cluster) { c.Closed = true })
 	deleting := with(cluster("b"), func(c *Cluster) { c.Deleting = true })
 
 	tests := map[string]struct {
@@ -46,6 +47,17 @@ func TestPlan(t *testing.T) {
 	}{
 		"every cluster gets a target": {
 			policy: policy(10), clusters: []Cluster{cluster("b"), cluster("a")}, create: []string{"a", "b"},
+		},
+		"what is there waits for a maintenance window": {
+			policy: policy(10), clusters: []Cluster{cluster("a"), closed},
+			targets: []Target{target("a", oldRevision, Ready), target("b", oldRevision, Ready)}, move: []string{"a"},
+		},
+		"a first target does not wait for a maintenance window": {
+			policy: policy(10), clusters: []Cluster{closed}, create: []string{"b"},
+		},
+		"a target that failed after its window closed keeps its slot": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), closed},
+			targets: []Target{target("a", oldRevision, Ready), target("b", newRevision, Failed)}, waiting: 1,
 		},
 		"slots limit how many are created at once": {
 			policy: policy(1), clusters: []Cluster{cluster("a"), cluster("b")}, create: []string{"a"}, waiting: 1,

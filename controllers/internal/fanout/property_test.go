@@ -27,6 +27,7 @@ func randomInput(source *rand.Rand) Input {
 	for i := range source.IntN(12) {
 		one := cluster(fmt.Sprintf("c%02d", i))
 		one.Connected, one.Suspended, one.Deleting = chance(80), chance(10), chance(5)
+		one.Closed = chance(10)
 		if !chance(5) {
 			input.Clusters = append(input.Clusters, one)
 		}
@@ -119,7 +120,7 @@ func TestRolloutConverges(t *testing.T) {
 		input := randomInput(source)
 		input.Policy.Hold, input.Policy.Deleting = false, false
 		for i := range input.Clusters {
-			input.Clusters[i].Connected, input.Clusters[i].Suspended = true, false
+			input.Clusters[i].Connected, input.Clusters[i].Suspended, input.Clusters[i].Closed = true, false, false
 		}
 		limit := max(input.Policy.MaxConcurrent, notReady(input))
 		for step := 0; ; step++ {

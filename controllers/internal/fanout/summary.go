@@ -9,7 +9,7 @@ import (
 const namesPerTally = 10
 
 // Summary counts a policy's clusters. Every selected cluster is in exactly one of Ready, Failed,
-// Unreachable, Waiting and Progressing.
+// Unreachable, Waiting, Unopened and Progressing.
 type Summary struct {
 	// Selected by the policy.
 	Selected common.Tally
@@ -23,6 +23,8 @@ type Summary struct {
 	Unreachable common.Tally
 	// Waiting: nothing moves there, because the policy is on hold or the cluster suspended.
 	Waiting common.Tally
+	// Unopened: the next move there waits for a maintenance window.
+	Unopened common.Tally
 	// Progressing: the others, which are on their way or wait for a slot.
 	Progressing common.Tally
 	// Leaving are the clusters that are not selected any more and still have a target, apart from
@@ -40,7 +42,7 @@ type Summary struct {
 func Summarize(input Input) Summary {
 	pairs, strays := match(input)
 	policy := input.Policy
-	var selected, updated, ready, failed, unreachable, waiting, progressing names
+	var selected, updated, ready, failed, unreachable, waiting, unopened, progressing names
 	failures := map[string]string{}
 	for _, p := range pairs {
 		name := displayName(policy, p.cluster.ClusterKey)
@@ -56,7 +58,9 @@ func Summarize(input Input) Summary {
 		case p.target != nil && p.target.State == Failed:
 			failed = append(failed, name)
 			failures[name] = p.target.Message
-		case !p.follows(policy) && (policy.Hold || p.cluster.Suspended):
+		case !p.follows(policy) && p.awaitsWindow(policy):
+			unopened = append(unopened, name)
+		case !p.follows(policy) && p.held(policy):
 			waiting = append(waiting, name)
 		default:
 			progressing = append(progressing, name)
@@ -64,7 +68,7 @@ func Summarize(input Input) Summary {
 	}
 	summary := Summary{
 		Selected: selected.tally(), Updated: updated.tally(), Ready: ready.tally(),
-		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(),
+		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(), Unopened: unopened.tally(),
 		Progressing: progressing.tally(), Withdrawal: input.withdraw(strays),
 	}
 	summary.leave(policy, strays)

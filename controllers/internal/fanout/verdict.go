@@ -69,6 +69,11 @@ func judge(s Summary) Verdict {
 			Ready: metav1.ConditionFalse, Reason: common.ReasonSuspended,
 			Message: "held back by suspension in " + describe(s.Waiting) + "; " + progress,
 		}
+	case s.Unopened.Count > 0:
+		return Verdict{
+			Ready: metav1.ConditionFalse, Reason: common.ReasonWindowClosed,
+			Message: "waiting for a maintenance window in " + describe(s.Unopened) + "; " + progress,
+		}
 	case total == 0:
 		return Verdict{Ready: metav1.ConditionTrue, Reason: common.ReasonNoClusters, Message: "no TenantCluster is selected"}
 	}

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -136,7 +137,7 @@ func isOutsideWindow(s Situation) (reason, message string, closed bool) {
 	if !s.NextWindow.IsZero() {
 		message = "the next maintenance window opens at " + s.NextWindow.UTC().Format(time.RFC3339)
 	}
-	return tenancyv1alpha1.ReasonWindowClosed, message, !s.WindowOpen
+	return common.ReasonWindowClosed, message, !s.WindowOpen
 }
 
 // shown is how many names a message has at most.

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -67,11 +68,11 @@ func TestGatesHoldAnUpgradeBack(t *testing.T) {
 		},
 		"the window is closed": {
 			func(s *Situation) { s.WindowOpen, s.NextWindow = false, noon.Add(time.Hour) },
-			tenancyv1alpha1.ReasonWindowClosed, "2026-03-01T13:00:00Z",
+			common.ReasonWindowClosed, "2026-03-01T13:00:00Z",
 		},
 		"no window ever opens": {
 			func(s *Situation) { s.WindowOpen = false },
-			tenancyv1alpha1.ReasonWindowClosed, "none will be",
+			common.ReasonWindowClosed, "none will be",
 		},
 		"a target is not ready": {
 			func(s *Situation) { s.Unready = []string{"AddonRelease acme/cache-prod"} },
