@@ -44,9 +44,9 @@ func testRefusedAtAdmission(t *testing.T) {
 	}{
 		{"BothReferences", cluster("bad", tenancyv1alpha1.TenantClusterSpec{
 			KubeconfigRef: reference, ClusterRef: &common.LocalReference{Name: "prod"},
-		}), []string{"bad", "exactly one of kubeconfigRef and clusterRef must be set"}},
+		}), []string{"bad", "exactly one of kubeconfigRef, clusterRef and topology must be set"}},
 		{"NoReference", cluster("bad", tenancyv1alpha1.TenantClusterSpec{Suspend: true}),
-			[]string{"exactly one of kubeconfigRef and clusterRef must be set"}},
+			[]string{"exactly one of kubeconfigRef, clusterRef and topology must be set"}},
 		{"ALongNameOfACluster", cluster(tooLong, tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: reference}),
 			[]string{"metadata.name must be at most 63 characters"}},
 		{"ALongNameOfAnAddon", addon(func(a *addonsv1alpha1.SaaSAddon) { a.Name = tooLong }),

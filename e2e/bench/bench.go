@@ -61,6 +61,7 @@ var measurements = []measurement{
 	{[]string{unreachableDriftRow, unreachableConvergeRow, unreachableTriesRow}, (*bench).unreachable},
 	{[]string{reconnectRow}, (*bench).reconnect},
 	{[]string{hostileRow}, (*bench).hostileTenant},
+	{[]string{orderRow}, (*bench).orders},
 }
 
 func newBench(ctx context.Context, o options, out io.Writer) (*bench, error) {

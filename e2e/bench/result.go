@@ -56,6 +56,7 @@ var table = []row{
 	{chartConvergeRow, 1.5},
 	{chartVersusHelmRow, 0.6},
 	{chartMemoryRow, noAim},
+	{orderRow, noAim},
 	{unreachableDriftRow, 1.1},
 	{unreachableConvergeRow, 1.1},
 	{unreachableTriesRow, 1},

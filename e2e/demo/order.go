@@ -79,7 +79,7 @@ func (s *story) makeCluster(ctx context.Context, version string) error {
 		}
 		err := s.awaitWelcome(ctx, version)
 		s.figures.ordered = time.Since(start)
-		return done{fmt.Sprintf("a control plane of %s and a worker, made by Cluster API, with the customer's add-on in it", version), s.figures.ordered}, err
+		return done{fmt.Sprintf("a cluster of %s with a worker, and the customer's add-on in it", version), s.figures.ordered}, err
 	})
 	if err == nil {
 		s.screen.Command(kubectl() + " get tenantcluster,cluster,machines -n " + orderingNamespace)
@@ -101,7 +101,7 @@ func (s *story) upgradeCluster(ctx context.Context, before, after string) error 
 		}
 		err := s.awaitWelcome(ctx, after)
 		s.figures.upgraded = time.Since(start)
-		return done{fmt.Sprintf("%s in the place of %s; add-ons paused meanwhile, and followed", after, before), s.figures.upgraded}, err
+		return done{fmt.Sprintf("%s in the place of %s; add-ons paused, and followed", after, before), s.figures.upgraded}, err
 	})
 	if err == nil {
 		s.screen.Command(kubectl() + ` patch tenantcluster ` + orderedName + ` -n ` + orderingNamespace +

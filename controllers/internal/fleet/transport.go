@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"time"
 
 	"golang.org/x/net/http2"
 	"k8s.io/apimachinery/pkg/types"
@@ -147,11 +146,7 @@ func (l *link) GetClientConn(request *http.Request, _ string) (*http2.ClientConn
 	ctx, cancel := context.WithTimeout(l.ctx, l.timeouts.Connect)
 	defer cancel()
 	defer context.AfterFunc(request.Context(), cancel)()
-	conn, err := l.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.keep(conn)
+	return l.openLasting(ctx)
 }
 
 // reserve returns the connection if it takes another request.
@@ -169,9 +164,13 @@ func (l *link) reserve() *http2.ClientConn {
 func (l *link) keep(conn *http2.ClientConn) (*http2.ClientConn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx.Err() != nil || !conn.ReserveNewRequest() {
+	if l.ctx.Err() != nil {
 		_ = conn.Close() // Not to be used.
 		return nil, fmt.Errorf("connection to %s: %w", l.address, net.ErrClosed)
+	}
+	if !conn.ReserveNewRequest() {
+		_ = conn.Close() // The same.
+		return nil, fmt.Errorf("connection to %s: %w", l.address, errGoneAway)
 	}
 	if l.conn != nil {
 		l.conn.SetDoNotReuse()
@@ -187,76 +186,4 @@ func (l *link) MarkDead(conn *http2.ClientConn) {
 	if l.conn == conn {
 		l.conn = nil
 	}
-}
-
-// open dials, shakes hands and checks the identity.
-func (l *link) open(ctx context.Context) (*http2.ClientConn, error) {
-	raw, err := l.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	secure := tls.Client(raw, l.tls)
-	conn, err := l.shakeHands(ctx, secure)
-	if err == nil {
-		err = l.checkIdentity(ctx, conn)
-	}
-	if err != nil {
-		_ = raw.Close() // The first error is the one to tell.
-		return nil, err
-	}
-	return conn, nil
-}
-
-func (l *link) shakeHands(ctx context.Context, secure *tls.Conn) (*http2.ClientConn, error) {
-	if err := secure.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("TLS handshake with %s: %w", l.address, err)
-	}
-	if secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
-		return nil, fmt.Errorf("%s does not speak HTTP/2, which Daytwo needs to notice dead connections", l.address)
-	}
-	conn, err := l.http2.NewClientConn(secure)
-	if err != nil {
-		return nil, fmt.Errorf("HTTP/2 with %s: %w", l.address, err)
-	}
-	return conn, nil
-}
-
-func (l *link) checkIdentity(ctx context.Context, conn *http2.ClientConn) error {
-	l.mu.Lock()
-	pinned, pinnedVersion := l.pinned, l.pinnedVersion
-	l.mu.Unlock()
-	if pinned == "" {
-		return nil
-	}
-	through := l.authorize(conn)
-	identity, err := readIdentity(ctx, l.server, through)
-	if err != nil {
-		return err
-	}
-	if identity != pinned {
-		return errOtherCluster
-	}
-	if pinnedVersion == "" {
-		return nil
-	}
-	version, err := readVersion(ctx, l.server, through)
-	if err != nil {
-		return err
-	}
-	if version != pinnedVersion {
-		return errOtherVersion
-	}
-	return nil
-}
-
-func (l *link) dial(ctx context.Context) (net.Conn, error) {
-	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
-	if l.proxy == nil {
-		return dialer.DialContext(ctx, "tcp", l.address)
-	}
-	proxy, err := l.proxy(nil)
-	if err != nil {
-		return nil, fmt.Errorf("proxy URL: %w", err)
-	}
-	return dialThrough(ctx, dialer, proxy, l.address)
 }
