@@ -1,6 +1,7 @@
 package addonrelease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -63,11 +64,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	known := r.memory.of(request.NamespacedName)
 	o, cluster, err := r.observe(ctx, release, known)
-	if err != nil {
+	if err != nil && !o.isFreed() {
 		return ctrl.Result{}, err
 	}
+	if err != nil {
+		o.unreachable, cluster = cmp.Or(o.unreachable, err.Error()), nil
+	}
 	if o.waiting() && !o.isFreed() {
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: o.untilDeparture()}, nil
 	}
 	p := makePlan(o)
 	done := r.apply(ctx, &o, p, cluster)

@@ -2,6 +2,7 @@ package addonrelease
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +20,18 @@ type departure struct {
 	deadline time.Time
 }
 
-func departureOf(tenant *tenancyv1alpha1.TenantCluster) *departure {
+// departureOf leaves a quarter of the time to the cluster itself. It counts from when the release was deleted:
+// the guard against losing many clusters may have held that up.
+func departureOf(tenant *tenancyv1alpha1.TenantCluster, release *addonsv1alpha1.AddonRelease) *departure {
 	if !tenant.TakesClusterAlong() {
 		return nil
 	}
-	return &departure{deadline: tenant.DeletionDeadline()}
+	since := tenant.DeletionTimestamp.Time
+	timeout := tenant.DeletionDeadline().Sub(since)
+	if deleted := release.DeletionTimestamp; deleted != nil && deleted.After(since) {
+		since = deleted.Time
+	}
+	return &departure{deadline: since.Add(timeout * 3 / 4)}
 }
 
 // isExternal says whether an object stands for something outside of its cluster, which would outlive it.
@@ -40,7 +48,8 @@ func isExternal(object *unstructured.Unstructured) bool {
 		claims, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
 		return len(claims) > 0
 	}
-	if kind.Group == "gateway.networking.k8s.io" {
+	switch kind.Group {
+	case "gateway.networking.k8s.io", "snapshot.storage.k8s.io":
 		return true
 	}
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
@@ -66,6 +75,14 @@ func (o observed) departsAt() time.Time {
 	return o.going.deadline
 }
 
+// untilDeparture is how long until then, for a reconcile that has nothing else to wait for.
+func (o observed) untilDeparture() time.Duration {
+	if at := o.departsAt(); !at.IsZero() {
+		return max(at.Sub(o.now), time.Second)
+	}
+	return 0
+}
+
 // external lists what stands for something outside of the cluster.
 func (o observed) external() []entry {
 	return slices.DeleteFunc(o.inventory.sorted(), func(e entry) bool { return !e.external })
@@ -88,7 +105,16 @@ func (r *Reconciler) recordKept(ctx context.Context, o observed, done outcome) e
 			kept = append(kept, one.entry)
 		}
 	}
-	return r.recordOrphans(ctx, o, holderOf(o.release)+" (kept)", kept, "they are kept when the add-on ends")
+	err := r.recordOrphans(ctx, o, holderOf(o.release)+" (kept)", kept, "they are kept when the add-on ends")
+	return errors.Join(err, r.recordOrphans(ctx, o, holderOf(o.release)+" (volumes)", volumesOf(done.gone), "volumes that a StatefulSet claimed stay when it goes"))
+}
+
+// volumesOf are the StatefulSets among objects that are gone. Kubernetes leaves their claims, which are not in
+// the inventory.
+func volumesOf(gone []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(gone), func(e entry) bool {
+		return !e.external || e.GroupKind().String() != "StatefulSet.apps"
+	})
 }
 
 func holderOf(release *addonsv1alpha1.AddonRelease) string {

@@ -175,7 +175,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 	}
 	o.request = requestOf(o.release, tenant)
 	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.now)).Or(upgradeOf(tenant))
-	o.going = departureOf(tenant)
+	o.going = departureOf(tenant, o.release)
 	cluster, connected := r.Fleet.Get(key)
 	if !connected {
 		o.unreachable = whyUnreachable(tenant)

@@ -141,6 +141,7 @@ type clusterView struct {
 	suspendUntil string
 	deleting     bool
 	upgrading    bool
+	windows      int
 	window       tenancyv1alpha1.Span
 }
 
@@ -149,7 +150,8 @@ func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
 		connected: isConnected(cluster), version: minorVersion(cluster.Status.Version),
 		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[common.AnnotationSuspendUntil],
 		deleting: !cluster.DeletionTimestamp.IsZero(), upgrading: cluster.Status.Upgrade != nil,
-		window: ptr.Deref(cluster.Status.MaintenanceWindow, tenancyv1alpha1.Span{}),
+		windows: len(cluster.Spec.MaintenanceWindows),
+		window:  ptr.Deref(cluster.Status.MaintenanceWindow, tenancyv1alpha1.Span{}),
 	}
 }
 

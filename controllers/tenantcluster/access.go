@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // defaultKey is where Cluster API's Secrets hold the kubeconfig.
@@ -63,7 +64,7 @@ func clusterNameOf(cluster *tenancyv1alpha1.TenantCluster) string {
 
 // findCredentials resolves the reference of a TenantCluster.
 func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster) (credentials, error) {
-	if missing := missingCluster(cluster, made); missing != nil {
+	if missing := missingCluster(cluster, made, r.options.Installation); missing != nil {
 		return credentials{problem: missing, unsettled: made.unsettled}, nil
 	}
 	ref := secretOf(cluster)
@@ -123,10 +124,14 @@ func secretNotFound(ref common.SecretKeyReference) *problem {
 		"Secret %s does not exist in this namespace: create it with a kubeconfig under the key %q", ref.Name, ref.Key)}
 }
 
-// missingCluster says why the Cluster API Cluster cannot be used. While the TenantCluster is deleted the
-// Secret alone counts: the Cluster may be gone before the targets are.
-func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster) *problem {
+// missingCluster says why the Cluster API Cluster cannot be used. One that somebody else made is not even
+// connected to. While the TenantCluster is deleted the Secret alone counts: the Cluster may be gone before the
+// targets are.
+func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster, installation string) *problem {
 	name := clusterNameOf(cluster)
+	if cluster.Spec.Topology != nil && made.live != nil && !topology.IsOurs(made.live, installation) {
+		return nameConflict(made.live)
+	}
 	if name == "" || !cluster.DeletionTimestamp.IsZero() {
 		return nil
 	}

@@ -36,6 +36,9 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 	if todo.release {
 		return r.release(ctx, seen, todo)
 	}
+	if todo.connection == disconnect {
+		seen.link = nil
+	}
 	done := outcome{cluster: seen.cluster.DeepCopy(), link: seen.link}
 	if done.err = r.patchMetadata(ctx, done.cluster, todo); done.err != nil {
 		return done
@@ -53,8 +56,11 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 
 // release lets go of a TenantCluster; its own finalizer goes last.
 func (r *reconciler) release(ctx context.Context, seen observed, todo decision) outcome {
-	r.connections.Forget(seen.key)
 	done := outcome{released: true}
+	if done.err = r.confirmGone(ctx, seen); done.err != nil {
+		return done
+	}
+	r.connections.Forget(seen.key)
 	if done.err = r.releaseSecrets(ctx, todo.releaseSecrets); done.err != nil || seen.cluster == nil {
 		return done
 	}

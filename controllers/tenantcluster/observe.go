@@ -73,12 +73,12 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	}
 	if err == nil {
 		seen.cluster = cluster
+		if seen.made, err = r.observeClusterAPI(ctx, cluster); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.observeHeldSecrets(ctx, seen); err != nil || seen.cluster == nil {
 		return seen, err
-	}
-	if seen.made, err = r.observeClusterAPI(ctx, cluster); err != nil {
-		return nil, err
 	}
 	if seen.credentials, err = r.findCredentials(ctx, cluster, seen.made); err != nil {
 		return nil, err
@@ -168,11 +168,16 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, seen *observed) err
 	for _, secret := range secrets.Items {
 		seen.held = append(seen.held, heldSecret{
 			metadata:      secret,
-			usedHere:      seen.cluster != nil && secretOf(seen.cluster).Name == secret.Name,
+			usedHere:      seen.cluster != nil && secretOf(seen.cluster).Name == secret.Name && !seen.outlived(secret),
 			usedElsewhere: elsewhere.Has(secret.Name),
 		})
 	}
 	return nil
+}
+
+// outlived: the Secret goes with the Cluster that it belongs to, and another Cluster of that name needs another.
+func (o observed) outlived(secret metav1.PartialObjectMetadata) bool {
+	return o.cluster.Spec.Topology != nil && secret.DeletionTimestamp != nil && (o.made.live == nil || !o.made.live.DeletionTimestamp.IsZero())
 }
 
 // managementCluster knows the identity of the cluster that the manager itself works in.

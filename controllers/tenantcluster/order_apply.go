@@ -2,15 +2,19 @@ package tenantcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch;create;patch;delete
@@ -44,16 +48,32 @@ func (r *reconciler) deleteCluster(ctx context.Context, live *clusterv1.Cluster)
 	return nil
 }
 
+// confirmGone makes sure that the Cluster that was ordered is gone, and not just missing in the cache.
+func (r *reconciler) confirmGone(ctx context.Context, seen observed) error {
+	if seen.cluster == nil || seen.cluster.Spec.Topology == nil || seen.made.live != nil || seen.made.presence == notInstalled {
+		return nil
+	}
+	live := &clusterv1.Cluster{}
+	err := r.live.Get(ctx, seen.key, live)
+	if apierrors.IsNotFound(err) || err == nil && !topology.IsOurs(live, seen.installation) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for Cluster %s: %w", seen.key.Name, err)
+	}
+	return apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), seen.key.Name, errors.New("the cache does not show it yet"))
+}
+
 // recordRemaining tells of a Cluster that Cluster API did not remove in time.
 func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
-	if !seen.deleting() || !seen.ordered() {
+	if !seen.deleting() || !seen.ordered() || !controllerutil.ContainsFinalizer(seen.cluster, common.FinalizerCluster) {
 		return nil
 	}
 	live := seen.made.live
 	left := orphans.Entry{
 		Cluster: seen.key, ClusterID: seen.cluster.Status.ClusterID, Holder: "TenantCluster " + seen.key.String(), At: seen.now,
 		Objects: []string{clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name},
-		Why:     "Cluster API did not remove it before the deletion was due: " + waitsForCluster(seen),
+		Why:     "Cluster API did not remove it before the deletion was due: " + removal(live),
 	}
 	if err := r.orphans.Record(ctx, left); err != nil {
 		return err
@@ -67,7 +87,9 @@ func refusal(err error, verb, name string) (*problem, error) {
 	switch {
 	case err == nil:
 		return nil, nil
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err):
+		return &problem{tenancyv1alpha1.ReasonOrderRefused, fmt.Sprintf("Cluster %s is refused: %s", name, apiMessage(err))}, nil
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return &problem{tenancyv1alpha1.ReasonOrderRefused, fmt.Sprintf("Cluster %s: %s: correct spec.topology", name, apiMessage(err))}, nil
 	case apierrors.IsAlreadyExists(err):
 		// The cache is behind: somebody, maybe an earlier try, made it.

@@ -91,6 +91,10 @@ func (r *reconciler) observeMaintenance(ctx context.Context, seen *observed) err
 	return err
 }
 
+// longOpen is beyond what a calendar looks ahead, or nearly: the end that it tells of windows that follow each
+// other for ever moves with the clock, and is told to the day.
+const longOpen = 30 * 24 * time.Hour
+
 func maintenanceAt(windows []tenancyv1alpha1.MaintenanceWindow, now time.Time) maintenanceState {
 	calendar, err := maintenance.Parse(windows)
 	if err != nil {
@@ -100,6 +104,9 @@ func maintenanceAt(windows []tenancyv1alpha1.MaintenanceWindow, now time.Time) m
 		return maintenanceState{open: true}
 	}
 	if open, until := calendar.At(now); open {
+		if until.Sub(now) > longOpen {
+			until = until.Truncate(24 * time.Hour)
+		}
 		return maintenanceState{open: true, span: spanOf(now, until)}
 	}
 	start, end, ok := calendar.Next(now)

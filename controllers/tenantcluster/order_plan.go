@@ -26,6 +26,10 @@ type orderDecision struct {
 	progress topology.Progress
 	// problem is what a person has to mend before anything is ordered.
 	problem *problem
+	// turnedDown: the problem is that Cluster API refused what was decided.
+	turnedDown bool
+	// ordered is the version that Cluster API was asked for before.
+	ordered string
 	// waits says what is awaited before anything is ordered.
 	waits string
 }
@@ -44,6 +48,11 @@ func (o observed) leaving() bool {
 	return o.deleting() && len(o.targets) == 0 && o.ordered() && (!o.overdue() || o.made.live.DeletionTimestamp.IsZero())
 }
 
+// unsure: nobody can tell whether the Cluster that was ordered is there still.
+func (o observed) unsure() bool {
+	return o.deleting() && len(o.targets) == 0 && o.cluster.Spec.Topology != nil && o.made.unsettled != nil
+}
+
 func planOrder(seen observed) orderDecision {
 	if seen.cluster.Spec.Topology == nil {
 		return orderDecision{}
@@ -55,7 +64,7 @@ func planOrder(seen observed) orderDecision {
 		return todo
 	}
 	live := seen.made.live
-	todo := orderDecision{progress: topology.Read(live)}
+	todo := orderDecision{progress: topology.Read(live), ordered: live.Spec.Topology.Version}
 	todo.step = topology.Next(situationOf(seen, todo.progress))
 	if handsOff(seen) {
 		return todo.withoutHands()
@@ -66,6 +75,7 @@ func planOrder(seen observed) orderDecision {
 	changed, differs := topology.Reconciled(live, topology.Desired(seen.cluster, todo.step.Version, seen.installation))
 	if differs {
 		todo.update = changed
+		todo.step = todo.step.AfterOtherChanges()
 	}
 	if begin := todo.step.Begin; begin != nil {
 		todo.rehearse, _ = topology.Reconciled(live, topology.Desired(seen.cluster, begin.To, seen.installation))
@@ -73,11 +83,19 @@ func planOrder(seen observed) orderDecision {
 	return todo
 }
 
-// withoutHands only tells how an order stands. An upgrade that is under way goes on: it is Cluster API's.
+// undone is what may be told of a decision that was not carried out: nothing of what would have come of it.
+func (d orderDecision) undone() orderDecision {
+	return orderDecision{progress: d.progress, problem: d.problem, waits: d.waits}
+}
+
+// withoutHands only tells how an order stands. An upgrade that Cluster API has begun goes on; one that it was
+// not asked for yet is off the record again.
 func (d orderDecision) withoutHands() orderDecision {
-	if d.step.Begin != nil {
-		d.step.Begin = nil
-		d.step.Reason, d.step.Message = common.ReasonSuspended, "The upgrade waits: the TenantCluster is suspended"
+	if d.step.Begin != nil || d.step.Version != d.ordered {
+		d.step = topology.Step{
+			Version: d.ordered, Finish: d.step.Begin == nil,
+			Reason: common.ReasonSuspended, Message: "The upgrade waits: the TenantCluster is suspended",
+		}
 	}
 	return d
 }
@@ -92,7 +110,8 @@ func planFirstOrder(seen observed) (todo orderDecision, done bool) {
 		return orderDecision{problem: nameConflict(live)}, true
 	case live != nil && !live.DeletionTimestamp.IsZero():
 		return orderDecision{waits: fmt.Sprintf(
-			"Cluster %s is being deleted, though not by Daytwo; it is ordered anew when it is gone", live.Name), progress: topology.Read(live)}, true
+			"Cluster %s is being deleted, though not by Daytwo; it is ordered anew when it is gone. That will be another cluster, "+
+				"which the provider has to accept with the annotation %s", live.Name, common.AnnotationAcceptClusterID), progress: topology.Read(live)}, true
 	case live != nil:
 		return orderDecision{}, false
 	case seen.maintenance.invalid != "":

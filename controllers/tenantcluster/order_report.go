@@ -28,8 +28,13 @@ func reportOrder(w *writer, seen observed, todo orderDecision) {
 		reportPart(w, tenancyv1alpha1.ConditionControlPlaneReady, progress.ControlPlane)
 		reportPart(w, tenancyv1alpha1.ConditionWorkersReady, progress.Workers)
 	}
+	if clusterNameOf(seen.cluster) == "" {
+		w.remove(tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady)
+	}
 	switch {
-	case seen.cluster.Spec.Topology == nil && seen.cluster.Spec.Upgrade != (tenancyv1alpha1.UpgradePolicy{}):
+	case seen.cluster.Spec.Topology == nil && seen.cluster.Spec.Upgrade == (tenancyv1alpha1.UpgradePolicy{}):
+		w.remove(tenancyv1alpha1.ConditionUpgraded)
+	case seen.cluster.Spec.Topology == nil:
 		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionUnknown, reasonNotOwned,
 			"Daytwo did not make this cluster, and whoever did upgrades it: spec.upgrade has no effect")
 	case todo.step.Reason != "":
@@ -50,23 +55,28 @@ func reportPart(w *writer, condition string, part topology.Part) {
 	}
 }
 
-// reportStep leaves the record of an upgrade as it is if Cluster API refused what was decided.
+// reportStep puts on record what was decided. Of what Cluster API refused, nothing is on record any more that it
+// was not asked for before.
 func reportStep(w *writer, todo orderDecision) {
-	step, status := todo.step, metav1.ConditionFalse
-	if step.Upgraded {
-		status = metav1.ConditionTrue
-	}
-	if todo.problem != nil {
-		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, todo.problem.reason, todo.problem.message)
-		return
-	}
+	step := todo.step
 	w.status.OrderedVersion = step.Version
-	w.set(tenancyv1alpha1.ConditionUpgraded, status, step.Reason, step.Message)
+	if todo.turnedDown || todo.update == nil {
+		w.status.OrderedVersion = todo.ordered
+	}
+	up := w.status.Upgrade
 	switch {
-	case step.Finish:
+	case step.Finish, todo.turnedDown && up != nil && up.From == todo.ordered:
 		w.status.Upgrade = nil
-	case step.Begin != nil:
+	case step.Begin != nil && todo.problem == nil:
 		w.status.Upgrade = step.Begin
+	}
+	switch {
+	case todo.problem != nil:
+		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, todo.problem.reason, todo.problem.message)
+	case step.Upgraded:
+		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, step.Reason, step.Message)
+	default:
+		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, step.Reason, step.Message)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tenantcluster
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,16 @@ func TestPlanOfAnOrder(t *testing.T) {
 		}, func(d decision) bool {
 			return d.order.rehearse == nil && d.order.update != nil && d.order.update.Spec.Topology.Version == "v1.36.3"
 		}},
+		"an upgrade begins after other changes of the order": {func(o *observed) {
+			upgrading(o)
+			o.cluster.Spec.Topology.ClassRef.Name = "large"
+		}, func(d decision) bool {
+			return d.order.update != nil && d.order.update.Spec.Topology.Version == "v1.35.4" && d.order.step.Begin == nil && d.order.rehearse == nil
+		}},
+		"deleted, and nobody can tell whether it is gone": {func(o *observed) {
+			deleted(o)
+			o.made = clusterAPICluster{presence: notInstalled, unsettled: errors.New("no matches for kind")}
+		}, func(d decision) bool { return !d.release && !d.order.delete }},
 		"no upgrade begins while suspended": {func(o *observed) { upgrading(o); o.cluster.Spec.Suspend = true },
 			func(d decision) bool { return d.order.step.Begin == nil && d.order.rehearse == nil }},
 		"an edit is taken back while an upgrade waits": {func(o *observed) {
@@ -187,6 +198,55 @@ func TestARefusedUpgradeIsNotOnRecord(t *testing.T) {
 	}
 	if got := conditions(said.status, common.ConditionStalled, tenancyv1alpha1.ConditionUpgraded); got != "Stalled=True/OrderRefused Upgraded=False/OrderRefused" {
 		t.Error(got)
+	}
+}
+
+func TestSomebodyElsesClusterIsNotConnected(t *testing.T) {
+	seen := ordered()
+	seen.made.live.Labels[common.LabelManagedBy] = "another"
+	for _, deleting := range []bool{false, true} {
+		if deleting {
+			deleted(&seen)
+		}
+		missing := missingCluster(seen.cluster, seen.made, ours)
+		if missing == nil || missing.reason != tenancyv1alpha1.ReasonNameConflict {
+			t.Errorf("deleting: %v: it may be used: %v", deleting, missing)
+		}
+	}
+	seen = ordered()
+	seen.credentials, seen.link = credentials{problem: &problem{reason: tenancyv1alpha1.ReasonNameConflict}}, nil
+	if d := plan(seen); d.connection != disconnect || d.holdSecret != nil || d.admission == admit {
+		t.Errorf("planned %+v", d)
+	}
+}
+
+func TestWhatFailedIsNotOnRecord(t *testing.T) {
+	seen := ordered()
+	upgrading(&seen)
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, err: errors.New("webhook does not answer")})
+	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" {
+		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
+	}
+}
+
+func TestAnUpgradeThatIsDoneLeavesTheRecordThoughAnotherChangeIsRefused(t *testing.T) {
+	seen := ordered()
+	seen.cluster.Spec.Topology.Version, seen.made.live.Spec.Topology.Version = "v1.36.3", "v1.36.3"
+	seen.cluster.Status.Upgrade = &tenancyv1alpha1.Upgrade{From: "v1.35.4", To: "v1.36.3"}
+	seen.cluster.Spec.Topology.ClassRef.Name = "none"
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such class"}})
+	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.36.3" {
+		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
+	}
+}
+
+func TestARefusedUpgradeLeavesTheRecord(t *testing.T) {
+	seen := ordered()
+	upgrading(&seen)
+	seen.cluster.Status.Upgrade = &tenancyv1alpha1.Upgrade{From: "v1.35.4", To: "v1.36.3"}
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}})
+	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" {
+		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
 	}
 }
 

@@ -54,10 +54,10 @@ const (
 
 // plan decides what to do. It is pure.
 func plan(seen observed) decision {
-	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0 && !seen.leaving()) {
+	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0 && !seen.leaving() && !seen.unsure()) {
 		return decision{release: true, releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere)}
 	}
-	if seen.leaving() {
+	if seen.leaving() || seen.unsure() {
 		return planLeaving(seen)
 	}
 	todo := decision{

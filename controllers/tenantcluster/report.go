@@ -39,8 +39,11 @@ func report(seen observed, todo decision, done outcome) said {
 	w := &writer{status: before.DeepCopy(), now: seen.now, generation: done.cluster.Generation}
 	hands := suspension.Of(done.cluster.Spec.Suspend, done.cluster.Annotations, seen.now)
 
+	if done.err != nil {
+		todo.order = todo.order.undone()
+	}
 	if done.refused != nil {
-		todo.order.problem = done.refused
+		todo.order.problem, todo.order.turnedDown = done.refused, true
 	}
 	reportOrder(w, seen, todo.order)
 	reportKubeconfig(w, seen)

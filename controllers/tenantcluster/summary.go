@@ -22,7 +22,7 @@ func summarize(w *writer, seen observed, todo decision, done outcome, hands susp
 		return
 	}
 	switch {
-	case seen.leaving():
+	case seen.leaving(), seen.unsure():
 		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForCluster(seen), common.ConditionReconciling)
 	case seen.deleting():
 		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForTargets(seen.targets)+whyNot(w), common.ConditionReconciling)
@@ -67,11 +67,19 @@ func summarizeConnected(w *writer, seen observed, todo decision, done outcome, h
 
 // waitsForCluster says how far Cluster API is with removing the cluster.
 func waitsForCluster(seen observed) string {
-	message := fmt.Sprintf("Cluster API removes Cluster %s", seen.made.live.Name)
-	if deleting := meta.FindStatusCondition(seen.made.live.Status.Conditions, clusterv1.ClusterDeletingCondition); deleting != nil && deleting.Message != "" {
+	if seen.made.live == nil {
+		return "Cluster API does not tell whether the cluster is there still."
+	}
+	return fmt.Sprintf("%s. It is waited for until %s.", removal(seen.made.live), seen.cluster.DeletionDeadline().UTC().Format(time.RFC3339))
+}
+
+// removal is how far Cluster API is with removing a cluster.
+func removal(live *clusterv1.Cluster) string {
+	message := "Cluster API removes Cluster " + live.Name
+	if deleting := meta.FindStatusCondition(live.Status.Conditions, clusterv1.ClusterDeletingCondition); deleting != nil && deleting.Message != "" {
 		message += ": " + deleting.Message
 	}
-	return message + fmt.Sprintf(". It is waited for until %s.", seen.cluster.DeletionDeadline().UTC().Format(time.RFC3339))
+	return message
 }
 
 func waitsForTargets(targets []string) string {
@@ -120,7 +128,11 @@ func (w *writer) set(kind string, status metav1.ConditionStatus, reason, message
 	})
 }
 
-func (w *writer) remove(kind string) { meta.RemoveStatusCondition(&w.status.Conditions, kind) }
+func (w *writer) remove(kinds ...string) {
+	for _, kind := range kinds {
+		meta.RemoveStatusCondition(&w.status.Conditions, kind)
+	}
+}
 
 func (w *writer) find(kind string) *metav1.Condition {
 	return meta.FindStatusCondition(w.status.Conditions, kind)

@@ -2,13 +2,15 @@ package order
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
@@ -28,7 +30,11 @@ var victims = map[string]func(ctx context.Context, namespace string) error{
 		return env.Fleet.StartClusterAPI(ctx)
 	},
 	"the cluster's API server": func(ctx context.Context, namespace string) error {
-		return env.Fleet.Ordered(namespace, "prod").Kill(ctx)
+		server := env.Fleet.Ordered(namespace, "prod")
+		return wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
+			// During an upgrade and a deletion there is a moment without one.
+			return server.PID() != 0 && server.Kill(ctx) == nil || isGoing(ctx, namespace), nil
+		})
 	},
 }
 
@@ -40,12 +46,21 @@ func TestWhoeverIsKilledTheOrderIsCarriedOut(t *testing.T) {
 			c.install("settings")
 
 			c.create(c.order("prod"))
-			c.during("creation", kill, func() { c.awaitReady("prod") })
+			c.during("creation", kill, func(ctx context.Context) error {
+				return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "prod"}, &clusterv1.Cluster{})
+			})
+			c.awaitReady("prod")
 			id := c.get("prod").Status.ClusterID
 			before := c.awaitSettings("prod", minor(oldVersion()))
 
 			c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Topology.Version = newVersion() })
-			c.during("upgrade", kill, func() { c.awaitVersion("prod", newVersion()) })
+			c.during("upgrade", kill, func(context.Context) error {
+				if c.get("prod").Status.Upgrade == nil {
+					return errors.New("it is not on record")
+				}
+				return nil
+			})
+			c.awaitVersion("prod", newVersion())
 			after := c.awaitSettings("prod", minor(newVersion()))
 			if c.get("prod").Status.ClusterID != id || before.UID != after.UID {
 				t.Error("another cluster came out of the upgrade")
@@ -53,24 +68,29 @@ func TestWhoeverIsKilledTheOrderIsCarriedOut(t *testing.T) {
 
 			order := c.get("prod")
 			must(t, env.Admin.Delete(t.Context(), order))
-			c.during("deletion", kill, func() { c.awaitGone(order) })
+			c.during("deletion", kill, func(context.Context) error { return nil })
+			c.awaitGone(order)
 			c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
 		})
 	}
 }
 
-// during kills at a random moment while something goes on, and waits until that has come to its end.
-func (c *customer) during(what string, kill func(context.Context, string) error, end func()) {
+// during kills at a random moment after something was begun, and before it can have ended.
+func (c *customer) during(what string, kill func(context.Context, string) error, begun func(context.Context) error) {
 	c.Helper()
-	moment := rand.N(4 * time.Second)
-	c.Logf("killed %s into the %s", moment.Round(time.Millisecond), what)
+	eventually(c, "the "+what+" is begun", begun)
+	moment := rand.N(time.Second)
 	select {
 	case <-time.After(moment):
 	case <-c.Context().Done():
 	}
-	if err := kill(c.Context(), c.namespace); err != nil {
-		// What is not there yet, or any more, cannot be killed.
-		c.Log(fmt.Errorf("not killed: %w", err))
-	}
-	end()
+	must(c, kill(c.Context(), c.namespace))
+	c.Logf("killed %s into the %s", moment.Round(time.Millisecond), what)
+}
+
+// isGoing tells that there is nothing left to kill.
+func isGoing(ctx context.Context, namespace string) bool {
+	cluster := &clusterv1.Cluster{}
+	err := env.Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "prod"}, cluster)
+	return err != nil || !cluster.DeletionTimestamp.IsZero()
 }

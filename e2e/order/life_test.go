@@ -3,10 +3,14 @@ package order
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -132,7 +136,16 @@ func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
 	theirs.Spec.Topology.Version = newVersion()
 	c.create(theirs)
 	c.create(c.order("prod"))
+	c.install("settings")
 	c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod-kubeconfig"}}
+	eventually(t, "their cluster has a kubeconfig", func(ctx context.Context) error {
+		return env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+	})
+	conflicting := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
+	if len(secret.Finalizers) > 0 || conflicting.Status.ClusterID != "" || has(conflicting.Status.Conditions, tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, "") == nil {
+		t.Errorf("the cluster is used: Secret %v, %s", secret.Finalizers, describe(conflicting.Status.Conditions))
+	}
 
 	must(t, env.Admin.Delete(t.Context(), c.get("prod")))
 	c.awaitGone(&tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
@@ -140,4 +153,38 @@ func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
 	if !live.DeletionTimestamp.IsZero() || live.Spec.Topology.Version != newVersion() || live.Labels[common.LabelManagedBy] != "" {
 		t.Errorf("the Cluster was touched: %v", live.ObjectMeta)
 	}
+}
+
+// What fails is told with the object that says so, however deep below the Cluster it is.
+func TestAFailureIsToldWithItsObject(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	order := c.order("prod")
+	order.Spec.Topology.ClassRef.Name = "standard"
+	order.Spec.Topology.Workers = []tenancyv1alpha1.TopologyWorkers{{Class: "default", Name: "main", Replicas: ptr.To[int32](1)}}
+	c.create(order)
+	c.awaitReady("prod")
+
+	machines := &unstructured.UnstructuredList{}
+	machines.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.local.daytwo.dev", Version: "v1alpha1", Kind: "LocalMachineList"})
+	must(t, env.Admin.List(t.Context(), machines, inNamespace(c.namespace)))
+	if len(machines.Items) != 1 {
+		t.Fatalf("there are %d machines", len(machines.Items))
+	}
+	machine := &machines.Items[0]
+	must(t, env.Admin.Patch(t.Context(), machine, mergePatch(`{"metadata":{"annotations":{"local.daytwo.dev/fail":"no host has room"}}}`)))
+	failed := c.await("prod", common.ConditionReady, metav1.ConditionFalse, tenancyv1alpha1.ReasonNotAvailable)
+	for _, says := range []string{"Machine " + machine.GetName(), "no host has room"} {
+		eventually(t, "the failure is told", func(context.Context) error {
+			if text := describe(c.get("prod").Status.Conditions); !strings.Contains(text, says) {
+				return fmt.Errorf("it is told without %q: %s", says, text)
+			}
+			return nil
+		})
+	}
+	if failed.Status.Phase != tenancyv1alpha1.PhaseRunning {
+		t.Errorf("the phase is %s, though the cluster runs", failed.Status.Phase)
+	}
+	must(t, env.Admin.Patch(t.Context(), machine, mergePatch(`{"metadata":{"annotations":{"local.daytwo.dev/fail":null}}}`)))
+	c.awaitReady("prod")
 }

@@ -69,6 +69,21 @@ func (e Entry) stored() (string, error) {
 	return string(content), err
 }
 
+// joined is the entry with the objects of the one that is stored already, whose time it keeps.
+func (e Entry) joined(content string) Entry {
+	var before record
+	if json.Unmarshal([]byte(content), &before) != nil {
+		return e
+	}
+	e.At = before.At
+	for _, object := range before.Objects {
+		if !slices.Contains(e.Objects, object) {
+			e.Objects = append(slices.Clip(e.Objects), object)
+		}
+	}
+	return e
+}
+
 // String names the first few objects.
 func (e Entry) String() string {
 	const shown = 5
@@ -81,7 +96,7 @@ func (e Entry) String() string {
 
 // add returns the ledger with an entry more, within bounds.
 func add(ledger map[string]string, entry Entry) (map[string]string, error) {
-	content, err := entry.stored()
+	content, err := entry.joined(ledger[entry.key()]).stored()
 	if err != nil {
 		return nil, err
 	}

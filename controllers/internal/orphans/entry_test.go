@@ -48,6 +48,16 @@ func TestTheSameHolderHasOneEntry(t *testing.T) {
 	}
 }
 
+func TestWhatIsToldInPartsIsOneEntry(t *testing.T) {
+	ledger := mustAdd(t, nil, entryOf("prod", "AddonRelease acme/a", noon, "v1/Service/web/lb"))
+	ledger = mustAdd(t, ledger, entryOf("prod", "AddonRelease acme/a", noon.Add(time.Minute), "v1/Service/web/other"))
+	for _, content := range ledger {
+		if len(ledger) != 1 || !strings.Contains(content, "web/lb") || !strings.Contains(content, "web/other") || !madeAt(content).Equal(noon) {
+			t.Errorf("the ledger is %v", ledger)
+		}
+	}
+}
+
 func TestTheLedgerIsBoundedAndSaysWhatItDropped(t *testing.T) {
 	var many []string
 	for i := range 10 * maxObjects {

@@ -22,21 +22,26 @@ type Ledger struct {
 	Writer client.Writer
 }
 
-// Record adds an entry to the ledger of the TenantCluster's namespace. In a namespace that is going itself
-// nothing can be recorded any more, which is no error: the Event is all there is.
+// Record adds an entry to the ledger of the TenantCluster's namespace. Where nothing can be recorded, as in a
+// namespace that is going itself, that is no error: the Event is all there is then.
 func (l Ledger) Record(ctx context.Context, entry Entry) error {
 	err := retry.OnError(retry.DefaultBackoff, raced, func() error { return l.record(ctx, entry) })
-	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !isFinal(err) {
 		return fmt.Errorf("record what may remain in ConfigMap %s/%s: %w", entry.Cluster.Namespace, Name, err)
 	}
 	return nil
 }
 
-// raced tells that somebody else wrote the ledger meanwhile.
-func raced(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+// raced tells that somebody else wrote the ledger meanwhile, or deleted it.
+func raced(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+}
+
+// isFinal tells that no further try helps: the namespace is gone or going, its quota is used up, or somebody
+// made the ledger immutable. A deletion must not hang on that.
+func isFinal(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+}
 
 func (l Ledger) record(ctx context.Context, entry Entry) error {
 	ledger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: entry.Cluster.Namespace, Name: Name}}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,9 +48,34 @@ func IsOurs(cluster *clusterv1.Cluster, installation string) bool {
 	return cluster.Labels[common.LabelManagedBy] == installation
 }
 
+// annotationPassedOn lists the labels and annotations that a Cluster has from its order, so that one that
+// leaves the order leaves the Cluster too.
+const annotationPassedOn = "daytwo.dev/passed-on"
+
+type keys struct {
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+}
+
+// passedOn reads that list; empty if there is none, or somebody changed it into something else.
+func passedOn(cluster *clusterv1.Cluster) keys {
+	var listed keys
+	if json.Unmarshal([]byte(cluster.Annotations[annotationPassedOn]), &listed) != nil {
+		return keys{}
+	}
+	return listed
+}
+
 func mark(cluster *clusterv1.Cluster, installation string) {
 	if cluster.Labels == nil {
 		cluster.Labels = map[string]string{}
+	}
+	if cluster.Annotations == nil {
+		cluster.Annotations = map[string]string{}
+	}
+	list, err := json.Marshal(keys{slices.Sorted(maps.Keys(cluster.Labels)), slices.Sorted(maps.Keys(cluster.Annotations))})
+	if err == nil { // Strings can always be serialized.
+		cluster.Annotations[annotationPassedOn] = string(list)
 	}
 	cluster.Labels[common.LabelHash] = hash(cluster)
 	cluster.Labels[common.LabelManagedBy] = installation

@@ -50,7 +50,7 @@ func TestWhatClusterAPIFillsInIsNoDrift(t *testing.T) {
 	desired := Desired(tenant(), "v1.36.3", installation)
 	live := desired.DeepCopy()
 	live.Labels["topology.cluster.x-k8s.io/owned"] = ""
-	live.Annotations = map[string]string{"somebody": "else"}
+	live.Annotations["somebody"] = "else"
 	live.Spec.InfrastructureRef.Kind = "LocalCluster"
 	live.Spec.Topology.Workers.MachineDeployments[1].Replicas = ptr.To[int32](4)
 	live.Spec.Topology.Variables[0].Value.Raw = []byte(`{"class": "fast", "size": "10Gi"}`)
@@ -77,7 +77,13 @@ func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
 		"bounds of autoscaling": func(c *clusterv1.Cluster) {
 			c.Spec.Topology.Workers.MachineDeployments[1].Metadata.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] = "99"
 		},
-		"variable":         func(c *clusterv1.Cluster) { c.Spec.Topology.Variables[0].Value.Raw = []byte(`{"size":"1Gi"}`) },
+		"variable": func(c *clusterv1.Cluster) { c.Spec.Topology.Variables[0].Value.Raw = []byte(`{"size":"1Gi"}`) },
+		"variable of a pool": func(c *clusterv1.Cluster) {
+			c.Spec.Topology.Workers.MachineDeployments[0].Variables.Overrides = []clusterv1.ClusterVariable{{Name: "storage"}}
+		},
+		"variable of the control plane": func(c *clusterv1.Cluster) {
+			c.Spec.Topology.ControlPlane.Variables.Overrides = []clusterv1.ClusterVariable{{Name: "storage"}}
+		},
 		"variable removed": func(c *clusterv1.Cluster) { c.Spec.Topology.Variables = nil },
 		"label":            func(c *clusterv1.Cluster) { delete(c.Labels, "tier") },
 	} {
@@ -95,6 +101,24 @@ func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
 		if _, again := Reconciled(changed, desired); again {
 			t.Errorf("%s: it is not taken back at once", name)
 		}
+	}
+}
+
+func TestALabelThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
+	before := tenant()
+	before.Spec.Topology.Metadata.Annotations = map[string]string{"note": "a"}
+	live := Desired(before, "v1.36.3", installation)
+	live.Labels["theirs"] = "kept"
+	before.Spec.Topology.Metadata = tenancyv1alpha1.TopologyMetadata{}
+	desired := Desired(before, "v1.36.3", installation)
+	changed, differs := Reconciled(live, desired)
+	_, label := changed.Labels["tier"]
+	_, annotation := changed.Annotations["note"]
+	if !differs || label || annotation || changed.Labels["theirs"] != "kept" {
+		t.Errorf("differs: %v, labels %v, annotations %v", differs, changed.Labels, changed.Annotations)
+	}
+	if _, again := Reconciled(changed, desired); again {
+		t.Error("it is not settled")
 	}
 }
 

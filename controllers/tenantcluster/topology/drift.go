@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -19,29 +20,33 @@ func Reconciled(live, desired *clusterv1.Cluster) (cluster *clusterv1.Cluster, c
 	if fresh && isAsOrdered(live, desired) {
 		return cluster, false
 	}
-	cluster.Labels = overlay(cluster.Labels, desired.Labels)
-	cluster.Annotations = overlay(cluster.Annotations, desired.Annotations)
+	before, after := passedOn(live), passedOn(desired)
+	cluster.Labels = replace(cluster.Labels, before.Labels, after.Labels, desired.Labels)
+	cluster.Annotations = replace(cluster.Annotations, before.Annotations, after.Annotations, desired.Annotations)
 	cluster.Spec.Topology = *desired.Spec.Topology.DeepCopy()
 	return cluster, true
 }
 
-func overlay(under, over map[string]string) map[string]string {
-	if len(over) == 0 {
-		return under
+// replace takes the keys away that were passed on before and are no more, and sets the wanted ones.
+func replace(live map[string]string, before, after []string, wanted map[string]string) map[string]string {
+	replaced := maps.Clone(live)
+	for _, key := range before {
+		if !slices.Contains(after, key) {
+			delete(replaced, key)
+		}
 	}
-	merged := maps.Clone(under)
-	if merged == nil {
-		merged = map[string]string{}
+	if replaced == nil && len(wanted) > 0 {
+		replaced = map[string]string{}
 	}
-	maps.Copy(merged, over)
-	return merged
+	maps.Copy(replaced, wanted)
+	return replaced
 }
 
 func isAsOrdered(live, desired *clusterv1.Cluster) bool {
 	is, should := live.Spec.Topology, desired.Spec.Topology
 	return includes(live.Labels, desired.Labels) && includes(live.Annotations, desired.Annotations) &&
 		is.Version == should.Version && isSameClass(live, desired) &&
-		isSameReplicas(is.ControlPlane.Replicas, should.ControlPlane.Replicas) &&
+		isSameReplicas(is.ControlPlane.Replicas, should.ControlPlane.Replicas) && len(is.ControlPlane.Variables.Overrides) == 0 &&
 		equality.Semantic.DeepEqual(is.ControlPlane.Metadata, should.ControlPlane.Metadata) &&
 		areSamePools(is.Workers, should.Workers) && haveValues(is.Variables, should.Variables)
 }
@@ -76,7 +81,7 @@ func areSamePools(is, should clusterv1.WorkersTopology) bool {
 	}
 	for _, wanted := range should.MachineDeployments {
 		pool, ok := byName[wanted.Name]
-		if !ok || pool.Class != wanted.Class || !isSameReplicas(pool.Replicas, wanted.Replicas) ||
+		if !ok || pool.Class != wanted.Class || len(pool.Variables.Overrides) > 0 || !isSameReplicas(pool.Replicas, wanted.Replicas) ||
 			!equality.Semantic.DeepEqual(pool.Metadata, wanted.Metadata) {
 			return false
 		}
@@ -111,6 +116,10 @@ func isSameJSON(is, should []byte) bool {
 }
 
 func covers(actual, wanted any) bool {
+	if items, ok := wanted.([]any); ok {
+		values, ok := actual.([]any)
+		return ok && slices.EqualFunc(values, items, covers)
+	}
 	fields, isObject := wanted.(map[string]any)
 	values, isToo := actual.(map[string]any)
 	if !isObject || !isToo {

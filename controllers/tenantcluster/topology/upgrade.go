@@ -60,7 +60,7 @@ func Next(s Situation) Step {
 	case up != nil && s.Ordered == up.To:
 		return proceed(s)
 	case up != nil && up.To == s.Wanted && s.Ordered == up.From:
-		return Step{Version: up.To, Reason: tenancyv1alpha1.ReasonUpgrading, Message: underway(*up, "it is being ordered")}
+		return handOver(s)
 	case up != nil:
 		// The order changed before anything was done about it.
 		step := consider(s)
@@ -68,6 +68,27 @@ func Next(s Situation) Step {
 		return step
 	}
 	return consider(s)
+}
+
+// handOver orders what is on record, unless so much time has passed that it may not be done any more.
+func handOver(s Situation) Step {
+	for _, gate := range []gate{isOutsideWindow, lacksBackup} {
+		if reason, message, closed := gate(s); closed {
+			step := held(s, reason, message)
+			step.Finish = true
+			return step
+		}
+	}
+	return Step{Version: s.Underway.To, Reason: tenancyv1alpha1.ReasonUpgrading, Message: underway(*s.Underway, "it is being ordered")}
+}
+
+// AfterOtherChanges is the step where something else of the order is changed now: an upgrade begins after that.
+func (s Step) AfterOtherChanges() Step {
+	if s.Begin != nil {
+		s.Message = fmt.Sprintf("The upgrade from %s to %s waits: another change of the order comes first", s.Begin.From, s.Begin.To)
+		s.Begin, s.Reason = nil, tenancyv1alpha1.ReasonClusterNotReady
+	}
+	return s
 }
 
 // proceed waits until Cluster API has done what was ordered.
@@ -97,13 +118,19 @@ func upgraded(s Situation) Step {
 	return Step{Version: s.Ordered, Upgraded: true, Reason: tenancyv1alpha1.ReasonUpgraded, Message: "The cluster has version " + s.Ordered + "."}
 }
 
+type gate func(Situation) (reason, message string, closed bool)
+
 // gates are the reasons not to begin an upgrade now. The first that applies counts.
-var gates = []func(Situation) (reason, message string, closed bool){
+var gates = []gate{
 	isUnsettled,
 	isOutsideWindow,
 	hasUnreadyTargets,
 	lacksBackup,
 }
+
+// lookForBackup is how often an upgrade that waits for a backup looks for one: the kind that tells of backups
+// may not be installed, so it cannot be watched.
+const lookForBackup = 5 * time.Minute
 
 // consider decides whether an upgrade begins.
 func consider(s Situation) Step {
@@ -117,14 +144,20 @@ func consider(s Situation) Step {
 	}
 	for _, gate := range gates {
 		if reason, message, closed := gate(s); closed {
-			step.Reason = reason
-			step.Message = fmt.Sprintf("The upgrade from %s to %s waits: %s", s.Ordered, s.Wanted, message)
-			step.WakeAt = s.NextWindow
-			return step
+			return held(s, reason, message)
 		}
 	}
 	step.Begin = &tenancyv1alpha1.Upgrade{From: s.Ordered, To: s.Wanted, StartedAt: metav1.NewTime(s.Now).Rfc3339Copy()}
 	step.Reason, step.Message = tenancyv1alpha1.ReasonUpgrading, underway(*step.Begin, "what runs in the cluster pauses")
+	return step
+}
+
+func held(s Situation, reason, message string) Step {
+	step := Step{Version: s.Ordered, Reason: reason, WakeAt: s.NextWindow}
+	step.Message = fmt.Sprintf("The upgrade from %s to %s waits: %s", s.Ordered, s.Wanted, message)
+	if reason == tenancyv1alpha1.ReasonBackupRequired {
+		step.WakeAt = s.Now.Add(lookForBackup)
+	}
 	return step
 }
 

@@ -48,9 +48,19 @@ func TestAnUpgradeIsPutOnRecordBeforeItIsOrdered(t *testing.T) {
 
 func TestAnUpgradeGoesOnWhenItsGatesCloseAgain(t *testing.T) {
 	step := Next(ready(func(s *Situation) {
+		s.Ordered, s.Progress = "v1.36.3", Progress{Unsettled: "Cluster prod: workers roll"}
 		s.Underway, s.WindowOpen, s.Unready = underWay("v1.35.6", "v1.36.3"), false, []string{"AddonRelease a/b"}
 	}))
 	if step.Version != "v1.36.3" || step.Finish {
+		t.Errorf("the step is %+v", step)
+	}
+}
+
+func TestAnUpgradeOnRecordIsNotOrderedAfterItsWindow(t *testing.T) {
+	step := Next(ready(func(s *Situation) {
+		s.Underway, s.WindowOpen, s.NextWindow = underWay("v1.35.6", "v1.36.3"), false, noon.Add(time.Hour)
+	}))
+	if step.Version != "v1.35.6" || !step.Finish || step.Begin != nil || step.Reason != common.ReasonWindowClosed {
 		t.Errorf("the step is %+v", step)
 	}
 }
@@ -99,6 +109,9 @@ func TestGatesHoldAnUpgradeBack(t *testing.T) {
 			step := Next(ready(test.change))
 			if step.Begin != nil || step.Version != "v1.35.6" || step.Upgraded || step.Refused {
 				t.Errorf("the upgrade is not held back: %+v", step)
+			}
+			if step.Reason == tenancyv1alpha1.ReasonBackupRequired && step.WakeAt.IsZero() {
+				t.Error("nobody looks for a backup again")
 			}
 			if step.Reason != test.reason || !strings.Contains(step.Message, test.says) {
 				t.Errorf("it says %s: %s", step.Reason, step.Message)
