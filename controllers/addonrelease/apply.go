@@ -98,6 +98,7 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 	}
 	r.watch(ctx, cluster, p.rest)
 	done.written = append(done.written, w.all(ctx, p.rest)...)
+	excuseLateKinds(o.desired, done.written)
 	if len(done.failed()) > 0 || len(p.conflicts) > 0 {
 		return done
 	}
