@@ -139,6 +139,8 @@ func phaseOf(w *writer, seen observed) tenancyv1alpha1.ClusterPhase {
 		return tenancyv1alpha1.PhaseUpgrading
 	case connected != nil && connected.Reason == tenancyv1alpha1.ReasonUnreachable:
 		return tenancyv1alpha1.PhaseUnreachable
+	case w.is(tenancyv1alpha1.ConditionProvisioned) == metav1.ConditionFalse:
+		return tenancyv1alpha1.PhaseProvisioning
 	case connected != nil && connected.Status == metav1.ConditionTrue:
 		return tenancyv1alpha1.PhaseRunning
 	case w.is(tenancyv1alpha1.ConditionProvisioned) != "":

@@ -147,6 +147,8 @@ func TestReportOfAnOrder(t *testing.T) {
 			o.says("InfrastructureReady", metav1.ConditionFalse, "no address is free")
 		}, tenancyv1alpha1.PhaseProvisioning,
 			"Ready=False/Provisioning Reconciling=True/Provisioning Provisioned=False/NotAvailable Upgraded=True/Upgraded", "LocalCluster prod-x1: no address is free"},
+		"connected before all of it is there": {func(o *observed) { o.says("InfrastructureReady", metav1.ConditionFalse, "a rule is missing") },
+			tenancyv1alpha1.PhaseProvisioning, "Ready=False/NotAvailable Reconciling=True/NotAvailable Provisioned=False/NotAvailable Upgraded=True/Upgraded", "a rule is missing"},
 		"a part fails later": {func(o *observed) { o.says("ControlPlaneAvailable", metav1.ConditionFalse, "a member is down") },
 			tenancyv1alpha1.PhaseRunning, "Ready=False/NotAvailable Reconciling=True/NotAvailable Provisioned=True/Available Upgraded=True/Upgraded", "a member is down"},
 		"an upgrade runs": {func(o *observed) {
