@@ -1,10 +1,10 @@
 package addonrelease
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -20,7 +20,7 @@ func excuseLateKinds(declared []desired, written []written) {
 		if brought == nil {
 			brought = kindsBrought(declared)
 		}
-		if brought[written[i].GroupKind()] {
+		if _, ok := brought[written[i].GroupKind()]; ok {
 			written[i].err = fmt.Errorf("%s is defined, but not served yet", written[i].GroupKind())
 		}
 	}
@@ -28,22 +28,12 @@ func excuseLateKinds(declared []desired, written []written) {
 
 // kindsBrought are the kinds that the definitions among declared objects define.
 func kindsBrought(declared []desired) map[schema.GroupKind]bool {
-	brought := map[schema.GroupKind]bool{}
+	var definitions []*unstructured.Unstructured
 	for _, one := range declared {
-		if one.GroupKind() != definitionKind {
-			continue
-		}
-		var definition struct {
-			Spec struct {
-				Group string `json:"group"`
-				Names struct {
-					Kind string `json:"kind"`
-				} `json:"names"`
-			} `json:"spec"`
-		}
-		if json.Unmarshal(one.body, &definition) == nil { // The API server tells what is wrong with it.
-			brought[schema.GroupKind{Group: definition.Spec.Group, Kind: definition.Spec.Names.Kind}] = true
+		definition := &unstructured.Unstructured{}
+		if one.GroupKind() == definitionKind && definition.UnmarshalJSON(one.body) == nil { // It was serialized here.
+			definitions = append(definitions, definition)
 		}
 	}
-	return brought
+	return definedKinds(definitions)
 }

@@ -12,7 +12,7 @@ import (
 func TestAKindThatTheAddonBringsAlongIsAwaited(t *testing.T) {
 	declared := []desired{{
 		Ref:  objects.Ref{GroupVersionKind: definitionKind.WithVersion("v1"), Name: "widgets.example.com"},
-		body: []byte(`{"spec":{"group":"example.com","names":{"kind":"Widget"}}}`),
+		body: []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"example.com","names":{"kind":"Widget"}}}`),
 	}}
 	missing := func(kind string) written {
 		ref := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: kind}, Name: "one"}

@@ -32,8 +32,6 @@ type credentials struct {
 	access kubeconfig.Access
 	// problem is nil if access may be used.
 	problem *problem
-	// unsettled is an error beside the problem: the next try may see more.
-	unsettled error
 }
 
 // secretOf returns where the kubeconfig is.
@@ -65,7 +63,7 @@ func clusterNameOf(cluster *tenancyv1alpha1.TenantCluster) string {
 // findCredentials resolves the reference of a TenantCluster.
 func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster) (credentials, error) {
 	if missing := missingCluster(cluster, made, r.options.Installation); missing != nil {
-		return credentials{problem: missing, unsettled: made.unsettled}, nil
+		return credentials{problem: missing}, nil
 	}
 	ref := secretOf(cluster)
 	secret := secretMetadata()

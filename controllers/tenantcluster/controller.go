@@ -74,7 +74,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return settle(0, done.err)
 	}
 	said := report(*seen, todo, done)
-	return settle(said.again, done.err, seen.credentials.unsettled, seen.made.unsettled, r.publish(ctx, done.cluster, said))
+	return settle(said.again, done.err, seen.made.unsettled, r.publish(ctx, done.cluster, said))
 }
 
 // settle turns a conflict into a try with a cache that has caught up: it is nobody's fault.

@@ -61,7 +61,7 @@ func (r *reconciler) confirmGone(ctx context.Context, seen observed) error {
 	if err != nil {
 		return fmt.Errorf("look for Cluster %s: %w", seen.key.Name, err)
 	}
-	return apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), seen.key.Name, errors.New("the cache does not show it yet"))
+	return behind(seen.key.Name)
 }
 
 // recordRemaining tells of a Cluster that Cluster API did not remove in time.
@@ -93,9 +93,14 @@ func refusal(err error, verb, name string) (*problem, error) {
 		return &problem{tenancyv1alpha1.ReasonOrderRefused, fmt.Sprintf("Cluster %s: %s: correct spec.topology", name, apiMessage(err))}, nil
 	case apierrors.IsAlreadyExists(err):
 		// The cache is behind: somebody, maybe an earlier try, made it.
-		return nil, apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), name, err)
+		return nil, behind(name)
 	}
 	return nil, fmt.Errorf("%s Cluster %s: %w", verb, name, err)
+}
+
+// behind is the conflict that a cache makes which does not show a Cluster yet: settle tries again soon.
+func behind(name string) error {
+	return apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), name, errors.New("the cache does not show it yet"))
 }
 
 // apiMessage is what an API server says, without what it says around it.

@@ -22,8 +22,6 @@ type orderDecision struct {
 	delete bool
 	// step of an upgrade, where there is a Cluster.
 	step topology.Step
-	// progress of Cluster API with the order.
-	progress topology.Progress
 	// problem is what a person has to mend before anything is ordered.
 	problem *problem
 	// turnedDown: the problem is that Cluster API refused what was decided.
@@ -64,8 +62,7 @@ func planOrder(seen observed) orderDecision {
 		return todo
 	}
 	live := seen.made.live
-	todo := orderDecision{progress: topology.Read(live), ordered: live.Spec.Topology.Version}
-	todo.step = topology.Next(situationOf(seen, todo.progress))
+	todo := orderDecision{ordered: live.Spec.Topology.Version, step: topology.Next(situationOf(seen))}
 	if handsOff(seen) {
 		return todo.withoutHands()
 	}
@@ -85,7 +82,7 @@ func planOrder(seen observed) orderDecision {
 
 // undone is what may be told of a decision that was not carried out: nothing of what would have come of it.
 func (d orderDecision) undone() orderDecision {
-	return orderDecision{progress: d.progress, problem: d.problem, waits: d.waits}
+	return orderDecision{problem: d.problem, waits: d.waits}
 }
 
 // withoutHands only tells how an order stands. An upgrade that Cluster API has begun goes on; one that it was
@@ -111,7 +108,7 @@ func planFirstOrder(seen observed) (todo orderDecision, done bool) {
 	case live != nil && !live.DeletionTimestamp.IsZero():
 		return orderDecision{waits: fmt.Sprintf(
 			"Cluster %s is being deleted, though not by Daytwo; it is ordered anew when it is gone. That will be another cluster, "+
-				"which the provider has to accept with the annotation %s", live.Name, common.AnnotationAcceptClusterID), progress: topology.Read(live)}, true
+				"which the provider has to accept with the annotation %s", live.Name, common.AnnotationAcceptClusterID)}, true
 	case live != nil:
 		return orderDecision{}, false
 	case seen.maintenance.invalid != "":
@@ -133,11 +130,11 @@ func handsOff(seen observed) bool {
 	return suspension.Of(seen.cluster.Spec.Suspend, seen.cluster.Annotations, seen.now).Active
 }
 
-func situationOf(seen observed, progress topology.Progress) topology.Situation {
+func situationOf(seen observed) topology.Situation {
 	return topology.Situation{
 		Now:    seen.now,
 		Wanted: seen.cluster.Spec.Topology.Version, Ordered: seen.made.live.Spec.Topology.Version,
-		Progress: progress, Underway: seen.cluster.Status.Upgrade,
+		Progress: topology.Read(seen.made.live), Underway: seen.cluster.Status.Upgrade,
 		WindowOpen: seen.maintenance.open, NextWindow: seen.maintenance.opensAt(),
 		Policy: seen.cluster.Spec.Upgrade, Unready: seen.unready, Backup: seen.backup,
 	}
