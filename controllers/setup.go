@@ -2,6 +2,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
 )
@@ -57,6 +59,9 @@ type Options struct {
 	CredentialsExpiryWarning time.Duration
 	// ConcurrentTargets is how many targets are worked on at a time.
 	ConcurrentTargets int
+	// OrphanHeadStart is how long a cluster has been Ready before what was left there is swept; 0 for
+	// the default.
+	OrphanHeadStart time.Duration
 	// Grace is how long reconciles in flight may go on after SIGTERM.
 	Grace time.Duration
 	// Registry of metrics; nil for the manager's own.
@@ -68,7 +73,7 @@ type Options struct {
 // to be called when the manager has ended: reconciles in flight need it until then.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(), err error) {
 	if options.Installation == "" {
-		identity, err := managementIdentity(ctx, mgr.GetAPIReader())
+		identity, err := ManagementIdentity(ctx, mgr.GetAPIReader())
 		if err != nil {
 			return nil, err
 		}
@@ -123,11 +128,19 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
 		return end, fmt.Errorf("set up addonrelease: %w", err)
 	}
+	if err := (&orphanledger.Reconciler{
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Installation: options.Installation,
+		Ledger:    orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
+		HeadStart: cmp.Or(options.OrphanHeadStart, orphanledger.DefaultHeadStart), Recorder: mgr.GetEventRecorder("orphanledger"),
+		Metrics: orphanledger.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("orphanledger"),
+	}).SetupWithManager(mgr, orphanledger.Options{Wrap: wrap}); err != nil {
+		return end, fmt.Errorf("set up orphanledger: %w", err)
+	}
 	return end, nil
 }
 
-// managementIdentity is the UID of the namespace kube-system, as for any cluster.
-func managementIdentity(ctx context.Context, reader client.Reader) (string, error) {
+// ManagementIdentity is the UID of the management cluster's namespace kube-system, as for any cluster.
+func ManagementIdentity(ctx context.Context, reader client.Reader) (string, error) {
 	system := &corev1.Namespace{}
 	if err := reader.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
 		return "", fmt.Errorf("identify the management cluster: %w", err)

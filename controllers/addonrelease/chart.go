@@ -55,7 +55,7 @@ const (
 // isDeleted is whether a hook's object is deleted at a time. Definitions never are: what is of their
 // kind would go with them.
 func (h hook) isDeleted(policy string) bool {
-	return slices.Contains(h.policies, policy) && h.GroupKind() != definitionKind
+	return slices.Contains(h.policies, policy) && h.GroupKind() != objects.DefinitionKind
 }
 
 // endsByItself is whether a hook has to be waited for; others are done as soon as they are there.
@@ -86,7 +86,7 @@ func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent
 	}
 	for _, object := range plain {
 		release.Mark(object)
-		isClaim := object.GroupVersionKind().GroupKind() == claimKind
+		isClaim := object.GroupVersionKind().GroupKind() == objects.ClaimKind
 		list = append(list, declaration{Unstructured: object, kept: isClaim || helm.IsKept(object)})
 	}
 	if len(rendered.Hooks) > maxHooks {
@@ -106,9 +106,6 @@ func copies(list []*unstructured.Unstructured) []*unstructured.Unstructured {
 	}
 	return copied
 }
-
-// claimKind is what databases keep their data in. Whoever wants it gone deletes it by hand.
-var claimKind = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 
 func chartOf(release helm.Release, from *revision.ChartContent, rendered *render.RenderedChart) *chart {
 	made := &chart{

@@ -209,10 +209,6 @@ func (r *Reconciler) health(ctx context.Context, o observed, cluster *fleet.Clus
 
 // letGo removes the finalizer: nothing is left to do in the cluster, or nothing will be done.
 func (r *Reconciler) letGo(ctx context.Context, o observed, release *addonsv1alpha1.AddonRelease) error {
-	if o.abandoned() && len(o.inventory) > 0 {
-		r.Recorder.Eventf(release, nil, eventWarning, eventAbandoned, actionDelete,
-			"%d objects were left in TenantCluster %s: %s", len(o.inventory), clusterKey(release), names(o.inventory.sorted()))
-	}
 	if err := r.recordUnremoved(ctx, o); err != nil {
 		return err
 	}

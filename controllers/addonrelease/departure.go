@@ -1,8 +1,6 @@
 package addonrelease
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,27 +9,44 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
-// departure of a whole cluster.
+// departure of a TenantCluster that is being deleted.
 type departure struct {
-	// deadline until which what is outside of it may be released.
+	// cluster is what becomes of the cluster itself.
+	cluster fate
+	// deadline until which a deleted release may hold the departure up; zero for as long as it takes.
 	deadline time.Time
 }
 
-// departureOf leaves a quarter of the time to the cluster itself. It counts from when the release was deleted:
-// the guard against losing many clusters may have held that up.
+// fate of a cluster whose TenantCluster goes.
+type fate string
+
+const (
+	// goesAlong: Daytwo ordered it. It goes with all that is in it, so that only what is outside of it counts.
+	goesAlong fate = "goes along"
+	// livesOn: it was imported. All that is left in it stays there.
+	livesOn fate = "lives on"
+)
+
+// departureOf is nil for a TenantCluster that stays.
 func departureOf(tenant *tenancyv1alpha1.TenantCluster, release *addonsv1alpha1.AddonRelease) *departure {
-	if !tenant.TakesClusterAlong() {
+	if tenant.DeletionTimestamp == nil {
 		return nil
 	}
-	since := tenant.DeletionTimestamp.Time
-	timeout := tenant.DeletionDeadline().Sub(since)
-	if deleted := release.DeletionTimestamp; deleted != nil && deleted.After(since) {
-		since = deleted.Time
+	going := &departure{cluster: livesOn}
+	if tenant.TakesClusterAlong() {
+		going.cluster = goesAlong
 	}
-	return &departure{deadline: since.Add(timeout * 3 / 4)}
+	if deleted := release.DeletionTimestamp; deleted != nil {
+		going.deadline = tenant.AddonsDeadline(deleted.Time)
+	}
+	return going
+}
+
+// isDue: the departure waits no longer for what has to do with the cluster.
+func (d *departure) isDue(now time.Time) bool {
+	return d != nil && !d.deadline.IsZero() && !now.Before(d.deadline)
 }
 
 // isExternal says whether an object stands for something outside of its cluster, which would outlive it.
@@ -56,20 +71,41 @@ func isExternal(object *unstructured.Unstructured) bool {
 }
 
 // isFreed: a deleted release goes without removing what it applied. If the whole cluster goes, only what
-// stands for something outside of it is worth the time, and not for longer than the deletion may take.
+// stands for something outside of it is worth the time, and not for longer than the deletion may take. A cluster
+// that lives on and answers is waited for, however long that takes.
 func (o observed) isFreed() bool {
 	switch {
 	case o.release.DeletionTimestamp.IsZero():
 		return false
 	case o.abandoned() || orphaned(o.release):
 		return true
+	case !o.goesAlong():
+		return o.isGivenUp()
 	}
-	return o.going != nil && (len(o.external()) == 0 || !o.now.Before(o.going.deadline))
+	return len(o.external()) == 0 || o.going.isDue(o.now)
 }
 
-// departsAt is when a deleted release stops waiting for the cluster that goes with it; zero for never.
+// isGivenUp: the cluster lives on as far as anybody knows, does not answer, and its TenantCluster's deletion is due.
+func (o observed) isGivenUp() bool {
+	return o.going.isDue(o.now) && o.going.cluster == livesOn && o.unreachable != ""
+}
+
+// isLeft: the release goes, and all of it stays in a cluster that does not answer.
+func (o observed) isLeft() bool {
+	return !orphaned(o.release) && !o.goesAlong() && (o.abandoned() || o.isGivenUp())
+}
+
+// untilGivenUp says when a cluster that does not answer is not waited for any longer.
+func (o observed) untilGivenUp() string {
+	if at := o.departsAt(); !at.IsZero() {
+		return ", and left when the deletion of the TenantCluster is due, at " + at.UTC().Format(time.RFC3339)
+	}
+	return ""
+}
+
+// departsAt is when a deleted release stops waiting for its cluster; zero for never.
 func (o observed) departsAt() time.Time {
-	if o.going == nil || o.release.DeletionTimestamp.IsZero() {
+	if o.going == nil || o.going.cluster == livesOn && o.unreachable == "" {
 		return time.Time{}
 	}
 	return o.going.deadline
@@ -90,63 +126,4 @@ func (o observed) external() []entry {
 
 func orphaned(release *addonsv1alpha1.AddonRelease) bool {
 	return release.Spec.DeletionPolicy == addonsv1alpha1.DeletionPolicyOrphan
-}
-
-// recordUnremoved tells what may remain outside of a cluster that goes because it could not be removed.
-func (r *Reconciler) recordUnremoved(ctx context.Context, o observed) error {
-	return r.recordOrphans(ctx, o, holderOf(o.release), o.external(), whyLeft(o))
-}
-
-// recordKept tells what may remain because it was not to be removed, such as a chart's volumes.
-func (r *Reconciler) recordKept(ctx context.Context, o observed, done outcome) error {
-	var kept []entry
-	for _, one := range done.left {
-		if one.external {
-			kept = append(kept, one.entry)
-		}
-	}
-	err := r.recordOrphans(ctx, o, holderOf(o.release)+" (kept)", kept, "they are kept when the add-on ends")
-	return errors.Join(err, r.recordOrphans(ctx, o, holderOf(o.release)+" (volumes)", volumesOf(done.gone), "volumes that a StatefulSet claimed stay when it goes"))
-}
-
-// volumesOf are the StatefulSets among objects that are gone. Kubernetes leaves their claims, which are not in
-// the inventory.
-func volumesOf(gone []entry) []entry {
-	return slices.DeleteFunc(slices.Clone(gone), func(e entry) bool {
-		return !e.external || e.GroupKind().String() != "StatefulSet.apps"
-	})
-}
-
-func holderOf(release *addonsv1alpha1.AddonRelease) string {
-	return "AddonRelease " + release.Namespace + "/" + release.Name
-}
-
-// recordOrphans writes the ledger, and then the Event, before the release forgets what it applied.
-func (r *Reconciler) recordOrphans(ctx context.Context, o observed, holder string, entries []entry, why string) error {
-	if o.going == nil || len(entries) == 0 {
-		return nil
-	}
-	release := o.release
-	left := orphans.Entry{
-		Cluster: clusterKey(release), ClusterID: release.Status.ClusterID, Holder: holder, At: o.now, Why: why,
-	}
-	for _, e := range entries {
-		left.Objects = append(left.Objects, e.ID())
-	}
-	if err := r.Orphans.Record(ctx, left); err != nil {
-		return err
-	}
-	r.Recorder.Eventf(release, nil, eventWarning, eventOrphaned, actionDelete,
-		"what %s stand for may remain outside of TenantCluster %s: %s", left, clusterKey(release), why)
-	return nil
-}
-
-func whyLeft(o observed) string {
-	switch {
-	case orphaned(o.release):
-		return "spec.deletionPolicy is Orphan"
-	case o.unreachable != "":
-		return "they could not be removed before the deletion was due: " + o.unreachable
-	}
-	return "they could not be removed before the deletion was due"
 }

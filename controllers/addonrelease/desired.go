@@ -27,13 +27,8 @@ const (
 	others
 )
 
-var (
-	namespaceKind  = schema.GroupKind{Kind: "Namespace"}
-	definitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
-)
-
 func stageOf(kind schema.GroupKind) stage {
-	if kind == namespaceKind || kind == definitionKind {
+	if objects.IsFoundation(kind) {
 		return foundations
 	}
 	return others
@@ -115,7 +110,7 @@ func scopeObjects(ctx context.Context, cluster resolver, list []*unstructured.Un
 func definedKinds(list []*unstructured.Unstructured) map[schema.GroupKind]bool {
 	defined := map[schema.GroupKind]bool{}
 	for _, object := range list {
-		if object.GroupVersionKind().GroupKind() != definitionKind {
+		if object.GroupVersionKind().GroupKind() != objects.DefinitionKind {
 			continue
 		}
 		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")

@@ -39,7 +39,7 @@ func (r *Reconciler) removeFoundation(ctx context.Context, o observed, one remov
 		done.left = append(done.left, leftover{one.entry, "it was there before"})
 		return
 	}
-	content, err := r.contentOf(ctx, one, cluster)
+	content, err := cluster.ContentOf(ctx, one.Ref)
 	switch {
 	case err != nil:
 		done.err = errors.Join(done.err, fmt.Errorf("look what is in %s: %w", one.Ref, err))
@@ -51,11 +51,4 @@ func (r *Reconciler) removeFoundation(ctx context.Context, o observed, one remov
 	default:
 		r.removeOne(ctx, o, one, cluster, done)
 	}
-}
-
-func (r *Reconciler) contentOf(ctx context.Context, one removal, cluster *fleet.Cluster) (fleet.Occupant, error) {
-	if one.GroupKind() == namespaceKind {
-		return cluster.OccupantOf(ctx, one.Name)
-	}
-	return cluster.InstanceOf(ctx, one.Name)
 }

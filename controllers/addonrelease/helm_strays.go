@@ -52,7 +52,7 @@ func (r *Reconciler) strays(ctx context.Context, o observed, recorder *recorder,
 		if ignoreGone(err) != nil {
 			return nil, err
 		}
-		if err == nil && o.chart.release.Owns(object) && ref.GroupKind() != claimKind {
+		if err == nil && o.chart.release.Owns(object) && ref.GroupKind() != objects.ClaimKind {
 			found = append(found, removal{entry: entry{Ref: ref, uid: types.UID(object.UID)}, untracked: true})
 		}
 	}

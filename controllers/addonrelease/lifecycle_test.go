@@ -347,7 +347,7 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 	if err := shared.management.Create(t.Context(), ghost); err != nil {
 		t.Fatal(err)
 	}
-	inventory := `{"status":{"inventory":[{"id":"v1/ConfigMap/a/left","uid":"1"}],"drift":{"count":0}}}`
+	inventory := `{"status":{"inventory":[{"id":"v1/ConfigMap/a/left","uid":"1","fp":"1"}],"drift":{"count":0}}}`
 	if err := shared.management.Status().Patch(t.Context(), ghost, client.RawPatch(types.MergePatchType, []byte(inventory))); err != nil {
 		t.Fatal(err)
 	}
@@ -368,6 +368,10 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 		err := shared.management.Get(t.Context(), client.ObjectKeyFromObject(ghost), ghost)
 		return apierrors.IsNotFound(err), fmt.Sprint(err)
 	})
+	left, err := shared.reconciler.Orphans.Read(t.Context(), "default")
+	if err != nil || len(left.Entries) != 1 || left.Entries[0].Holder != "AddonRelease default/"+ghost.Name || left.Entries[0].Objects[0].UID != "1" {
+		t.Errorf("the ledger says %+v, %v", left, err)
+	}
 }
 
 func TestANamespaceOfOthersKeepsItsLabelsAndStays(t *testing.T) {

@@ -39,7 +39,7 @@ type observed struct {
 	// does, or is found unreachable, what was known before stands.
 	pending   bool
 	clusterID types.UID
-	// going is when the whole cluster goes, with all that is in it; nil if it stays.
+	// going is what is known of the deletion of the TenantCluster; nil if it stays.
 	going *departure
 	// request is what people ask for with the annotation daytwo.dev/requested-at.
 	request string

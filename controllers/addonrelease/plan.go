@@ -154,7 +154,7 @@ func (p *plan) schedule(o observed, w write) {
 	}
 	if w.stage == foundations {
 		p.foundations = append(p.foundations, w)
-		if w.GroupKind() == definitionKind {
+		if w.GroupKind() == objects.DefinitionKind {
 			p.awaited = append(p.awaited, w.Key())
 		}
 		return
@@ -171,7 +171,7 @@ func (p *plan) wake(at time.Time) {
 
 // await holds the rest back while a definition that needs no write is not established yet.
 func (p *plan) await(d desired, known entry, seen *fleet.Seen) {
-	if d.GroupKind() == definitionKind && (!d.implied || !known.unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
+	if d.GroupKind() == objects.DefinitionKind && (!d.implied || !known.unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
 		p.awaited = append(p.awaited, d.Key())
 	}
 }

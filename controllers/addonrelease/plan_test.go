@@ -159,6 +159,26 @@ func TestPlan(t *testing.T) {
 			o.unreachable = "no answer"
 			o.release.Annotations = map[string]string{common.AnnotationAbandon: "true"}
 		}, "release; "},
+		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observed) {
+			deleting(o)
+			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, deadline: noon.Add(time.Second)}
+		}, ""},
+		{"ItsReleaseIsThenLetGo", func(o *observed) {
+			deleting(o)
+			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, deadline: noon}
+		}, "release; "},
+		{"AnImportedClusterThatAnswersIsWaitedForHoweverLong", func(o *observed) {
+			deleting(o)
+			o.going = &departure{cluster: livesOn, deadline: noon.Add(-time.Hour)}
+		}, "remove a; remove b; release; "},
+		{"WithoutADeadlineItTakesAsLongAsItTakes", func(o *observed) {
+			deleting(o)
+			o.unreachable, o.going = "no answer", &departure{cluster: livesOn}
+		}, ""},
+		{"AClusterThatGoesAlongTakesWhatIsInItAlong", func(o *observed) {
+			deleting(o)
+			o.going = &departure{cluster: goesAlong, deadline: noon.Add(time.Hour)}
+		}, "release; "},
 		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observed) {
 			deleting(o)
 			o.release.Annotations = map[string]string{common.AnnotationAbandon: "true"}

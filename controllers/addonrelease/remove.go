@@ -12,6 +12,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // remove removes what left the source; foundations last, when all else is gone and done.
@@ -93,7 +94,7 @@ func (o observed) claimant(object metav1.Object, installation string) string {
 	if release := o.helmRelease(); release != nil && release.Owns(object) {
 		return ""
 	}
-	return claimedBy(object, installation)
+	return objects.ClaimedBy(object, installation)
 }
 
 // identify fills in what an entry does not say because the manager died before it learned it. What is

@@ -3,6 +3,7 @@ package addonrelease
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -13,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 // retryStalled is how long what needs a person is left alone before it is looked at again anyway.
@@ -181,15 +183,20 @@ func deletionMessage(next *addonsv1alpha1.AddonReleaseStatus, trouble *verdict) 
 
 // reportUnreachable leaves nothing green on old news.
 func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observed) {
-	message := o.unreachable
-	if !o.release.DeletionTimestamp.IsZero() {
-		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers, or set the annotation %s: \"true\" to leave them",
-			len(o.inventory), names(o.inventory.sorted()), o.unreachable, common.AnnotationAbandon)
+	message, reason := o.unreachable, common.ReasonClusterUnreachable
+	switch {
+	case o.release.DeletionTimestamp.IsZero():
+	case o.isLeft():
+		reason = addonsv1alpha1.ReasonAbandoned
+		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.inventory), names(o.inventory.sorted()), o.unreachable, orphans.Name)
+	default:
+		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
+			len(o.inventory), names(o.inventory.sorted()), o.unreachable, o.untilGivenUp(), common.AnnotationAbandon)
 	}
 	for _, condition := range []string{
 		common.ConditionReady, addonsv1alpha1.ConditionApplied, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted,
 	} {
-		set(next, o, condition, metav1.ConditionUnknown, common.ReasonClusterUnreachable, message)
+		set(next, o, condition, metav1.ConditionUnknown, reason, message)
 	}
 	unset(next, common.ConditionStalled)
 	unset(next, common.ConditionReconciling)
@@ -204,10 +211,16 @@ func progress(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, messa
 // maxMessage keeps one condition from filling the screen, in bytes; the API allows 32768.
 const maxMessage = 1024
 
-func set(next *addonsv1alpha1.AddonReleaseStatus, o observed, condition string, is metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = message[:maxMessage] + "…"
+// cut shortens a text to so many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+func set(next *addonsv1alpha1.AddonReleaseStatus, o observed, condition string, is metav1.ConditionStatus, reason, message string) {
+	message = cut(message, maxMessage)
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 		Type: condition, Status: is, Reason: reason, Message: message,
 		ObservedGeneration: o.release.Generation, LastTransitionTime: metav1.NewTime(o.now),

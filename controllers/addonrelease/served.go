@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // excuseLateKinds turns "no such kind" into something that the next try may mend, where the add-on brings
@@ -31,7 +33,7 @@ func kindsBrought(declared []desired) map[schema.GroupKind]bool {
 	var definitions []*unstructured.Unstructured
 	for _, one := range declared {
 		definition := &unstructured.Unstructured{}
-		if one.GroupKind() == definitionKind && definition.UnmarshalJSON(one.body) == nil { // It was serialized here.
+		if one.GroupKind() == objects.DefinitionKind && definition.UnmarshalJSON(one.body) == nil { // It was serialized here.
 			definitions = append(definitions, definition)
 		}
 	}

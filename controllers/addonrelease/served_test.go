@@ -11,7 +11,7 @@ import (
 
 func TestAKindThatTheAddonBringsAlongIsAwaited(t *testing.T) {
 	declared := []desired{{
-		Ref:  objects.Ref{GroupVersionKind: definitionKind.WithVersion("v1"), Name: "widgets.example.com"},
+		Ref:  objects.Ref{GroupVersionKind: objects.DefinitionKind.WithVersion("v1"), Name: "widgets.example.com"},
 		body: []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"example.com","names":{"kind":"Widget"}}}`),
 	}}
 	missing := func(kind string) written {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
@@ -118,7 +119,8 @@ func (r *Reconciler) tenantChanges() handler.EventHandler {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
 			before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
 			if before.Generation == after.Generation && !(predicate.AnnotationChangedPredicate{}).Update(e) &&
-				whyUnreachable(before) == whyUnreachable(after) && upgradeOf(before) == upgradeOf(after) && before.TakesClusterAlong() == after.TakesClusterAlong() {
+				whyUnreachable(before) == whyUnreachable(after) && upgradeOf(before) == upgradeOf(after) &&
+				before.TakesClusterAlong() == after.TakesClusterAlong() && equality.Semantic.DeepEqual(before.Status.Deletion, after.Status.Deletion) {
 				return
 			}
 			r.enqueue(ctx, client.ObjectKeyFromObject(after), func(request reconcile.Request) {

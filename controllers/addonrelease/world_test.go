@@ -28,6 +28,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
@@ -142,6 +143,7 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, known ownership.C
 	return &Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
 		Controllers: known, Installation: installation, Recorder: events.NewFakeRecorder(1000),
+		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
 	}
 }

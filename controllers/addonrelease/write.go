@@ -98,7 +98,7 @@ func (w *writer) create(ctx context.Context, done *written) {
 		w.adopt(ctx, done)
 	case err != nil:
 		done.err = err
-	case done.implied && done.stage == foundations && done.GroupKind() == definitionKind && !w.existedBefore(answer):
+	case done.implied && done.stage == foundations && done.GroupKind() == objects.DefinitionKind && !w.existedBefore(answer):
 		done.result, done.unwatched = answer, true
 	case done.implied && (w.existedBefore(answer) || len(w.controllers.Foreign(answer.ManagedFields, nil)) > 0):
 		// It only has to be there; what it is like is its owner's business.
@@ -146,7 +146,7 @@ func (w *writer) ownerOf(object metav1.Object) string {
 	if w.release != nil && w.release.Owns(object) {
 		return ""
 	}
-	return claimedBy(object, w.installation)
+	return objects.ClaimedBy(object, w.installation)
 }
 
 // letGo gives up what an apply took of an object that belongs to somebody else.

@@ -15,7 +15,8 @@ import (
 
 const abandonedLimit = 10
 
-// abandonment is a target that a person let go, with what it left behind.
+// abandonment is a target that was let go, with what it left behind: a person did that, or the deletion of its
+// TenantCluster was due.
 type abandonment struct {
 	target  types.UID
 	cluster common.ClusterReference
@@ -26,7 +27,7 @@ type abandonment struct {
 // abandonmentOf is nil for a target that is not being let go, or whose cluster answers: then it is
 // cleaned up, whatever its annotations say.
 func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
-	if target.DeletionTimestamp.IsZero() || target.Annotations[common.AnnotationAbandon] != "true" || !unreachable(target) {
+	if target.DeletionTimestamp.IsZero() || !isLetGo(target) {
 		return nil
 	}
 	var objects []string
@@ -41,9 +42,14 @@ func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
 	}
 }
 
-func unreachable(target *addonsv1alpha1.AddonRelease) bool {
+// isLetGo: the target says so itself, or a person asked for it and there is nothing in the way.
+func isLetGo(target *addonsv1alpha1.AddonRelease) bool {
 	ready := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
-	return ready != nil && ready.Reason == common.ReasonClusterUnreachable
+	if ready == nil {
+		return false
+	}
+	return ready.Reason == addonsv1alpha1.ReasonAbandoned ||
+		ready.Reason == common.ReasonClusterUnreachable && target.Annotations[common.AnnotationAbandon] == "true"
 }
 
 // recordAbandoned puts what is new first and keeps the latest ten. The same target is recorded once.

@@ -75,7 +75,8 @@ func rolloutInput(seen observed) fanout.Input {
 			Connected:  isConnected(cluster),
 			Suspended:  cluster.Status.Upgrade != nil || suspension.Of(cluster.Spec.Suspend, cluster.Annotations, seen.now).Active,
 			Closed:     seen.addon.Spec.Rollout.Disruptive && !cluster.InMaintenance(seen.now),
-			Deleting:   !cluster.DeletionTimestamp.IsZero(),
+			Leaving:    !cluster.DeletionTimestamp.IsZero(),
+			Deleting:   !cluster.KeepsTargets(),
 		})
 	}
 	for i := range seen.targets {

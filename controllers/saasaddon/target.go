@@ -113,7 +113,7 @@ func stateOf(target *addonsv1alpha1.AddonRelease) (fanout.State, string) {
 		return fanout.Progressing, ""
 	case ready.Status == metav1.ConditionTrue:
 		return fanout.Ready, ready.Message
-	case ready.Reason == common.ReasonClusterUnreachable:
+	case ready.Reason == common.ReasonClusterUnreachable || ready.Reason == addonsv1alpha1.ReasonAbandoned:
 		return fanout.Unreachable, ready.Message
 	case ready.Status == metav1.ConditionUnknown || isOnItsWay(ready.Reason):
 		return fanout.Progressing, ready.Message

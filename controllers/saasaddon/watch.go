@@ -140,6 +140,7 @@ type clusterView struct {
 	suspend      bool
 	suspendUntil string
 	deleting     bool
+	keepsTargets bool
 	upgrading    bool
 	windows      int
 	window       tenancyv1alpha1.Span
@@ -149,7 +150,7 @@ func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
 	return clusterView{
 		connected: isConnected(cluster), version: minorVersion(cluster.Status.Version),
 		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[common.AnnotationSuspendUntil],
-		deleting: !cluster.DeletionTimestamp.IsZero(), upgrading: cluster.Status.Upgrade != nil,
+		deleting: !cluster.DeletionTimestamp.IsZero(), keepsTargets: cluster.KeepsTargets(), upgrading: cluster.Status.Upgrade != nil,
 		windows: len(cluster.Spec.MaintenanceWindows),
 		window:  ptr.Deref(cluster.Status.MaintenanceWindow, tenancyv1alpha1.Span{}),
 	}

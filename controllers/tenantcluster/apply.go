@@ -24,15 +24,22 @@ type outcome struct {
 	link *fleet.State
 	// claimed: another TenantCluster was admitted to the cluster first.
 	claimed bool
-	// refused is why Cluster API does not take the order.
-	refused *problem
+	// order is what came of the order.
+	order orderOutcome
 	// released: the TenantCluster is gone, or will be as soon as others let it.
 	released bool
-	err      error
+	// releasing: the TenantCluster could not be let go, though nothing else is left to do.
+	releasing bool
+	// unrecorded: what was given up could not be told, so the deletion is where it was.
+	unrecorded bool
+	err        error
 }
 
 // apply carries a decision out. Nothing connects before the finalizers are there.
 func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) outcome {
+	if err := r.recordGivenUp(ctx, seen, todo.deletion); err != nil {
+		return outcome{cluster: seen.cluster.DeepCopy(), link: seen.link, unrecorded: true, err: err}
+	}
 	if todo.release {
 		return r.release(ctx, seen, todo)
 	}
@@ -44,8 +51,9 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 		return done
 	}
 	var ordering error
-	done.refused, ordering = r.applyOrder(ctx, seen, todo.order)
-	done.err = errors.Join(ordering, r.holdSecret(ctx, todo.holdSecret), r.releaseSecrets(ctx, todo.releaseSecrets))
+	done.order, ordering = r.applyOrder(ctx, seen, todo.order)
+	done.err = errors.Join(ordering, r.holdSecret(ctx, todo.holdSecret), r.releaseSecrets(ctx, todo.releaseSecrets),
+		r.requestBackups(ctx, todo.deletion.Request, requestTime(seen)))
 	r.changeConnection(seen, todo.connection)
 	done.claimed = r.changeAdmission(seen.key, todo)
 	if state, ok := r.connections.State(seen.key); ok {
@@ -54,25 +62,33 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 	return done
 }
 
-// release lets go of a TenantCluster; its own finalizer goes last.
+// release lets go of a TenantCluster. What keeps that from succeeding is told, where there is still somebody to
+// tell it of.
 func (r *reconciler) release(ctx context.Context, seen observed, todo decision) outcome {
-	done := outcome{released: true}
-	if done.err = r.confirmGone(ctx, seen); done.err != nil {
-		return done
+	if err := r.confirmGone(ctx, seen); err != nil {
+		return outcome{released: true, err: err}
 	}
 	r.connections.Forget(seen.key)
-	if done.err = r.releaseSecrets(ctx, todo.releaseSecrets); done.err != nil || seen.cluster == nil {
-		return done
+	err := r.letGo(ctx, seen, todo)
+	if err == nil || seen.cluster == nil || apierrors.IsConflict(err) {
+		return outcome{released: true, err: err}
 	}
-	if done.err = r.recordRemaining(ctx, seen); done.err != nil {
-		return done
+	return outcome{cluster: seen.cluster.DeepCopy(), releasing: true, err: err}
+}
+
+// letGo removes our own finalizer last.
+func (r *reconciler) letGo(ctx context.Context, seen observed, todo decision) error {
+	if err := r.releaseSecrets(ctx, todo.releaseSecrets); err != nil || seen.cluster == nil {
+		return err
+	}
+	if err := r.recordRemaining(ctx, seen); err != nil {
+		return err
 	}
 	cluster := seen.cluster.DeepCopy()
-	if controllerutil.RemoveFinalizer(cluster, common.FinalizerCluster) {
-		err := r.client.Patch(ctx, cluster, guardedPatch(seen.cluster))
-		done.err = client.IgnoreNotFound(err)
+	if !controllerutil.RemoveFinalizer(cluster, common.FinalizerCluster) {
+		return nil
 	}
-	return done
+	return client.IgnoreNotFound(r.client.Patch(ctx, cluster, guardedPatch(seen.cluster)))
 }
 
 // patchMetadata adds our finalizer and label to the TenantCluster.
@@ -162,16 +178,15 @@ func (r *reconciler) changeAdmission(key types.NamespacedName, todo decision) (c
 
 // publish writes the status, if it changed, and then the events.
 func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, said said) error {
-	if !said.changed {
-		return nil
-	}
-	before := cluster.DeepCopy()
-	cluster.Status = said.status
-	if err := r.client.Status().Patch(ctx, cluster, guardedPatch(before)); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil
+	if said.changed {
+		before := cluster.DeepCopy()
+		cluster.Status = said.status
+		if err := r.client.Status().Patch(ctx, cluster, guardedPatch(before)); err != nil {
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("write status: %w", err)
 		}
-		return fmt.Errorf("write status: %w", err)
 	}
 	for _, event := range said.events {
 		r.events.Eventf(cluster, nil, event.kind, event.reason, event.action, "%s", event.note)

@@ -23,7 +23,7 @@ const catchUp = 100 * time.Millisecond
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/status,verbs=patch
-// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases;saasaddons,verbs=get;list;watch
 // The verb manage tells the manager from everybody else: see config/admission/manager_only.yaml.
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=manage
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
@@ -58,6 +58,7 @@ type reconciler struct {
 	options     Options
 
 	memory     memory
+	ledgers    ledgerMemory
 	management managementCluster
 }
 

@@ -8,8 +8,11 @@
 // A changed annotation daytwo.dev/requested-at makes the fleet try to connect at once. What was handled
 // is not on record: a manager that starts tries anyway.
 //
-// A TenantCluster stays until no target needs it, and its Secret as long, so that deleting a customer's
-// whole namespace still cleans up in the cluster.
+// A TenantCluster that is deleted goes step by step (package deletion), each of them in status before what it allows
+// is done. It stays until no target needs it, and its Secret as long, so that deleting a customer's whole namespace
+// still cleans up in the cluster.
+//
+// As long as the namespace has a ledger of what may have outlived clusters, each of its TenantClusters says so.
 //
 // It never writes to a workload cluster, and never to a Secret except for a finalizer.
 package tenantcluster

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -48,8 +48,10 @@ type observed struct {
 	forbidden types.UID
 	// rivals are other TenantClusters on record with the identity of the connected cluster.
 	rivals []tenancyv1alpha1.TenantCluster
-	// targets that need the cluster, as namespace/name; read only while it is deleted.
-	targets []string
+	// left is what keeps the cluster; read only while it is deleted.
+	left leavings
+	// ledger is what the namespace's ledger of remains says; nil if there is none.
+	ledger *orphans.Content
 	// held are the Secrets of the namespace that have our finalizer.
 	held []heldSecret
 }
@@ -83,10 +85,11 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if seen.credentials, err = r.findCredentials(ctx, cluster, seen.made); err != nil {
 		return nil, err
 	}
-	if seen.deleting() {
-		if seen.targets, err = r.listTargets(ctx, key); err != nil {
-			return nil, err
-		}
+	if err := r.observeLeavings(ctx, seen); err != nil {
+		return nil, err
+	}
+	if seen.ledger, err = r.observeLedger(ctx, key.Namespace); err != nil {
+		return nil, err
 	}
 	if err := r.observeMaintenance(ctx, seen); err != nil {
 		return nil, err
@@ -128,19 +131,6 @@ func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, i
 	return slices.DeleteFunc(slices.Clone(list.Items), func(other tenancyv1alpha1.TenantCluster) bool {
 		return client.ObjectKeyFromObject(&other) == key
 	}), nil
-}
-
-func (r *reconciler) listTargets(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	releases := &addonsv1alpha1.AddonReleaseList{}
-	if err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, targetsOf(key)); err != nil {
-		return nil, fmt.Errorf("list targets: %w", err)
-	}
-	var names []string
-	for i := range releases.Items {
-		names = append(names, client.ObjectKeyFromObject(&releases.Items[i]).String())
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // observeHeldSecrets finds out who needs the Secrets that are held in the namespace. Looking at all

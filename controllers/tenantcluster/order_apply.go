@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -14,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -21,19 +23,61 @@ import (
 
 // applyOrder creates, changes or deletes the Cluster. What Cluster API refuses is a problem for a person,
 // not an error.
-func (r *reconciler) applyOrder(ctx context.Context, seen observed, todo orderDecision) (*problem, error) {
+func (r *reconciler) applyOrder(ctx context.Context, seen observed, todo orderDecision) (orderOutcome, error) {
 	switch {
 	case todo.create != nil:
-		return refusal(r.client.Create(ctx, todo.create.DeepCopy()), "create", todo.create.Name)
+		cluster := todo.create.DeepCopy()
+		return taken(cluster, r.client.Create(ctx, cluster, r.asOurs()), "create")
 	case todo.update != nil:
-		return refusal(r.client.Patch(ctx, todo.update.DeepCopy(), guardedPatch(seen.made.live)), "change", todo.update.Name)
+		editor := r.editorOf(ctx, seen, todo)
+		cluster := todo.update.DeepCopy()
+		done, err := taken(cluster, r.client.Patch(ctx, cluster, guardedPatch(seen.made.live), r.asOurs()), "change")
+		done.editor = editor
+		return done, err
 	case todo.rehearse != nil:
-		err := r.client.Patch(ctx, todo.rehearse.DeepCopy(), guardedPatch(seen.made.live), client.DryRunAll)
-		return refusal(err, "rehearse a change of", todo.rehearse.Name)
+		err := r.client.Patch(ctx, todo.rehearse.DeepCopy(), guardedPatch(seen.made.live), client.DryRunAll, r.asOurs())
+		refused, err := refusal(err, "rehearse a change of", todo.rehearse.Name)
+		return orderOutcome{refused: refused}, err
 	case todo.delete:
-		return nil, r.deleteCluster(ctx, seen.made.live)
+		return orderOutcome{}, r.deleteCluster(ctx, seen.made.live)
 	}
-	return nil, nil
+	return orderOutcome{}, nil
+}
+
+// orderOutcome is what came of an order.
+type orderOutcome struct {
+	// cluster as Cluster API took the order; nil if it was not asked, or took none.
+	cluster *clusterv1.Cluster
+	// editor of what was taken back, for people; empty if nothing was, or nobody can tell.
+	editor string
+	// refused is why Cluster API does not take the order.
+	refused *problem
+}
+
+func taken(cluster *clusterv1.Cluster, err error, verb string) (orderOutcome, error) {
+	refused, failed := refusal(err, verb, cluster.Name)
+	if err != nil {
+		return orderOutcome{refused: refused}, failed
+	}
+	return orderOutcome{cluster: cluster}, nil
+}
+
+// asOurs names the field manager of what is ordered, so that an edit shows who made it.
+func (r *reconciler) asOurs() client.FieldOwner {
+	return client.FieldOwner(ownership.ManagerOf(r.options.Installation))
+}
+
+// editorOf finds out who edited the topology, before that is taken back. The cache does not tell.
+func (r *reconciler) editorOf(ctx context.Context, seen observed, todo orderDecision) string {
+	if !todo.edited {
+		return ""
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(clusterKind)
+	if err := r.live.Get(ctx, seen.key, live); err != nil {
+		return "" // Whoever it was, it is taken back.
+	}
+	return topology.Editor(live, ownership.ManagerOf(r.options.Installation))
 }
 
 // deleteCluster deletes the Cluster that was looked at, and no other of its name.
@@ -72,7 +116,8 @@ func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
 	live := seen.made.live
 	left := orphans.Entry{
 		Cluster: seen.key, ClusterID: seen.cluster.Status.ClusterID, Holder: "TenantCluster " + seen.key.String(), At: seen.now,
-		Objects: []string{clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name},
+		// It is an object of the management cluster, which no sweep of a workload cluster looks for.
+		Objects: []orphans.Object{{ID: clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name, Stays: true}},
 		Why:     "Cluster API did not remove it before the deletion was due: " + removal(live),
 	}
 	if err := r.orphans.Record(ctx, left); err != nil {
@@ -84,14 +129,13 @@ func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
 
 // refusal tells what Cluster API's admission says no to from what the next try may mend.
 func refusal(err error, verb, name string) (*problem, error) {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil, nil
-	case apierrors.IsForbidden(err):
-		return &problem{tenancyv1alpha1.ReasonOrderRefused, fmt.Sprintf("Cluster %s is refused: %s", name, apiMessage(err))}, nil
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return &problem{tenancyv1alpha1.ReasonOrderRefused, fmt.Sprintf("Cluster %s: %s: correct spec.topology", name, apiMessage(err))}, nil
-	case apierrors.IsAlreadyExists(err):
+	}
+	if message, refused := topology.Refusal(err, name); refused {
+		return &problem{tenancyv1alpha1.ReasonOrderRefused, message}, nil
+	}
+	if apierrors.IsAlreadyExists(err) {
 		// The cache is behind: somebody, maybe an earlier try, made it.
 		return nil, behind(name)
 	}
@@ -101,12 +145,4 @@ func refusal(err error, verb, name string) (*problem, error) {
 // behind is the conflict that a cache makes which does not show a Cluster yet: settle tries again soon.
 func behind(name string) error {
 	return apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), name, errors.New("the cache does not show it yet"))
-}
-
-// apiMessage is what an API server says, without what it says around it.
-func apiMessage(err error) string {
-	if status, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // The client returns it as it is.
-		return status.Status().Message
-	}
-	return err.Error()
 }

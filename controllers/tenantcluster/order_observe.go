@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,10 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
-
-// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=list
 
 // clusterAPICluster is what Cluster API has of a TenantCluster. The zero value is for one that has nothing
 // to do with it.
@@ -138,28 +133,6 @@ func (r *reconciler) listUnready(ctx context.Context, key types.NamespacedName) 
 
 func targetsOf(key types.NamespacedName) client.MatchingLabels {
 	return client.MatchingLabels{common.LabelCluster: key.Name, common.LabelClusterNamespace: key.Namespace}
-}
-
-// latestBackup reads BackupEnrollments, if that kind is installed: their status.lastSuccessfulTime.
-func (r *reconciler) latestBackup(ctx context.Context, key types.NamespacedName) (topology.Backup, error) {
-	enrollments := &unstructured.UnstructuredList{}
-	enrollments.SetGroupVersionKind(schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "BackupEnrollmentList"})
-	err := r.live.List(ctx, enrollments, targetsOf(key))
-	if meta.IsNoMatchError(err) {
-		return topology.Backup{Unknown: "the kind BackupEnrollment is not installed, so nobody backs the cluster up"}, nil
-	}
-	if err != nil {
-		return topology.Backup{}, fmt.Errorf("list BackupEnrollments: %w", err)
-	}
-	var newest topology.Backup
-	for _, enrollment := range enrollments.Items {
-		value, _, _ := unstructured.NestedString(enrollment.Object, "status", "lastSuccessfulTime")
-		at, err := time.Parse(time.RFC3339, value)
-		if err == nil && at.After(newest.Latest) {
-			newest.Latest = at
-		}
-	}
-	return newest, nil
 }
 
 // wholeSeconds is how the API server keeps times.

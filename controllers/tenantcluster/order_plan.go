@@ -16,6 +16,8 @@ import (
 type orderDecision struct {
 	// create or update the Cluster; nil for neither.
 	create, update *clusterv1.Cluster
+	// edited: the update takes back what somebody else did.
+	edited bool
 	// rehearse a change whose upgrade is about to begin: what Cluster API refuses does not begin.
 	rehearse *clusterv1.Cluster
 	// delete the Cluster.
@@ -37,26 +39,9 @@ func (o observed) ordered() bool {
 	return o.cluster.Spec.Topology != nil && o.made.live != nil && topology.IsOurs(o.made.live, o.installation)
 }
 
-// overdue: the deletion has waited long enough.
-func (o observed) overdue() bool { return !o.now.Before(o.cluster.DeletionDeadline()) }
-
-// leaving: nothing in the cluster is needed any longer, and Cluster API removes it. However late it is, it is
-// asked to.
-func (o observed) leaving() bool {
-	return o.deleting() && len(o.targets) == 0 && o.ordered() && (!o.overdue() || o.made.live.DeletionTimestamp.IsZero())
-}
-
-// unsure: nobody can tell whether the Cluster that was ordered is there still.
-func (o observed) unsure() bool {
-	return o.deleting() && len(o.targets) == 0 && o.cluster.Spec.Topology != nil && o.made.unsettled != nil
-}
-
 func planOrder(seen observed) orderDecision {
-	if seen.cluster.Spec.Topology == nil {
+	if seen.cluster.Spec.Topology == nil || seen.deleting() {
 		return orderDecision{}
-	}
-	if seen.deleting() {
-		return orderDecision{delete: seen.leaving() && seen.made.live.DeletionTimestamp.IsZero()}
 	}
 	if todo, done := planFirstOrder(seen); done {
 		return todo
@@ -69,13 +54,15 @@ func planOrder(seen observed) orderDecision {
 	if todo.step.Refused {
 		todo.problem = &problem{todo.step.Reason, todo.step.Message}
 	}
-	changed, differs := topology.Reconciled(live, topology.Desired(seen.cluster, todo.step.Version, seen.installation))
+	taken := seen.cluster.Status.TopologyHash
+	desired := topology.Desired(seen.cluster, todo.step.Version, seen.installation)
+	changed, differs := topology.Reconciled(live, desired, taken)
 	if differs {
-		todo.update = changed
+		todo.update, todo.edited = changed, topology.IsEdited(live, desired, taken)
 		todo.step = todo.step.AfterOtherChanges()
 	}
 	if begin := todo.step.Begin; begin != nil {
-		todo.rehearse, _ = topology.Reconciled(live, topology.Desired(seen.cluster, begin.To, seen.installation))
+		todo.rehearse, _ = topology.Reconciled(live, topology.Desired(seen.cluster, begin.To, seen.installation), taken)
 	}
 	return todo
 }

@@ -1,8 +1,11 @@
 package tenantcluster
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -42,6 +45,15 @@ func reportOrder(w *writer, seen observed, todo orderDecision) {
 	case todo.create != nil && todo.problem == nil:
 		w.status.OrderedVersion = todo.create.Spec.Topology.Version
 	}
+}
+
+// orderEvents tells of an edit of the Cluster that was taken back.
+func orderEvents(todo orderDecision, done orderOutcome) []announcement {
+	if !todo.edited || done.cluster == nil {
+		return nil
+	}
+	return []announcement{{corev1.EventTypeWarning, "DriftCorrected", "Correct", fmt.Sprintf(
+		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(done.editor, "somebody"), done.cluster.Name)}}
 }
 
 func reportPart(w *writer, condition string, part topology.Part) {

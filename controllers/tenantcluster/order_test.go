@@ -2,11 +2,13 @@ package tenantcluster
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -27,6 +29,7 @@ func ordered() observed {
 	seen.cluster.Status.OrderedVersion = "v1.35.4"
 	seen.maintenance.open = true
 	seen.made = clusterAPICluster{live: topology.Desired(seen.cluster, "v1.35.4", ours)}
+	seen.cluster.Status.TopologyHash = topology.Fingerprint(seen.made.live)
 	seen.made.live.Spec.InfrastructureRef.Kind, seen.made.live.Spec.InfrastructureRef.Name = "LocalCluster", "prod-x1"
 	seen.says("InfrastructureReady", metav1.ConditionTrue, "")
 	seen.says("ControlPlaneAvailable", metav1.ConditionTrue, "")
@@ -44,6 +47,11 @@ func (o *observed) says(condition string, status metav1.ConditionStatus, message
 func notMade(o *observed) {
 	o.made, o.link = clusterAPICluster{presence: absent}, nil
 	o.credentials = credentials{problem: &problem{tenancyv1alpha1.ReasonProvisioning, "The cluster is being ordered from Cluster API."}}
+}
+
+// removing: the step is on record since the deletion.
+func removing(o *observed) {
+	o.cluster.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingCluster, Since: *o.cluster.DeletionTimestamp}
 }
 
 func upgrading(o *observed) { o.cluster.Spec.Topology.Version = "v1.36.3" }
@@ -71,8 +79,16 @@ func TestPlanOfAnOrder(t *testing.T) {
 		"somebody deletes the Cluster": {func(o *observed) { at := metav1.NewTime(now); o.made.live.DeletionTimestamp = &at },
 			func(d decision) bool { return d.order.create == nil && d.order.update == nil && d.order.waits != "" }},
 		"an edit": {func(o *observed) { o.made.live.Spec.Topology.ClassRef.Name = "small" }, func(d decision) bool {
-			return d.order.update != nil && d.order.update.Spec.Topology.ClassRef.Name == "standard"
+			return d.order.update != nil && d.order.edited && d.order.update.Spec.Topology.ClassRef.Name == "standard"
 		}},
+		"an edit that an order cannot say": {func(o *observed) {
+			o.made.live.Spec.Topology.ControlPlane.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](60)
+		},
+			func(d decision) bool { return d.order.update != nil && d.order.edited }},
+		"it is not known how the order was taken": {func(o *observed) { o.cluster.Status.TopologyHash = "" },
+			func(d decision) bool { return d.order.update != nil && !d.order.edited }},
+		"another order": {func(o *observed) { o.cluster.Spec.Topology.ClassRef.Name = "large" },
+			func(d decision) bool { return d.order.update != nil && !d.order.edited }},
 		"an edit stays while suspended": {func(o *observed) {
 			o.made.live.Spec.Topology.ClassRef.Name, o.cluster.Spec.Suspend = "small", true
 		}, func(d decision) bool { return d.order.update == nil }},
@@ -104,9 +120,12 @@ func TestPlanOfAnOrder(t *testing.T) {
 		}, func(d decision) bool {
 			return d.order.update != nil && d.order.update.Spec.Topology.Version == "v1.35.4" && d.order.step.Begin == nil
 		}},
-		"deleted, with targets": {func(o *observed) { deleted(o); o.targets = []string{"acme/a"} },
+		"deleted, with targets": {func(o *observed) { deleted(o); remaining(o, "a") },
 			func(d decision) bool { return !d.release && !d.order.delete }},
-		"deleted, without targets": {deleted, func(d decision) bool {
+		"deleted, without targets, which is put on record": {deleted, func(d decision) bool {
+			return !d.release && !d.order.delete && d.deletion.Record.Step == tenancyv1alpha1.DeletionRemovingCluster
+		}},
+		"deleted, without targets": {func(o *observed) { deleted(o); removing(o) }, func(d decision) bool {
 			return !d.release && d.order.delete && len(d.releaseSecrets) == 1 && d.connection == disconnect
 		}},
 		"deleted, and going": {func(o *observed) { deleted(o); o.made.live.DeletionTimestamp = o.cluster.DeletionTimestamp },
@@ -115,11 +134,12 @@ func TestPlanOfAnOrder(t *testing.T) {
 			func(d decision) bool { return d.release }},
 		"deleted, and somebody else's": {func(o *observed) { deleted(o); o.made.live.Labels[common.LabelManagedBy] = "another" },
 			func(d decision) bool { return d.release && !d.order.delete }},
-		"deleted, overdue, and not asked to go yet": {func(o *observed) { deleted(o); o.now = now.Add(time.Hour) },
+		"deleted, overdue, and not asked to go yet": {func(o *observed) { deleted(o); removing(o); o.now = now.Add(time.Hour) },
 			func(d decision) bool { return !d.release && d.order.delete }},
 		"deleted, overdue, and still going": {func(o *observed) {
 			deleted(o)
 			o.now, o.made.live.DeletionTimestamp = now.Add(time.Hour), o.cluster.DeletionTimestamp
+			removing(o)
 		}, func(d decision) bool { return d.release }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,6 +202,25 @@ func TestReportOfAnOrder(t *testing.T) {
 	}
 }
 
+func TestAnEditThatIsTakenBackIsTold(t *testing.T) {
+	seen := ordered()
+	seen.made.live.Spec.Topology.ClassRef.Name = "small"
+	todo := plan(seen)
+	told := func(of said) bool {
+		return slices.ContainsFunc(of.events, func(event announcement) bool {
+			return event.reason == "DriftCorrected" && strings.Contains(event.note, "kubectl-edit changed the topology of Cluster prod")
+		})
+	}
+	corrected := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{cluster: todo.order.update, editor: "kubectl-edit"}})
+	if corrected.status.TopologyHash != topology.Fingerprint(todo.order.update) || !told(corrected) {
+		t.Errorf("on record is %q, told are %v", corrected.status.TopologyHash, corrected.events)
+	}
+	failed := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{editor: "kubectl-edit"}})
+	if failed.status.TopologyHash != seen.cluster.Status.TopologyHash || told(failed) {
+		t.Errorf("of what did not happen it tells %q and %v", failed.status.TopologyHash, failed.events)
+	}
+}
+
 func readyMessage(status tenancyv1alpha1.TenantClusterStatus) string {
 	for _, condition := range status.Conditions {
 		if condition.Type == common.ConditionReady {
@@ -194,7 +233,7 @@ func readyMessage(status tenancyv1alpha1.TenantClusterStatus) string {
 func TestARefusedUpgradeIsNotOnRecord(t *testing.T) {
 	seen := ordered()
 	upgrading(&seen)
-	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}})
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}}})
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" || said.again != retryRefused {
 		t.Errorf("upgrade %v, ordered %s, again after %s", said.status.Upgrade, said.status.OrderedVersion, said.again)
 	}
@@ -236,7 +275,7 @@ func TestAnUpgradeThatIsDoneLeavesTheRecordThoughAnotherChangeIsRefused(t *testi
 	seen.cluster.Spec.Topology.Version, seen.made.live.Spec.Topology.Version = "v1.36.3", "v1.36.3"
 	seen.cluster.Status.Upgrade = &tenancyv1alpha1.Upgrade{From: "v1.35.4", To: "v1.36.3"}
 	seen.cluster.Spec.Topology.ClassRef.Name = "none"
-	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such class"}})
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such class"}}})
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.36.3" {
 		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
 	}
@@ -246,7 +285,7 @@ func TestARefusedUpgradeLeavesTheRecord(t *testing.T) {
 	seen := ordered()
 	upgrading(&seen)
 	seen.cluster.Status.Upgrade = &tenancyv1alpha1.Upgrade{From: "v1.35.4", To: "v1.36.3"}
-	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}})
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}}})
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" {
 		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
 	}

@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
 // decision is what should be done about one TenantCluster.
@@ -28,6 +30,8 @@ type decision struct {
 	// order is what to do about the Cluster of spec.topology.
 	order orderDecision
 
+	// deletion is the step that it is at; the zero value unless the TenantCluster is being deleted.
+	deletion deletion.Step
 	// release the TenantCluster: nothing needs it any longer.
 	release bool
 }
@@ -54,14 +58,22 @@ const (
 
 // plan decides what to do. It is pure.
 func plan(seen observed) decision {
-	if seen.cluster == nil || (seen.deleting() && len(seen.targets) == 0 && !seen.leaving() && !seen.unsure()) {
+	if seen.cluster == nil {
 		return decision{release: true, releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere)}
 	}
-	if seen.leaving() || seen.unsure() {
-		return planLeaving(seen)
+	var step deletion.Step
+	if seen.deleting() {
+		step = deletion.Next(leavingOf(seen))
+	}
+	switch {
+	case step.Over:
+		return planRelease(seen, step)
+	case step.Record.Step == tenancyv1alpha1.DeletionRemovingCluster:
+		return planRemoval(seen, step)
 	}
 	todo := decision{
-		order: planOrder(seen),
+		deletion: step,
+		order:    planOrder(seen),
 
 		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, common.FinalizerCluster),
 		holdSecret:     secretToHold(seen.credentials.secret),
@@ -74,13 +86,24 @@ func plan(seen observed) decision {
 	return todo
 }
 
-// planLeaving lets Cluster API remove a cluster that nothing needs any longer, and its Secrets with it.
-func planLeaving(seen observed) decision {
+// planRelease lets go of everything.
+func planRelease(seen observed, step deletion.Step) decision {
 	return decision{
+		deletion:       step,
+		clusterID:      seen.cluster.Status.ClusterID,
+		releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere),
+		release:        true,
+	}
+}
+
+// planRemoval lets Cluster API remove a cluster that nothing needs any longer, and its Secrets with it.
+func planRemoval(seen observed, step deletion.Step) decision {
+	return decision{
+		deletion:       step,
 		clusterID:      seen.cluster.Status.ClusterID,
 		releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere),
 		connection:     disconnect,
-		order:          planOrder(seen),
+		order:          orderDecision{delete: step.DeleteCluster},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -47,6 +48,13 @@ func heldMetadata(name string) *metav1.PartialObjectMetadata {
 func deleted(o *observed) {
 	at := metav1.NewTime(now)
 	o.cluster.DeletionTimestamp = &at
+}
+
+// remaining are targets that are in the cluster still.
+func remaining(o *observed, names ...string) {
+	for _, name := range names {
+		o.left.targets = append(o.left.targets, deletion.Target{NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
+	}
 }
 
 func rival(created time.Duration) tenancyv1alpha1.TenantCluster {
@@ -128,11 +136,12 @@ func TestPlan(t *testing.T) {
 		}, func(d decision) bool { return len(d.releaseSecrets) == 0 }},
 		"deleted, targets are left": {func(o *observed) {
 			deleted(o)
-			o.targets = []string{"acme/cache-prod"}
+			remaining(o, "cache-prod")
 		}, func(d decision) bool { return !d.release && len(d.releaseSecrets) == 0 && d.admission == admit }},
 		"deleted after a restart, targets are left": {func(o *observed) {
 			deleted(o)
-			o.targets, o.link, o.cluster.Finalizers = []string{"acme/cache-prod"}, nil, nil
+			remaining(o, "cache-prod")
+			o.link, o.cluster.Finalizers = nil, nil
 		}, func(d decision) bool { return d.connection == connect && !d.addFinalizer }},
 		"deleted, no target is left": {deleted,
 			func(d decision) bool {

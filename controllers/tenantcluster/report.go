@@ -2,6 +2,7 @@ package tenantcluster
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // said is what people are told of one reconcile.
@@ -42,23 +44,29 @@ func report(seen observed, todo decision, done outcome) said {
 	if done.err != nil {
 		todo.order = todo.order.undone()
 	}
-	if done.refused != nil {
-		todo.order.problem, todo.order.turnedDown = done.refused, true
+	if done.order.refused != nil {
+		todo.order.problem, todo.order.turnedDown = done.order.refused, true
 	}
+	reportDeletion(w, todo, done)
 	reportOrder(w, seen, todo.order)
 	reportKubeconfig(w, seen)
 	reportConnection(w, seen, done)
 	reportIdentity(w, todo, done)
 	reportExpiry(w, seen)
 	summarize(w, seen, todo, done, hands)
+	reportLedger(w, seen)
 	w.status.Phase = phaseOf(w, seen)
 	w.status.ClusterID = todo.clusterID
 	w.status.ObservedGeneration = done.cluster.Generation
+	if taken := done.order.cluster; taken != nil {
+		w.status.TopologyHash = topology.Fingerprint(taken)
+	}
+	events := slices.Concat(eventsFor(before, *w.status), deletionEvents(before, *w.status, todo.deletion), orderEvents(todo.order, done.order))
 
 	return said{
 		status:  *w.status,
 		changed: !equality.Semantic.DeepEqual(before, *w.status),
-		events:  eventsFor(before, *w.status),
+		events:  events,
 		again:   nextDeadline(seen, todo, done, hands),
 	}
 }
@@ -154,12 +162,9 @@ func nextDeadline(seen observed, todo decision, done outcome, hands suspension.S
 	if expires, known := seen.credentials.access.ExpiresAt(); known && seen.credentials.problem == nil {
 		deadlines = append(deadlines, expires.Add(-seen.expiryWarning), expires)
 	}
-	deadlines = append(deadlines, hands.Until, todo.order.step.WakeAt, seen.maintenance.changesAt())
-	if done.refused != nil {
+	deadlines = append(deadlines, hands.Until, todo.order.step.WakeAt, todo.deletion.WakeAt, seen.maintenance.changesAt())
+	if done.order.refused != nil {
 		deadlines = append(deadlines, seen.now.Add(retryRefused))
-	}
-	if seen.leaving() {
-		deadlines = append(deadlines, seen.cluster.DeletionDeadline())
 	}
 	if done.claimed && len(seen.rivals) == 0 {
 		// The cache does not show yet who holds the cluster, or that they no longer do.

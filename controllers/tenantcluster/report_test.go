@@ -57,8 +57,8 @@ func TestReport(t *testing.T) {
 			"Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "monday"},
 		"waits for targets": {func(o *observed) {
 			deleted(o)
-			o.targets = []string{"acme/a", "acme/b"}
-		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "2 targets are gone, which still clean up in the cluster; the first is acme/a"},
+			remaining(o, "a", "b")
+		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "RemovingAddons: waits until AddonRelease acme/a, acme/b is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := settled()

@@ -109,8 +109,10 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 		For(&tenancyv1alpha1.TenantCluster{}).
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toWaiting), builder.WithPredicates(identityReleased())).
 		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
+		WatchesMetadata(ledgerMetadata(), handler.EnqueueRequestsFromMapFunc(r.toNamespace), builder.WithPredicates(isLedger())).
 		WatchesMetadata(definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
-		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(toClusterOfTarget), builder.WithPredicates(deletions())).
+		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(toClusterOfTarget), builder.WithPredicates(departures())).
+		Watches(&addonsv1alpha1.SaaSAddon{}, handler.EnqueueRequestsFromMapFunc(r.toClustersThatWaitForGuard), builder.WithPredicates(guardChanged())).
 		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(r.toClusterThatWaitsForTarget), builder.WithPredicates(becameReady())).
 		WatchesRawSource(connectionChanges(options.Fleet)).
 		WithOptions(controller.Options{

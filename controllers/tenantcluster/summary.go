@@ -22,10 +22,8 @@ func summarize(w *writer, seen observed, todo decision, done outcome, hands susp
 		return
 	}
 	switch {
-	case seen.leaving(), seen.unsure():
-		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForCluster(seen), common.ConditionReconciling)
 	case seen.deleting():
-		w.summary(metav1.ConditionFalse, common.ReasonDeleting, waitsForTargets(seen.targets)+whyNot(w), common.ConditionReconciling)
+		w.summary(metav1.ConditionFalse, common.ReasonDeleting, deletionMessage(todo, done), common.ConditionReconciling)
 	case seen.credentials.problem != nil:
 		w.summary(metav1.ConditionFalse, seen.credentials.problem.reason, seen.credentials.problem.message, common.ConditionStalled)
 	case isAwaited(done.link):
@@ -65,14 +63,6 @@ func summarizeConnected(w *writer, seen observed, todo decision, done outcome, h
 	}
 }
 
-// waitsForCluster says how far Cluster API is with removing the cluster.
-func waitsForCluster(seen observed) string {
-	if seen.made.live == nil {
-		return "Cluster API does not tell whether the cluster is there still."
-	}
-	return fmt.Sprintf("%s. It is waited for until %s.", removal(seen.made.live), seen.cluster.DeletionDeadline().UTC().Format(time.RFC3339))
-}
-
 // removal is how far Cluster API is with removing a cluster.
 func removal(live *clusterv1.Cluster) string {
 	message := "Cluster API removes Cluster " + live.Name
@@ -80,21 +70,6 @@ func removal(live *clusterv1.Cluster) string {
 		message += ": " + deleting.Message
 	}
 	return message
-}
-
-func waitsForTargets(targets []string) string {
-	if len(targets) == 1 {
-		return fmt.Sprintf("Waits until %s is gone, which still cleans up in the cluster.", targets[0])
-	}
-	return fmt.Sprintf("Waits until %d targets are gone, which still clean up in the cluster; the first is %s.", len(targets), targets[0])
-}
-
-// whyNot says why targets cannot clean up, where they cannot.
-func whyNot(w *writer) string {
-	if connected := w.find(tenancyv1alpha1.ConditionConnected); connected.Status == metav1.ConditionFalse {
-		return " They cannot: " + connected.Message
-	}
-	return ""
 }
 
 func connectedTo(status *tenancyv1alpha1.TenantClusterStatus) string {

@@ -96,14 +96,6 @@ func identityReleased() predicate.Predicate {
 	}
 }
 
-func deletions() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-}
-
 // toWaiting wakes those that wait for a cluster, and those that hold the same one.
 func (r *reconciler) toWaiting(ctx context.Context, object client.Object) []reconcile.Request {
 	requests := r.find(ctx, client.MatchingFields{indexWaiting: yes})

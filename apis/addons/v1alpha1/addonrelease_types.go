@@ -53,6 +53,8 @@ const (
 	ReasonHookRunning = "HookRunning"
 	// ReasonHookFailed: a hook failed; the message tells the state of its pod.
 	ReasonHookFailed = "HookFailed"
+	// ReasonAbandoned: the target goes, and its objects stay in a cluster that cannot be reached.
+	ReasonAbandoned = "Abandoned"
 )
 
 // AddonReleaseSpec is one add-on in one cluster, as its policy wants it.

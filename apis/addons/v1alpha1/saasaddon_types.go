@@ -194,8 +194,9 @@ type SaaSAddonStatus struct {
 	// +optional
 	Withdrawals common.WithdrawalRecord `json:"withdrawals,omitzero"`
 
-	// abandoned are the last ten targets that were let go with the annotation
-	// daytwo.dev/abandon, with what was left behind.
+	// abandoned are the last ten targets that were let go while their cluster could not be reached,
+	// with what was left behind: with the annotation daytwo.dev/abandon, or because the deletion of
+	// the TenantCluster was due.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10

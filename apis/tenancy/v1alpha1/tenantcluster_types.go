@@ -128,8 +128,8 @@ type MaintenanceWindow struct {
 // TenantClusterStatus is what is known of a workload cluster.
 type TenantClusterStatus struct {
 	// conditions are Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
-	// CredentialsExpiring, and of an ordered cluster Provisioned, ControlPlaneReady, WorkersReady,
-	// Upgraded.
+	// CredentialsExpiring, OrphansRecorded, and of an ordered cluster Provisioned, ControlPlaneReady,
+	// WorkersReady, Upgraded.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -149,9 +149,19 @@ type TenantClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	OrderedVersion string `json:"orderedVersion,omitempty"`
 
+	// topologyHash is that of the Cluster's spec.topology as Cluster API took the order last, with the
+	// defaults that it filled in. A Cluster that has another one was edited.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TopologyHash string `json:"topologyHash,omitempty"`
+
 	// upgrade that is under way. What runs in the cluster is left alone until it is over.
 	// +optional
 	Upgrade *Upgrade `json:"upgrade,omitempty"`
+
+	// deletion is how far the deletion is; absent unless the object is being deleted.
+	// +optional
+	Deletion *Deletion `json:"deletion,omitempty"`
 
 	// maintenanceWindow is the one that is open, or else the next one.
 	// +optional

@@ -202,15 +202,6 @@ type UpgradePolicy struct {
 	RequireBackupWithin *metav1.Duration `json:"requireBackupWithin,omitempty"`
 }
 
-// DeletionPolicy says how an ordered cluster goes.
-type DeletionPolicy struct {
-	// timeout is how long a cluster that does not answer, or does not go, holds up the deletion;
-	// 15m by default. What may remain outside of it is told then.
-	// +optional
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('168h')",message="must be from 10s to 168h"
-	Timeout *metav1.Duration `json:"timeout,omitempty"`
-}
-
 // ClusterPhase tells people in one word how a cluster is.
 type ClusterPhase string
 

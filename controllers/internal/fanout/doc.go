@@ -23,7 +23,9 @@
 //
 // Knobs (how drift is treated, the deletion policy, suspension) are no part of a revision.
 // They are written at once and need no slot. Targets of clusters that are not selected any
-// more are deleted at once, if they are not too many.
+// more are deleted at once, if they are not too many. A cluster that is about to be deleted (Cluster.Leaving)
+// keeps its target as it is, apart from knobs, until the target may go (Cluster.Deleting): drills and a last
+// backup come first. Only then it counts as withdrawn.
 //
 // # The withdrawal guard
 //

@@ -60,7 +60,9 @@ type Cluster struct {
 	Suspended bool
 	// Closed: what disturbs the cluster waits for a maintenance window. A first target disturbs nothing.
 	Closed bool
-	// Deleting clusters count as not selected.
+	// Leaving clusters are about to be deleted: a target that is there stays as it is, and nothing new comes.
+	Leaving bool
+	// Deleting clusters count as not selected: their targets are to go.
 	Deleting bool
 }
 
@@ -120,12 +122,12 @@ func (p pair) follows(policy Policy) bool {
 
 // awaitsWindow is whether the cluster's next move waits for a maintenance window, and for nothing else.
 func (p pair) awaitsWindow(policy Policy) bool {
-	return p.cluster.Closed && p.target != nil && !policy.Hold && !p.cluster.Suspended
+	return p.cluster.Closed && p.target != nil && !policy.Hold && !p.cluster.Suspended && !p.cluster.Leaving
 }
 
 // held is whether nothing moves in the cluster now.
 func (p pair) held(policy Policy) bool {
-	return policy.Hold || p.cluster.Suspended || p.awaitsWindow(policy)
+	return policy.Hold || p.cluster.Suspended || p.cluster.Leaving || p.awaitsWindow(policy)
 }
 
 // ready is whether the cluster has everything that the policy wants, as far as can be known now.

@@ -127,9 +127,9 @@ func (p *Plan) move(policy Policy, pairs []pair) map[string]bool {
 }
 
 // candidates are the clusters that could move now, apart by whether their target is broken
-// already, and the number of slots that the other clusters hold. A suspended cluster that is not
-// ready at the current revision keeps its slot: suspending what a bad revision broke must not
-// let the revision break more.
+// already, and the number of slots that the other clusters hold. A suspended or leaving cluster that
+// is not ready at the current revision keeps its slot: suspending, or deleting, what a bad revision
+// broke must not let the revision break more.
 func candidates(policy Policy, pairs []pair) (broken, others []pair, held int) {
 	for _, p := range pairs {
 		settled := p.target == nil || p.target.State == Ready

@@ -35,6 +35,7 @@ func TestPlan(t *testing.T) {
 	unreachable := with(cluster("b"), func(c *Cluster) { c.Connected = false })
 	suspended := with(cluster("b"), func(c *Cluster) { c.Suspended = true })
 	closed := with(cluster("b"), func(c *Cluster) { c.Closed = true })
+	leaving := with(cluster("b"), func(c *Cluster) { c.Leaving = true })
 	deleting := with(cluster("b"), func(c *Cluster) { c.Deleting = true })
 
 	tests := map[string]struct {
@@ -123,6 +124,21 @@ func TestPlan(t *testing.T) {
 			policy: policy(1), clusters: []Cluster{cluster("a")},
 			targets: []Target{target("a", newRevision, Ready), target("z", newRevision, Ready)},
 			remove:  []string{"z"},
+		},
+		"a cluster about to be deleted keeps its target as it is, with current knobs": {
+			policy: policy(2), clusters: []Cluster{cluster("a"), leaving},
+			targets: []Target{
+				target("a", oldRevision, Ready),
+				with(target("b", oldRevision, Failed), func(t *Target) { t.KnobsCurrent, t.Facts = false, "1.35" }),
+			},
+			move: []string{"a"}, adjust: []string{"b"},
+		},
+		"a cluster about to be deleted gets no first target": {
+			policy: policy(1), clusters: []Cluster{leaving},
+		},
+		"a target that failed in a cluster about to be deleted keeps its slot": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), leaving},
+			targets: []Target{target("a", oldRevision, Ready), target("b", newRevision, Failed)}, waiting: 1,
 		},
 		"a cluster being deleted loses its target": {
 			policy: policy(1), clusters: []Cluster{deleting}, targets: []Target{target("b", newRevision, Ready)},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func randomInput(source *rand.Rand) Input {
 	for i := range source.IntN(12) {
 		one := cluster(fmt.Sprintf("c%02d", i))
 		one.Connected, one.Suspended, one.Deleting = chance(80), chance(10), chance(5)
-		one.Closed = chance(10)
+		one.Closed, one.Leaving = chance(10), chance(10)
 		if !chance(5) {
 			input.Clusters = append(input.Clusters, one)
 		}
@@ -53,6 +54,30 @@ func onTheirWay(input Input) (count int) {
 		}
 	}
 	return count
+}
+
+// What is there in a cluster that is about to be deleted stays at its revision, and nothing new comes.
+func TestALeavingClusterKeepsWhatItHas(t *testing.T) {
+	source := random(t)
+	for range rounds {
+		input := randomInput(source)
+		kept := map[ClusterKey]bool{}
+		for _, one := range input.Clusters {
+			kept[one.ClusterKey] = one.Leaving && !one.Deleting && !input.Policy.Deleting
+		}
+		plan := Make(input)
+		for _, created := range plan.Create {
+			if kept[created.ClusterKey] {
+				t.Fatalf("a target is created in %s: %+v", created.Name, input)
+			}
+		}
+		for _, target := range input.Targets {
+			moved := slices.ContainsFunc(plan.Move, func(m Move) bool { return m.Target == target.Name })
+			if kept[target.Cluster] && (moved || slices.Contains(plan.Delete, target.Name)) {
+				t.Fatalf("%s is moved or deleted: %+v", target.Name, input)
+			}
+		}
+	}
 }
 
 func TestRolloutNeverExceedsItsSlots(t *testing.T) {
@@ -121,6 +146,9 @@ func TestRolloutConverges(t *testing.T) {
 		input.Policy.Hold, input.Policy.Deleting = false, false
 		for i := range input.Clusters {
 			input.Clusters[i].Connected, input.Clusters[i].Suspended, input.Clusters[i].Closed = true, false, false
+			if input.Clusters[i].Leaving {
+				mend(&input, input.Clusters[i].ClusterKey) // Nothing that is broken there could be moved.
+			}
 		}
 		limit := max(input.Policy.MaxConcurrent, notReady(input))
 		for step := 0; ; step++ {
@@ -140,6 +168,15 @@ func TestRolloutConverges(t *testing.T) {
 				break
 			}
 			input = report(source, input)
+		}
+	}
+}
+
+// mend makes a cluster's targets ready.
+func mend(input *Input, cluster ClusterKey) {
+	for i := range input.Targets {
+		if input.Targets[i].Cluster == cluster {
+			input.Targets[i].State = Ready
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 const namesPerTally = 10
 
-// Summary counts a policy's clusters. Every selected cluster is in exactly one of Ready, Failed,
+// Summary counts a policy's clusters. Every selected cluster that is not leaving is in exactly one of Ready, Failed,
 // Unreachable, Waiting, Unopened and Progressing.
 type Summary struct {
 	// Selected by the policy.
@@ -27,8 +27,8 @@ type Summary struct {
 	Unopened common.Tally
 	// Progressing: the others, which are on their way or wait for a slot.
 	Progressing common.Tally
-	// Leaving are the clusters that are not selected any more and still have a target, apart from
-	// those that the guard holds back.
+	// Leaving are the clusters that are about to be deleted, or not selected any more, and still have a
+	// target, apart from those that the guard holds back.
 	Leaving common.Tally
 	// Withdrawal is what the guard makes of the clusters that are not selected any more.
 	Withdrawal Withdrawal
@@ -44,7 +44,7 @@ func Summarize(input Input) Summary {
 	policy := input.Policy
 	var selected, updated, ready, failed, unreachable, waiting, unopened, progressing names
 	failures := map[string]string{}
-	for _, p := range pairs {
+	for _, p := range staying(pairs) {
 		name := displayName(policy, p.cluster.ClusterKey)
 		selected = append(selected, name)
 		if p.follows(policy) && !p.target.leaving() {
@@ -71,17 +71,27 @@ func Summarize(input Input) Summary {
 		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(), Unopened: unopened.tally(),
 		Progressing: progressing.tally(), Withdrawal: input.withdraw(strays),
 	}
-	summary.leave(policy, strays)
+	summary.leave(policy, pairs, strays)
 	if len(failed) > 0 {
 		summary.FirstFailure = failures[summary.Failed.Names[0]]
 	}
 	return summary
 }
 
-// leave counts the clusters of targets that nothing selects any more, and tells what keeps the first
-// that says so. What the guard holds back does not leave.
-func (s *Summary) leave(policy Policy, strays []Target) {
+// staying are the pairs whose cluster is not about to be deleted.
+func staying(pairs []pair) []pair {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return p.cluster.Leaving })
+}
+
+// leave counts the clusters that are about to be deleted and those of targets that nothing selects any
+// more, and tells what keeps the first of the latter that says so. What the guard holds back does not leave.
+func (s *Summary) leave(policy Policy, pairs []pair, strays []Target) {
 	var leaving names
+	for _, p := range pairs {
+		if p.cluster.Leaving && p.target != nil {
+			leaving = append(leaving, displayName(policy, p.cluster.ClusterKey))
+		}
+	}
 	for _, stray := range strays {
 		if s.Withdrawal.Held && !stray.Deleting {
 			continue

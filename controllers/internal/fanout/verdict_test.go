@@ -50,6 +50,11 @@ func TestVerdict(t *testing.T) {
 			targets: []Target{target("a", newRevision, Ready), target("b", newRevision, Ready)},
 			ready:   metav1.ConditionUnknown, reason: common.ReasonClusterUnreachable, message: "no answer from 1 cluster (b); 2 of 2 clusters updated, 1 ready",
 		},
+		"a cluster about to be deleted is told of, and no reason not to be ready": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), with(cluster("b"), func(c *Cluster) { c.Leaving = true })},
+			targets: []Target{target("a", newRevision, Ready), target("b", oldRevision, Failed)},
+			ready:   metav1.ConditionTrue, reason: common.ReasonSucceeded, message: "ready in 1 cluster; still to be removed from 1 cluster (b)",
+		},
 		"suspended before it is done": {
 			policy:   with(policy(1), func(p *Policy) { p.Hold = true }),
 			clusters: []Cluster{cluster("a")}, targets: []Target{target("a", oldRevision, Ready)},

@@ -36,7 +36,7 @@ func (c *chaos) chance(percent int) bool { return c.source.IntN(100) < percent }
 // edit does what people and their tools do.
 func (c *chaos) edit() {
 	clusters := &c.input.Clusters
-	switch c.source.IntN(6) {
+	switch c.source.IntN(7) {
 	case 0:
 		c.deselect(c.source.IntN(len(*clusters) + 1))
 	case 1, 2:
@@ -52,6 +52,12 @@ func (c *chaos) edit() {
 		c.input.Policy.Confirmation = ""
 		if waiting := int(Withdraw(c.input).Clusters.Count); c.chance(50) {
 			c.input.Policy.Confirmation = strconv.Itoa(waiting)
+		}
+	case 6:
+		if len(*clusters) > 0 {
+			one := &(*clusters)[c.source.IntN(len(*clusters))]
+			one.Deleting = one.Leaving // First the one, then the other.
+			one.Leaving = true
 		}
 	}
 	c.wait(time.Duration(c.source.Int64N(int64(longestStep))))

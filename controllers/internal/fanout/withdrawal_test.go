@@ -128,6 +128,21 @@ func TestWithdrawalGuard(t *testing.T) {
 	}
 }
 
+// Clusters whose targets may not go yet are none that are lost.
+func TestGuardCountsAClusterThatIsDeletedOnceItsTargetIsToGo(t *testing.T) {
+	f := newFleet(t, 24)
+	for i := range 5 {
+		f.input.Clusters[i].Leaving = true
+	}
+	f.expect(0, false)
+	for i := range 4 {
+		f.input.Clusters[i].Deleting = true
+	}
+	f.expect(4, false)
+	f.input.Clusters[4].Deleting = true
+	f.expect(0, true)
+}
+
 func TestGuardCountsSingleEditsTogether(t *testing.T) {
 	edits := map[string]func(*fleet){
 		"labels":       func(f *fleet) { f.deselect(1) },

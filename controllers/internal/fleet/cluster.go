@@ -115,6 +115,16 @@ func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObje
 // Delete deletes an object if it is still the one with the given UID; a newer one of that name is a
 // conflict.
 func (c *Cluster) Delete(ctx context.Context, ref objects.Ref, uid types.UID) error {
+	return c.deleteIf(ctx, ref, metav1.Preconditions{UID: &uid})
+}
+
+// DeleteAsRead deletes an object if nobody wrote it since it was read; otherwise that is a conflict.
+func (c *Cluster) DeleteAsRead(ctx context.Context, ref objects.Ref, read metav1.Object) error {
+	uid, version := read.GetUID(), read.GetResourceVersion()
+	return c.deleteIf(ctx, ref, metav1.Preconditions{UID: &uid, ResourceVersion: &version})
+}
+
+func (c *Cluster) deleteIf(ctx context.Context, ref objects.Ref, preconditions metav1.Preconditions) error {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	client, err := c.at(ctx, ref)
@@ -122,9 +132,7 @@ func (c *Cluster) Delete(ctx context.Context, ref objects.Ref, uid types.UID) er
 		return err
 	}
 	background := metav1.DeletePropagationBackground
-	return client.Delete(ctx, ref.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background,
-	})
+	return client.Delete(ctx, ref.Name, metav1.DeleteOptions{Preconditions: &preconditions, PropagationPolicy: &background})
 }
 
 func (c *Cluster) at(ctx context.Context, ref objects.Ref) (metadata.ResourceInterface, error) {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // Occupant is an object that stands in the way of removing a namespace or a kind. The zero value is
@@ -26,6 +28,18 @@ func (o Occupant) String() string {
 		return o.Kind + " " + o.Name
 	}
 	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// ContentOf returns what stands in the way of removing a namespace or a definition; nobody for objects of
+// other kinds.
+func (c *Cluster) ContentOf(ctx context.Context, ref objects.Ref) (Occupant, error) {
+	switch ref.GroupKind() {
+	case objects.NamespaceKind:
+		return c.OccupantOf(ctx, ref.Name)
+	case objects.DefinitionKind:
+		return c.InstanceOf(ctx, ref.Name)
+	}
+	return Occupant{}, nil
 }
 
 // OccupantOf returns an object in a namespace, one that stays before one that is passing. What every

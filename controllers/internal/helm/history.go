@@ -9,9 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"helm.sh/helm/v4/pkg/release/common"
 )
+
+// maxName is how long Helm lets the name of a release be, in bytes.
+const maxName = 53
 
 // HistoryLimit is how many records of a release are kept.
 const HistoryLimit = 5
@@ -43,6 +47,21 @@ func (r Release) Selector() string {
 // SecretName is the name of the Secret that holds a record.
 func (r Release) SecretName(version int) string {
 	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", r.Name, version)
+}
+
+// ReleaseOfRecord is the release that the Secret of that name keeps a record of; nil if it is no record's name.
+func ReleaseOfRecord(namespace, secret string) *Release {
+	named, ok := strings.CutPrefix(secret, "sh.helm.release.v1.")
+	last := strings.LastIndex(named, ".v")
+	if !ok || last <= 0 || namespace == "" {
+		return nil
+	}
+	release := &Release{Namespace: namespace, Name: named[:last]}
+	version, err := strconv.Atoi(named[last+2:])
+	if err != nil || release.SecretName(version) != secret || len(release.Name) > maxName || len(validation.IsDNS1123Subdomain(release.Name)) > 0 {
+		return nil
+	}
+	return release
 }
 
 // NewHistory reads the labels of the Secrets that Selector selects. What is no record is left out.

@@ -87,3 +87,25 @@ func TestAnUninstalledReleaseIsNotInstalled(t *testing.T) {
 		t.Errorf("installed is %+v, the latest %+v", history.Installed(), history.Latest())
 	}
 }
+
+func TestTheNameOfARecordTellsItsRelease(t *testing.T) {
+	for name, want := range map[string]string{
+		"sh.helm.release.v1.web.v3":                             "a/web",
+		"sh.helm.release.v1.web.v2.x.v10":                       "a/web.v2.x",
+		"sh.helm.release.v1.web.v03":                            "",
+		"sh.helm.release.v1.web.v":                              "",
+		"sh.helm.release.v1.web":                                "",
+		"sh.helm.release.v1..v1":                                "",
+		"sh.helm.release.v1.a,b.v1":                             "",
+		"sh.helm.release.v1." + strings.Repeat("x", 54) + ".v1": "",
+		"web.v3": "",
+	} {
+		got := ""
+		if release := ReleaseOfRecord("a", name); release != nil {
+			got = release.String()
+		}
+		if got != want {
+			t.Errorf("%s is of %q, want %q", name, got, want)
+		}
+	}
+}

@@ -4,26 +4,16 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const (
-	// Name of the ledger.
-	Name = "daytwo-orphans"
-	// maxEntries, maxObjects in each, and maxBytes keep the ledger below the 1 MiB that a ConfigMap may have.
-	maxEntries = 200
-	maxObjects = 20
-	maxBytes   = 700 << 10
-	// droppedKey counts entries that had to go.
-	droppedKey = "dropped"
-)
+// Name of the ledger.
+const Name = "daytwo-orphans"
 
 // Entry is what may remain of one target, or of a whole cluster.
 type Entry struct {
@@ -32,121 +22,87 @@ type Entry struct {
 	ClusterID string
 	// Holder is what the objects belonged to, as in "AddonRelease acme/cache-prod".
 	Holder string
-	// Objects whose resources may remain.
-	Objects []string
+	// Objects that may remain, or whose resources may, by ID.
+	Objects []Object
+	// More objects of which only the number is known any more.
+	More int
 	// Why they were not removed.
 	Why string
-	// At is when they were given up.
+	// At is when they were given up, in whole seconds.
 	At time.Time
+
+	// at is the key that an entry was read from.
+	at string
 }
 
-// record is an entry as it is stored.
-type record struct {
-	Cluster   string    `json:"cluster"`
-	ClusterID string    `json:"clusterID,omitempty"`
-	Holder    string    `json:"holder"`
-	Objects   []string  `json:"objects"`
-	More      int       `json:"more,omitempty"`
-	Why       string    `json:"why"`
-	At        time.Time `json:"at"`
+// Object is one object of an entry.
+type Object struct {
+	// ID as in an inventory: apiVersion/Kind/namespace/name.
+	ID string `json:"id"`
+	// UID tells the object from a later one of its name; empty if it is not known.
+	UID types.UID `json:"uid,omitempty"`
+	// Stays: no sweep removes it. It is kept on purpose, or is nothing in the cluster.
+	Stays bool `json:"stays,omitempty"`
+	// Why it could not be removed when that was tried.
+	Why string `json:"why,omitempty"`
 }
 
-// key is the same for the same holder in the same cluster, so that telling twice makes one entry.
-func (e Entry) key() string {
+// Key of the entry in the ledger. It is the same for the same holder in the same cluster, so that telling twice
+// makes one entry.
+func (e Entry) Key() string {
+	if e.at != "" {
+		return e.at
+	}
 	sum := sha256.Sum256([]byte(e.Cluster.String() + "\n" + e.ClusterID + "\n" + e.Holder))
 	name := e.Cluster.Name
 	return name[:min(len(name), 200)] + "." + hex.EncodeToString(sum[:4])
 }
 
-func (e Entry) stored() (string, error) {
-	objects := slices.Clone(e.Objects)
-	slices.Sort(objects)
-	kept := objects[:min(len(objects), maxObjects)]
-	content, err := json.Marshal(record{
-		Cluster: e.Cluster.String(), ClusterID: e.ClusterID, Holder: e.Holder,
-		Objects: kept, More: len(objects) - len(kept), Why: e.Why, At: e.At.UTC().Truncate(time.Second),
-	})
-	return string(content), err
-}
-
-// joined is the entry with the objects of the one that is stored already, whose time it keeps.
-func (e Entry) joined(content string) Entry {
-	var before record
-	if json.Unmarshal([]byte(content), &before) != nil {
-		return e
-	}
-	e.At = before.At
-	for _, object := range before.Objects {
-		if !slices.Contains(e.Objects, object) {
-			e.Objects = append(slices.Clip(e.Objects), object)
-		}
-	}
-	return e
-}
+// Count is how many objects the entry stands for.
+func (e Entry) Count() int { return len(e.Objects) + e.More }
 
 // String names the first few objects.
 func (e Entry) String() string {
-	const shown = 5
-	text := strings.Join(e.Objects[:min(len(e.Objects), shown)], ", ")
-	if more := len(e.Objects) - shown; more > 0 {
+	const shown, bytes = 5, 512
+	text := ""
+	named := 0
+	for _, object := range e.Objects[:min(len(e.Objects), shown)] {
+		if named > 0 && len(text)+len(object.ID) > bytes {
+			break
+		}
+		text += ", " + bounded(object.ID, bytes)
+		named++
+	}
+	text = strings.TrimPrefix(text, ", ")
+	if more := e.Count() - named; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
 
-// add returns the ledger with an entry more, within bounds.
-func add(ledger map[string]string, entry Entry) (map[string]string, error) {
-	content, err := entry.joined(ledger[entry.key()]).stored()
-	if err != nil {
-		return nil, err
+// joined is the entry with the objects of the one that is stored already, whose time it keeps.
+func (e Entry) joined(before Entry) Entry {
+	total := max(e.Count(), before.Count())
+	e.At = before.At
+	e.Objects = slices.Clone(e.Objects)
+	listed := make(map[string]bool, len(e.Objects))
+	for _, object := range e.Objects {
+		listed[object.ID] = true
 	}
-	grown := make(map[string]string, len(ledger)+1)
-	for key, value := range ledger {
-		grown[key] = value
-	}
-	grown[entry.key()] = content
-	return bounded(grown), nil
-}
-
-// bounded drops the oldest entries beyond the bounds, and counts them.
-func bounded(ledger map[string]string) map[string]string {
-	size, entries := 0, make([]dated, 0, len(ledger))
-	for key, content := range ledger {
-		if key != droppedKey {
-			size += len(key) + len(content)
-			entries = append(entries, dated{key, madeAt(content)})
+	for _, object := range before.Objects {
+		if !listed[object.ID] {
+			e.Objects = append(e.Objects, object)
 		}
 	}
-	slices.SortFunc(entries, func(a, b dated) int {
-		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.key, b.key))
-	})
-	dropped := 0
-	for ; len(entries)-dropped > maxEntries || size > maxBytes; dropped++ {
-		key := entries[dropped].key
-		size -= len(key) + len(ledger[key])
-		delete(ledger, key)
-	}
-	if dropped > 0 {
-		before, err := strconv.Atoi(ledger[droppedKey])
-		if err != nil {
-			before = 0 // None yet, or somebody wrote something else.
-		}
-		ledger[droppedKey] = strconv.Itoa(before + dropped)
-	}
-	return ledger
+	e.More = max(total-len(e.Objects), 0)
+	return e
 }
 
-// dated is an entry's key and when the entry was made.
-type dated struct {
-	key string
-	at  time.Time
+// byAge has the oldest first.
+func byAge(a, b Entry) int {
+	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key(), b.Key()))
 }
 
-// madeAt is zero for what people wrote themselves, which goes first.
-func madeAt(content string) time.Time {
-	var stored record
-	if json.Unmarshal([]byte(content), &stored) != nil {
-		return time.Time{}
-	}
-	return stored.At
+func byID(a, b Object) int {
+	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(string(a.UID), string(b.UID)))
 }

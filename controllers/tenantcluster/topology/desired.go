@@ -83,10 +83,14 @@ func mark(cluster *clusterv1.Cluster, installation string) {
 
 // hash tells one order from another.
 func hash(cluster *clusterv1.Cluster) string {
-	content, err := json.Marshal([]any{cluster.Labels, cluster.Annotations, cluster.Spec.Topology})
+	return digest([]any{cluster.Labels, cluster.Annotations, cluster.Spec.Topology})
+}
+
+func digest(of any) string {
+	content, err := json.Marshal(of)
 	if err != nil {
 		// A value that is no JSON; the API server admits none.
-		content = fmt.Append(nil, cluster.Spec.Topology)
+		content = fmt.Append(nil, of)
 	}
 	sum := sha256.Sum256(content)
 	return "v1-" + hex.EncodeToString(sum[:8])

@@ -55,7 +55,7 @@ func TestWhatClusterAPIFillsInIsNoDrift(t *testing.T) {
 	live.Spec.Topology.Workers.MachineDeployments[1].Replicas = ptr.To[int32](4)
 	live.Spec.Topology.Variables[0].Value.Raw = []byte(`{"class": "fast", "size": "10Gi"}`)
 	live.Spec.Topology.Variables = append(live.Spec.Topology.Variables, clusterv1.ClusterVariable{Name: "defaulted", Value: apiextensionsv1.JSON{Raw: []byte(`1`)}})
-	if changed, differs := Reconciled(live, desired); differs {
+	if changed, differs := Reconciled(live, desired, Fingerprint(live)); differs {
 		t.Errorf("it is changed to %+v", changed.Spec.Topology)
 	}
 }
@@ -84,13 +84,22 @@ func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
 		"variable of the control plane": func(c *clusterv1.Cluster) {
 			c.Spec.Topology.ControlPlane.Variables.Overrides = []clusterv1.ClusterVariable{{Name: "storage"}}
 		},
+		"something that an order cannot say": func(c *clusterv1.Cluster) {
+			c.Spec.Topology.ControlPlane.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](60)
+		},
+		"replicas that were not ordered": func(c *clusterv1.Cluster) {
+			c.Spec.Topology.Workers.MachineDeployments[1].Replicas = ptr.To[int32](7)
+		},
+		"variable that was not ordered": func(c *clusterv1.Cluster) {
+			c.Spec.Topology.Variables = append(c.Spec.Topology.Variables, clusterv1.ClusterVariable{Name: "defaulted", Value: apiextensionsv1.JSON{Raw: []byte(`1`)}})
+		},
 		"variable removed": func(c *clusterv1.Cluster) { c.Spec.Topology.Variables = nil },
 		"label":            func(c *clusterv1.Cluster) { delete(c.Labels, "tier") },
 	} {
 		live := desired.DeepCopy()
 		live.ResourceVersion = "7"
 		edit(live)
-		changed, differs := Reconciled(live, desired)
+		changed, differs := Reconciled(live, desired, Fingerprint(desired))
 		if !differs {
 			t.Errorf("%s: it is not noticed", name)
 			continue
@@ -98,9 +107,34 @@ func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
 		if changed.ResourceVersion != "7" {
 			t.Errorf("%s: it is not the live object that is changed", name)
 		}
-		if _, again := Reconciled(changed, desired); again {
+		if _, again := Reconciled(changed, desired, Fingerprint(changed)); again {
 			t.Errorf("%s: it is not taken back at once", name)
 		}
+	}
+}
+
+func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
+	desired := Desired(tenant(), "v1.36.3", installation)
+	edited := desired.DeepCopy()
+	edited.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](1)
+	another := tenant()
+	another.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](5)
+	for name, test := range map[string]struct {
+		live, desired *clusterv1.Cluster
+		taken         string
+		want          bool
+	}{
+		"as it was taken":                {desired, desired, Fingerprint(desired), false},
+		"edited":                         {edited, desired, Fingerprint(desired), true},
+		"the order is another one":       {desired, Desired(another, "v1.36.3", installation), Fingerprint(desired), false},
+		"it is not known what was taken": {edited, desired, "", false},
+	} {
+		if got := IsEdited(test.live, test.desired, test.taken); got != test.want {
+			t.Errorf("%s: edited: %v", name, got)
+		}
+	}
+	if _, differs := Reconciled(desired, desired, ""); !differs {
+		t.Error("where it is not known what was taken, the order is not given again")
 	}
 }
 
@@ -111,13 +145,13 @@ func TestALabelThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 	live.Labels["theirs"] = "kept"
 	before.Spec.Topology.Metadata = tenancyv1alpha1.TopologyMetadata{}
 	desired := Desired(before, "v1.36.3", installation)
-	changed, differs := Reconciled(live, desired)
+	changed, differs := Reconciled(live, desired, Fingerprint(live))
 	_, label := changed.Labels["tier"]
 	_, annotation := changed.Annotations["note"]
 	if !differs || label || annotation || changed.Labels["theirs"] != "kept" {
 		t.Errorf("differs: %v, labels %v, annotations %v", differs, changed.Labels, changed.Annotations)
 	}
-	if _, again := Reconciled(changed, desired); again {
+	if _, again := Reconciled(changed, desired, Fingerprint(changed)); again {
 		t.Error("it is not settled")
 	}
 }
@@ -126,7 +160,7 @@ func TestAVariableThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 	before := tenant()
 	live := Desired(before, "v1.36.3", installation)
 	before.Spec.Topology.Variables = nil
-	changed, differs := Reconciled(live, Desired(before, "v1.36.3", installation))
+	changed, differs := Reconciled(live, Desired(before, "v1.36.3", installation), Fingerprint(live))
 	if !differs || len(changed.Spec.Topology.Variables) != 0 {
 		t.Errorf("differs: %v, variables: %v", differs, changed.Spec.Topology.Variables)
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
-// Reconciled returns a Cluster as it should be, and whether it is not so already. What Cluster API fills
-// in by itself, such as the defaults of variables, and what others add to the metadata, stay.
-func Reconciled(live, desired *clusterv1.Cluster) (cluster *clusterv1.Cluster, changed bool) {
+// Reconciled returns a Cluster as it should be, and whether it is not so already. What Cluster API filled
+// in by itself when it took the order, such as the defaults of variables, and what others add to the metadata,
+// stay. taken is the Fingerprint that the topology had then; empty if that is not known.
+func Reconciled(live, desired *clusterv1.Cluster, taken string) (cluster *clusterv1.Cluster, changed bool) {
 	cluster = live.DeepCopy()
-	fresh := live.Labels[common.LabelHash] == desired.Labels[common.LabelHash]
-	if fresh && isAsOrdered(live, desired) {
+	if isFresh(live, desired) && taken == Fingerprint(live) && isAsOrdered(live, desired) {
 		return cluster, false
 	}
 	before, after := passedOn(live), passedOn(desired)
@@ -25,6 +25,20 @@ func Reconciled(live, desired *clusterv1.Cluster) (cluster *clusterv1.Cluster, c
 	cluster.Annotations = replace(cluster.Annotations, before.Annotations, after.Annotations, desired.Annotations)
 	cluster.Spec.Topology = *desired.Spec.Topology.DeepCopy()
 	return cluster, true
+}
+
+// Fingerprint tells one topology from another, with all that Cluster API or people set in it.
+func Fingerprint(cluster *clusterv1.Cluster) string { return digest(cluster.Spec.Topology) }
+
+// IsEdited says whether somebody else than who orders changed a Cluster: it carries the order of today, and its
+// topology is not the one that Cluster API took then.
+func IsEdited(live, desired *clusterv1.Cluster, taken string) bool {
+	return isFresh(live, desired) && taken != "" && taken != Fingerprint(live)
+}
+
+// isFresh: the Cluster was written for the order as it is today.
+func isFresh(live, desired *clusterv1.Cluster) bool {
+	return live.Labels[common.LabelHash] == desired.Labels[common.LabelHash]
 }
 
 // replace takes the keys away that were passed on before and are no more, and sets the wanted ones.

@@ -138,7 +138,7 @@ func consider(s Situation) Step {
 		return upgraded(s)
 	}
 	step := Step{Version: s.Ordered}
-	if problem := skew(s.Ordered, s.Wanted); problem != "" {
+	if problem := Skew(s.Ordered, s.Wanted); problem != "" {
 		step.Refused, step.Reason, step.Message = true, tenancyv1alpha1.ReasonVersionSkew, problem
 		return step
 	}

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// skew is why one version cannot follow another; empty if it can.
-func skew(from, to string) string {
+// Skew is why one version cannot follow another; empty if it can.
+func Skew(from, to string) string {
 	before, err := version.ParseSemantic(from)
 	if err != nil {
 		return "version " + from + " of the Cluster cannot be read: " + err.Error()

@@ -1,4 +1,4 @@
-package addonrelease
+package objects
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
-// claimedBy says who else an object belongs to, by the marks that the tools of this field leave on
+// ClaimedBy says who else an object belongs to, by the marks that the tools of this field leave on
 // what they manage; empty for nobody.
-func claimedBy(object metav1.Object, installation string) string {
+func ClaimedBy(object metav1.Object, installation string) string {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	if controller := metav1.GetControllerOf(object); controller != nil {
 		return controller.Kind + " " + controller.Name

@@ -1,0 +1,130 @@
+package addonrelease
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+// recordUnremoved tells what a release that is let go leaves: what may remain outside of a cluster that goes
+// with it, and all there is in one that lives on.
+func (r *Reconciler) recordUnremoved(ctx context.Context, o observed) error {
+	if o.goesAlong() {
+		return r.recordOrphans(ctx, o, orphans.Entry{Holder: holderOf(o.release), Objects: orphansOf(o.external()), Why: whyLeft(o)})
+	}
+	if o.isLeft() {
+		if err := r.enter(ctx, o, orphans.Entry{Holder: holderOf(o.release), Objects: o.leftBehind(), Why: whyLeft(o)}); err != nil {
+			return err
+		}
+	}
+	if (o.abandoned() || o.isGivenUp()) && len(o.inventory) > 0 {
+		r.Recorder.Eventf(o.release, nil, eventWarning, eventAbandoned, actionDelete, "%d objects were left in TenantCluster %s: %s: %s",
+			len(o.inventory), clusterKey(o.release), cut(names(o.inventory.sorted()), maxNamesTold), cut(whyLeft(o), maxWhyTold))
+	}
+	return nil
+}
+
+// recordKept tells what may remain because it was not to be removed, such as a chart's volumes.
+func (r *Reconciler) recordKept(ctx context.Context, o observed, done outcome) error {
+	if !o.goesAlong() {
+		return nil
+	}
+	var kept []entry
+	for _, one := range done.left {
+		if one.external {
+			kept = append(kept, one.entry)
+		}
+	}
+	err := r.recordOrphans(ctx, o, orphans.Entry{
+		Holder: holderOf(o.release) + " (kept)", Objects: staying(orphansOf(kept)), Why: "they are kept when the add-on ends",
+	})
+	return errors.Join(err, r.recordOrphans(ctx, o, orphans.Entry{
+		Holder: holderOf(o.release) + " (volumes)", Objects: staying(orphansOf(volumesOf(done.gone))), Why: "volumes that a StatefulSet claimed stay when it goes",
+	}))
+}
+
+func (o observed) goesAlong() bool { return o.going != nil && o.going.cluster == goesAlong }
+
+// volumesOf are the StatefulSets among objects that are gone. Kubernetes leaves their claims, which are not in
+// the inventory.
+func volumesOf(gone []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(gone), func(e entry) bool {
+		return !e.external || e.GroupKind().String() != "StatefulSet.apps"
+	})
+}
+
+// leftBehind is what is, or may be, in the cluster because of a release: its inventory, without what was there
+// before and would stay anyway, and the record of its Helm release.
+func (o observed) leftBehind() []orphans.Object {
+	left := orphansOf(slices.DeleteFunc(o.inventory.sorted(), func(e entry) bool {
+		return e.unwatched() || e.adopted && objects.IsFoundation(e.GroupKind())
+	}))
+	if helm := o.release.Status.Helm; helm != nil && helm.Record != nil {
+		left = append(left, orphans.Object{ID: helm.Record.ID, UID: types.UID(helm.Record.UID)})
+	}
+	return left
+}
+
+func orphansOf(entries []entry) []orphans.Object {
+	list := make([]orphans.Object, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, orphans.Object{ID: e.ID(), UID: e.uid, Stays: e.kept || e.GroupKind() == objects.ClaimKind})
+	}
+	return list
+}
+
+// staying marks what no sweep is to remove.
+func staying(list []orphans.Object) []orphans.Object {
+	for i := range list {
+		list[i].Stays = true
+	}
+	return list
+}
+
+func holderOf(release *addonsv1alpha1.AddonRelease) string {
+	return "AddonRelease " + release.Namespace + "/" + release.Name
+}
+
+// recordOrphans tells of what stands for something outside of a cluster that goes: in the ledger, and then by an
+// Event, before the release forgets what it applied.
+func (r *Reconciler) recordOrphans(ctx context.Context, o observed, left orphans.Entry) error {
+	if len(left.Objects) == 0 {
+		return nil
+	}
+	if err := r.enter(ctx, o, left); err != nil {
+		return err
+	}
+	r.Recorder.Eventf(o.release, nil, eventWarning, eventOrphaned, actionDelete,
+		"what %s stand for may remain outside of TenantCluster %s: %s", left, clusterKey(o.release), cut(left.Why, maxWhyTold))
+	return nil
+}
+
+// enter writes an entry into the ledger, if there is anything in it.
+func (r *Reconciler) enter(ctx context.Context, o observed, left orphans.Entry) error {
+	if len(left.Objects) == 0 {
+		return nil
+	}
+	left.Cluster, left.ClusterID, left.At = clusterKey(o.release), o.release.Status.ClusterID, o.now
+	return r.Orphans.Record(ctx, left)
+}
+
+// An Event has at most 1024 bytes.
+const maxNamesTold, maxWhyTold = 400, 300
+
+func whyLeft(o observed) string {
+	switch {
+	case orphaned(o.release):
+		return "spec.deletionPolicy is Orphan"
+	case o.abandoned():
+		return "they were abandoned: " + o.unreachable
+	case o.unreachable != "":
+		return "they could not be removed before the deletion was due: " + o.unreachable
+	}
+	return "they could not be removed before the deletion was due"
+}

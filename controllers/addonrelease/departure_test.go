@@ -1,0 +1,70 @@
+package addonrelease
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
+	ref := func(group, kind, namespace, name string) objects.Ref {
+		return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
+	}
+	o := observed{release: &addonsv1alpha1.AddonRelease{}, inventory: inventory{}}
+	for _, e := range []entry{
+		{Ref: ref("", "ConfigMap", "a", "plain"), uid: "1", fingerprint: "f"},
+		{Ref: ref("", "ConfigMap", "a", "taken-over"), uid: "2", fingerprint: "f", adopted: true},
+		{Ref: ref("", "ConfigMap", "a", "intended")},
+		{Ref: ref("", "Secret", "a", "kept"), uid: "3", fingerprint: "f", kept: true},
+		{Ref: ref("", "PersistentVolumeClaim", "a", "data"), uid: "4", fingerprint: "f"},
+		{Ref: ref("", "Namespace", "", "a"), uid: "5", fingerprint: "f"},
+		{Ref: ref("", "Namespace", "", "found"), uid: "6", fingerprint: "f", adopted: true},
+		{Ref: ref("", "Namespace", "", "of-others"), uid: "7"},
+	} {
+		o.inventory[e.Key()] = e
+	}
+	o.release.Status.Helm = &addonsv1alpha1.HelmRelease{Record: &addonsv1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
+	want := []orphans.Object{
+		{ID: "v1/ConfigMap/a/intended"},
+		{ID: "v1/ConfigMap/a/plain", UID: "1"},
+		{ID: "v1/ConfigMap/a/taken-over", UID: "2"},
+		{ID: "v1/Namespace//a", UID: "5"},
+		{ID: "v1/PersistentVolumeClaim/a/data", UID: "4", Stays: true},
+		{ID: "v1/Secret/a/kept", UID: "3", Stays: true},
+		{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"},
+	}
+	if got := o.leftBehind(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A release that waits for a cluster which answers is woken by what happens there, and not by a deadline that
+// has passed.
+func TestADeadlineWakesOnlyWhereItDecides(t *testing.T) {
+	deadline := noon.Add(-time.Minute)
+	for name, row := range map[string]struct {
+		going       *departure
+		unreachable string
+		want        time.Time
+	}{
+		"the TenantCluster stays":                {nil, "no answer", time.Time{}},
+		"the cluster goes along":                 {&departure{goesAlong, deadline}, "", deadline},
+		"it lives on, and does not answer":       {&departure{livesOn, deadline}, "no answer", deadline},
+		"it lives on, and answers":               {&departure{livesOn, deadline}, "", time.Time{}},
+		"it takes as long as it takes to answer": {&departure{livesOn, time.Time{}}, "no answer", time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := scene(deleting)
+			o.going, o.unreachable = row.going, row.unreachable
+			if got := o.departsAt(); !got.Equal(row.want) {
+				t.Errorf("%s, want %s", got, row.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,14 @@
+package objects
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// Kinds that need care when they are removed.
+var (
+	NamespaceKind  = schema.GroupKind{Kind: "Namespace"}
+	DefinitionKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	// ClaimKind is what databases keep their data in. Whoever wants it gone deletes it by hand.
+	ClaimKind = schema.GroupKind{Kind: "PersistentVolumeClaim"}
+)
+
+// IsFoundation is whether others need objects of the kind to exist: these come first, and go last.
+func IsFoundation(kind schema.GroupKind) bool { return kind == NamespaceKind || kind == DefinitionKind }

@@ -1,0 +1,183 @@
+package orphanledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// concurrency is how many objects of a batch are worked on at a time: a sweep is in no hurry.
+const concurrency = 8
+
+// apply carries a plan out. What fails is a result too.
+func (r *Reconciler) apply(ctx context.Context, o observed, p plan) []result {
+	results := p.unusable
+	for _, one := range p.batches {
+		results = append(results, r.sweep(ctx, o, one)...)
+	}
+	return results
+}
+
+// sweep looks at the objects of a batch, then at who has what by now, and then removes what may go. In this
+// order a release that comes between is seen, or what it writes is: a deletion holds for what was looked at only.
+func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result {
+	cluster, connected := r.Fleet.Get(work.site.key())
+	if !connected || string(cluster.ID) != work.site.id {
+		return failures(work, errors.New("the cluster does not answer"))
+	}
+	seen := make([]sighting, len(work.items))
+	each(len(seen), func(i int) {
+		seen[i].object, seen[i].err = cluster.Get(ctx, work.items[i].Ref)
+	})
+	guard, histories, err := r.lookAround(ctx, o, work, cluster)
+	if err != nil {
+		return failures(work, err)
+	}
+	results := make([]result, len(work.items))
+	each(len(results), func(i int) {
+		one := work.items[i]
+		made := result{item: one, clusterID: work.site.id}
+		if made.outcome, made.why = guard.judge(one, seen[i]); made.outcome == removable {
+			made.outcome, made.why = r.remove(ctx, cluster, one, seen[i].object, histories)
+			made.sent = made.outcome == removing || made.outcome == gone
+		}
+		results[i] = made
+	})
+	return results
+}
+
+// each calls a function for every index, some at a time.
+func each(count int, do func(int)) {
+	var group errgroup.Group
+	group.SetLimit(concurrency)
+	for i := range count {
+		group.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = group.Wait() // Nothing returns an error.
+}
+
+// failures of a whole batch.
+func failures(work batch, err error) []result {
+	results := make([]result, len(work.items))
+	for i, one := range work.items {
+		results[i] = result{item: one, clusterID: work.site.id, outcome: failed, why: one.because(err)}
+	}
+	return results
+}
+
+// histories of the Helm releases of a batch, as the cluster has them.
+type histories map[helm.Release][]metav1.PartialObjectMetadata
+
+// lookAround reads from the API server whether the cluster may be swept still, and who has what there.
+func (r *Reconciler) lookAround(ctx context.Context, o observed, work batch, cluster *fleet.Cluster) (guard, histories, error) {
+	tenant := &tenancyv1alpha1.TenantCluster{}
+	if err := r.Reader.Get(ctx, work.site.key(), tenant); err != nil {
+		return guard{}, nil, fmt.Errorf("read TenantCluster %s: %w", work.site.key(), err)
+	}
+	releases, err := releasesIn(ctx, r.Reader, work.site.key())
+	if err != nil {
+		return guard{}, nil, err
+	}
+	for _, hold := range []hold{holdOf(tenant, work.site.id, r.HeadStart, o.now), unapplied(releases)} {
+		if tenant.UID != work.site.tenant.UID || hold.why != "" {
+			return guard{}, nil, errors.New("the cluster is not to be swept now: " + hold.why)
+		}
+	}
+	made, found := newGuard(r.Installation, releases), histories{}
+	for _, one := range work.items {
+		if one.release == nil {
+			continue
+		}
+		release := *one.release
+		if _, known := found[release]; known {
+			continue
+		}
+		if found[release], err = cluster.List(ctx, corev1.SchemeGroupVersion.WithKind("Secret"), release.Namespace, release.Selector()); err != nil {
+			return guard{}, nil, err
+		}
+		made.changed[release] = !r.isOurs(release, found[release])
+	}
+	return made, found, nil
+}
+
+// isOurs: the latest record of a release, if there is one, was written by us.
+func (r *Reconciler) isOurs(release helm.Release, secrets []metav1.PartialObjectMetadata) bool {
+	latest := helm.NewHistory(release, secrets).Latest()
+	return latest.UID == "" || r.wrote(release, latest, secrets) != nil
+}
+
+// wrote returns the Secret of a record, if this installation wrote it.
+func (r *Reconciler) wrote(release helm.Release, entry helm.Entry, secrets []metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	for i := range secrets {
+		secret := &secrets[i]
+		if secret.UID == entry.UID && secret.Name == release.SecretName(entry.Version) && entry.IsOurs() && secret.Labels[common.LabelManagedBy] == r.Installation {
+			return secret
+		}
+	}
+	return nil
+}
+
+// remove asks for the deletion of an object as it was looked at.
+func (r *Reconciler) remove(ctx context.Context, cluster *fleet.Cluster, one item, seen *metav1.PartialObjectMetadata, found histories) (outcome, string) {
+	switch one.stage {
+	case foundations:
+		content, err := cluster.ContentOf(ctx, one.Ref)
+		switch {
+		case err != nil:
+			return failed, one.because(err)
+		case content.Name != "" && content.Passing:
+			return failed, "it still holds " + content.String() + ", which is going"
+		case content.Name != "":
+			return left, "it still holds " + content.String()
+		}
+	case records:
+		if err := r.removeOlder(ctx, cluster, *one.release, seen.UID, found[*one.release]); err != nil {
+			return failed, one.because(err)
+		}
+	}
+	return one.asked(cluster.DeleteAsRead(ctx, one.Ref, seen))
+}
+
+// removeOlder removes the records of a release that came before the one that the ledger knows, which goes last:
+// as long as that is there, they are found again.
+func (r *Reconciler) removeOlder(ctx context.Context, cluster *fleet.Cluster, release helm.Release, known types.UID, secrets []metav1.PartialObjectMetadata) error {
+	for _, entry := range helm.NewHistory(release, secrets) {
+		secret := r.wrote(release, entry, secrets)
+		if secret == nil || secret.UID == known {
+			continue
+		}
+		ref := objects.Ref{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"), Namespace: secret.Namespace, Name: secret.Name}
+		if err := cluster.DeleteAsRead(ctx, ref, secret); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove %s: %w", ref, err)
+		}
+	}
+	return nil
+}
+
+// asked is what came of asking for a deletion.
+func (i item) asked(err error) (outcome, string) {
+	switch {
+	case err == nil:
+		return removing, deleting
+	case apierrors.IsNotFound(err):
+		return gone, ""
+	case apierrors.IsConflict(err):
+		return failed, "somebody changed it at the same moment"
+	}
+	return failed, i.because(err)
+}

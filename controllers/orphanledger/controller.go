@@ -1,0 +1,85 @@
+package orphanledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+// DefaultHeadStart is how long a cluster has been Ready before anything is swept there. Policies that select it
+// again make their targets meanwhile, and these take over what they find: what would be swept and applied again at
+// once, runs on. A target is made within seconds of its cluster's being Ready.
+const DefaultHeadStart = time.Minute
+
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler sweeps what the ledgers list.
+type Reconciler struct {
+	// Client reads from the manager's cache.
+	Client client.Client
+	// Reader reads from the API server: what decides about a deletion is never taken from a cache.
+	Reader client.Reader
+	// Ledger of each namespace.
+	Ledger orphans.Ledger
+	// Fleet of connected workload clusters.
+	Fleet *fleet.Fleet
+	// Installation is the value of the label daytwo.dev/managed-by.
+	Installation string
+	// HeadStart of add-ons that select a cluster again; see DefaultHeadStart.
+	HeadStart time.Duration
+	Recorder  events.EventRecorder
+	Metrics   *Metrics
+	Clock     clock.PassiveClock
+	Log       logr.Logger
+
+	memory memory
+}
+
+// Reconcile looks at one ledger, and sweeps as much of it as fits into one go.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	o, err := r.observe(ctx, request.Namespace)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	p := makePlan(o)
+	results := r.applyInTime(ctx, o, p)
+	next := o.tries.after(o.now, results)
+	if len(results) > 0 {
+		if err := r.Ledger.Revise(ctx, o.namespace, revision(results)); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	r.announce(o, results)
+	if at := earliest(p.wakeAt, next); !at.IsZero() {
+		return ctrl.Result{RequeueAfter: max(at.Sub(r.Clock.Now()), time.Millisecond)}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// applyInTime leaves time to write down what was done.
+func (r *Reconciler) applyInTime(ctx context.Context, o observed, p plan) []result {
+	ctx, cancel := context.WithTimeout(ctx, longestReconcile/2)
+	defer cancel()
+	return r.apply(ctx, o, p)
+}
+
+// announce tells what was swept on the TenantClusters that it was swept from.
+func (r *Reconciler) announce(o observed, results []result) {
+	for _, site := range o.sites {
+		if text := swept(results, site.id); text != "" {
+			r.Recorder.Eventf(site.tenant, nil, eventNormal, eventSwept, actionSweep, "%s", text)
+			r.Log.Info("orphans swept", "cluster", site.key().String(), "what", text)
+		}
+	}
+}

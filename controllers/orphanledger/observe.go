@@ -1,0 +1,153 @@
+package orphanledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// observed is all that a plan is made from.
+type observed struct {
+	namespace string
+	now       time.Time
+	// content of the ledger, as the API server has it.
+	content orphans.Content
+	// sites are the connected clusters of the namespace that entries are about.
+	sites []site
+	// awaited are entries, by key, whose add-on selects the cluster again and has yet to come there.
+	awaited map[string]bool
+	// tries are those that came before.
+	tries tries
+}
+
+// site is a cluster that is connected and admitted, and what is to be known before anything is swept there.
+type site struct {
+	tenant *tenancyv1alpha1.TenantCluster
+	id     string
+	hold   hold
+}
+
+func (s site) key() types.NamespacedName { return client.ObjectKeyFromObject(s.tenant) }
+
+// hold is why nothing is swept in a cluster now; the zero hold is no reason.
+type hold struct {
+	why string
+	// until is when it ends by itself; zero if something else will tell.
+	until time.Time
+}
+
+func (r *Reconciler) observe(ctx context.Context, namespace string) (observed, error) {
+	o := observed{namespace: namespace, now: r.Clock.Now(), awaited: map[string]bool{}}
+	var err error
+	if o.content, err = r.Ledger.Read(ctx, namespace); err != nil {
+		return o, err
+	}
+	r.Metrics.set(namespace, len(o.content.Entries)+len(o.content.Unreadable))
+	o.tries = r.memory.of(namespace, o.content)
+	left := map[string]bool{}
+	for _, entry := range o.content.Entries {
+		left[entry.ClusterID] = entry.ClusterID != ""
+	}
+	if len(left) == 0 {
+		return o, nil
+	}
+	clusters := &tenancyv1alpha1.TenantClusterList{}
+	if err := r.Client.List(ctx, clusters, client.InNamespace(namespace)); err != nil {
+		return o, fmt.Errorf("list TenantClusters: %w", err)
+	}
+	for i := range clusters.Items {
+		tenant := &clusters.Items[i]
+		cluster, connected := r.Fleet.Get(client.ObjectKeyFromObject(tenant))
+		if !connected || !left[string(cluster.ID)] {
+			continue
+		}
+		found := site{tenant: tenant, id: string(cluster.ID), hold: holdOf(tenant, string(cluster.ID), r.HeadStart, o.now)}
+		if err := r.observeReleases(ctx, &o, &found); err != nil {
+			return o, err
+		}
+		o.sites = append(o.sites, found)
+	}
+	return o, nil
+}
+
+// observeReleases finds out for what add-ons a sweep has to wait.
+func (r *Reconciler) observeReleases(ctx context.Context, o *observed, at *site) error {
+	if at.hold.why != "" {
+		return nil
+	}
+	releases, err := releasesIn(ctx, r.Client, at.key())
+	if err != nil {
+		return err
+	}
+	if at.hold = unapplied(releases); at.hold.why != "" {
+		return nil
+	}
+	for _, entry := range o.content.Entries {
+		if entry.ClusterID != at.id {
+			continue
+		}
+		if o.awaited[entry.Key()], err = r.awaitsSuccessor(ctx, entry, at.tenant, releases); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releasesIn lists the releases in a cluster, by way of the given reader.
+func releasesIn(ctx context.Context, reader client.Reader, cluster types.NamespacedName) ([]addonsv1alpha1.AddonRelease, error) {
+	list := &addonsv1alpha1.AddonReleaseList{}
+	labels := client.MatchingLabels{common.LabelCluster: cluster.Name, common.LabelClusterNamespace: cluster.Namespace}
+	if err := reader.List(ctx, list, labels); err != nil {
+		return nil, fmt.Errorf("list the AddonReleases in %s: %w", cluster, err)
+	}
+	return list.Items, nil
+}
+
+// holdOf says why nothing is to be swept in a cluster with that identity.
+func holdOf(tenant *tenancyv1alpha1.TenantCluster, id string, headStart time.Duration, now time.Time) hold {
+	handsOff := suspension.Of(tenant.Spec.Suspend, tenant.Annotations, now)
+	ready := meta.FindStatusCondition(tenant.Status.Conditions, common.ConditionReady)
+	switch {
+	case tenant.Status.ClusterID != id:
+		return hold{why: "its identity is not on record"}
+	case tenant.DeletionTimestamp != nil:
+		return hold{why: "it is being deleted"}
+	case handsOff.Active:
+		return hold{why: "it is " + handsOff.String(), until: handsOff.Until}
+	case tenant.Status.Upgrade != nil:
+		return hold{why: "it is being upgraded"}
+	case ready == nil || ready.Status != metav1.ConditionTrue:
+		return hold{why: "it is not Ready"}
+	}
+	if at := ready.LastTransitionTime.Add(headStart); at.After(now) {
+		return hold{why: "it was not Ready until a moment ago", until: at}
+	}
+	return hold{}
+}
+
+// unapplied holds a sweep off until every release in the cluster has found what is there, and what is its own.
+func unapplied(releases []addonsv1alpha1.AddonRelease) hold {
+	for i := range releases {
+		release := &releases[i]
+		if release.DeletionTimestamp == nil && !isApplied(release) {
+			return hold{why: fmt.Sprintf("AddonRelease %s/%s is not applied", release.Namespace, release.Name)}
+		}
+	}
+	return hold{}
+}
+
+func isApplied(release *addonsv1alpha1.AddonRelease) bool {
+	applied := meta.FindStatusCondition(release.Status.Conditions, addonsv1alpha1.ConditionApplied)
+	return applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == release.Generation
+}

@@ -1,0 +1,197 @@
+package orphanledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func requestFor(namespace string) ctrl.Request {
+	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: orphans.Name}}
+}
+
+const (
+	aConfigMap = "v1/ConfigMap/a/settings"
+	aService   = "v1/Service/a/web"
+	aRecord    = "v1/Secret/a/sh.helm.release.v1.web.v3"
+	aNamespace = "v1/Namespace//a"
+	aClaim     = "v1/PersistentVolumeClaim/a/data"
+)
+
+// scene has one entry of one cluster, in which nothing was tried yet.
+func scene(ids ...string) observed {
+	entry := orphans.Entry{
+		Cluster: types.NamespacedName{Namespace: "acme", Name: "before"}, ClusterID: "id-1", Holder: "AddonRelease acme/cache-before",
+	}
+	for _, id := range ids {
+		entry.Objects = append(entry.Objects, orphans.Object{ID: id, UID: "uid"})
+	}
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"}}
+	return observed{
+		namespace: "acme", now: noon, content: orphans.Content{Entries: []orphans.Entry{entry}}, tries: tries{},
+		sites: []site{{tenant: tenant, id: "id-1"}},
+	}
+}
+
+func (o observed) tried(id string, how outcome, next time.Duration) {
+	o.tries[itemKey{entry: o.content.Entries[0].Key(), id: id, uid: "uid"}] = try{outcome: how, next: o.now.Add(next)}
+}
+
+// summarize names what would be swept now, and when the rest is due.
+func summarize(p plan) string {
+	var text []string
+	for _, batch := range p.batches {
+		for _, item := range batch.items {
+			text = append(text, item.Kind)
+		}
+	}
+	for range p.unusable {
+		text = append(text, "unusable")
+	}
+	slices.Sort(text)
+	if !p.wakeAt.IsZero() {
+		text = append(text, fmt.Sprint("wake in ", p.wakeAt.Sub(noon)))
+	}
+	return strings.Join(text, " ")
+}
+
+func TestPlan(t *testing.T) {
+	all := []string{aConfigMap, aService, aRecord, aNamespace, aClaim}
+	for _, row := range []struct {
+		name   string
+		ids    []string
+		change func(*observed)
+		want   string
+	}{
+		{"FoundationsAndRecordsComeLast", all, func(*observed) {}, "ConfigMap Service"},
+		{"RecordsComeWhenTheRestIsGone", []string{aRecord, aNamespace, aClaim}, func(*observed) {}, "Secret"},
+		{"FoundationsComeWhenAllElseIsGone", []string{aNamespace, aClaim}, func(*observed) {}, "Namespace"},
+		{"ClaimsStay", []string{aClaim}, func(*observed) {}, ""},
+		{"WhatIsMarkedStays", []string{"final backup"}, func(o *observed) { o.content.Entries[0].Objects[0].Stays = true }, ""},
+		{"WhatIsOnItsWayHoldsUpTheRest", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, removing, time.Second) }, "wake in 1s"},
+		{"WhatIsLeftHoldsUpNothing", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, left, retryLeft) }, "Namespace wake in 30m0s"},
+		{"WhatIsDueIsTriedAgain", []string{aConfigMap}, func(o *observed) { o.tried(aConfigMap, failed, 0) }, "ConfigMap"},
+		{"AnotherClusterIsLeftAlone", all, func(o *observed) { o.sites[0].id = "id-2" }, ""},
+		{"NoClusterIsThere", all, func(o *observed) { o.sites = nil }, ""},
+		{"ACompletelyUnknownIdentityMatchesNothing", all, func(o *observed) { o.content.Entries[0].ClusterID = "" }, ""},
+		{"AHeldClusterIsLeftAlone", all, func(o *observed) { o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)} }, "wake in 1h0m0s"},
+		{"ItsAddonComesFirst", all, func(o *observed) { o.awaited = map[string]bool{o.content.Entries[0].Key(): true} }, "wake in 5m0s"},
+		{"WhatNamesNothingIsTold", []string{aConfigMap, "x", "v1/ConfigMap/../y", "v1/Service/a/..", "a%/v1/Service/a/b"}, func(*observed) {}, "ConfigMap unusable unusable unusable unusable"},
+		{"AnEntryOfMoreThanItNamesStays", nil, func(o *observed) { o.content.Entries[0].More = 12 }, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := scene(row.ids...)
+			row.change(&o)
+			if got := summarize(makePlan(o)); got != row.want {
+				t.Errorf("plan is %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestTheWorkOfOneReconcileIsBounded(t *testing.T) {
+	var ids []string
+	for i := range 3 * batchSize {
+		ids = append(ids, fmt.Sprintf("v1/ConfigMap/a/settings-%d", i))
+	}
+	p := makePlan(scene(ids...))
+	if len(p.batches) != 1 || len(p.batches[0].items) != batchSize || !p.wakeAt.Equal(noon) {
+		t.Errorf("%d objects now, the rest at %s", len(p.batches[0].items), p.wakeAt)
+	}
+}
+
+func TestWhatHoldsASweep(t *testing.T) {
+	ready := metav1.Condition{Type: common.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))}
+	later := metav1.NewTime(noon)
+	for _, row := range []struct {
+		name   string
+		change func(*tenancyv1alpha1.TenantCluster)
+		want   string
+		until  time.Time
+	}{
+		{"NothingWhenAllIsWell", func(*tenancyv1alpha1.TenantCluster) {}, "", time.Time{}},
+		{"AnotherIdentity", func(c *tenancyv1alpha1.TenantCluster) { c.Status.ClusterID = "id-2" }, "its identity is not on record", time.Time{}},
+		{"Deletion", func(c *tenancyv1alpha1.TenantCluster) { c.DeletionTimestamp = &later }, "it is being deleted", time.Time{}},
+		{"Suspension", func(c *tenancyv1alpha1.TenantCluster) { c.Spec.Suspend = true }, "it is suspended", time.Time{}},
+		{"SuspensionForATime", func(c *tenancyv1alpha1.TenantCluster) {
+			c.Annotations = map[string]string{common.AnnotationSuspendUntil: "2026-03-01T13:00:00Z"}
+		}, "it is suspended until 2026-03-01T13:00:00Z", noon.Add(time.Hour)},
+		{"AnUpgrade", func(c *tenancyv1alpha1.TenantCluster) { c.Status.Upgrade = &tenancyv1alpha1.Upgrade{} }, "it is being upgraded", time.Time{}},
+		{"ItIsNotReady", func(c *tenancyv1alpha1.TenantCluster) { c.Status.Conditions[0].Status = metav1.ConditionUnknown }, "it is not Ready", time.Time{}},
+		{"NobodyKnows", func(c *tenancyv1alpha1.TenantCluster) { c.Status.Conditions = nil }, "it is not Ready", time.Time{}},
+		{"TheHeadStart", func(c *tenancyv1alpha1.TenantCluster) {
+			c.Status.Conditions[0].LastTransitionTime = metav1.NewTime(noon.Add(-time.Minute))
+		}, "it was not Ready until a moment ago", noon.Add(time.Minute)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			cluster := &tenancyv1alpha1.TenantCluster{Status: tenancyv1alpha1.TenantClusterStatus{ClusterID: "id-1", Conditions: []metav1.Condition{ready}}}
+			row.change(cluster)
+			if got := holdOf(cluster, "id-1", 2*time.Minute, noon); got.why != row.want || !got.until.Equal(row.until) {
+				t.Errorf("it is held because %q until %s", got.why, got.until)
+			}
+		})
+	}
+}
+
+func TestReleasesHoldASweepUntilTheyAreApplied(t *testing.T) {
+	release := func(change func(*addonsv1alpha1.AddonRelease)) addonsv1alpha1.AddonRelease {
+		made := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", Generation: 2}}
+		made.Status.Conditions = []metav1.Condition{{Type: addonsv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: 2}}
+		change(&made)
+		return made
+	}
+	now := metav1.NewTime(noon)
+	for _, row := range []struct {
+		name   string
+		change func(*addonsv1alpha1.AddonRelease)
+		held   bool
+	}{
+		{"Applied", func(*addonsv1alpha1.AddonRelease) {}, false},
+		{"New", func(r *addonsv1alpha1.AddonRelease) { r.Status.Conditions = nil }, true},
+		{"Changed", func(r *addonsv1alpha1.AddonRelease) { r.Generation = 3 }, true},
+		{"Failed", func(r *addonsv1alpha1.AddonRelease) { r.Status.Conditions[0].Status = metav1.ConditionFalse }, true},
+		{"Going", func(r *addonsv1alpha1.AddonRelease) { r.Status.Conditions, r.DeletionTimestamp = nil, &now }, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := unapplied([]addonsv1alpha1.AddonRelease{release(row.change)}); (got.why != "") != row.held {
+				t.Errorf("it is held because %q", got.why)
+			}
+		})
+	}
+}
+
+func TestTriesComeFurtherApart(t *testing.T) {
+	known, one := tries{}, result{item: item{itemKey: itemKey{id: aConfigMap}}, outcome: failed}
+	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		if got := known.after(noon, []result{one}).Sub(noon); got != want {
+			t.Errorf("the next is in %s, want %s", got, want)
+		}
+	}
+	for range 100 {
+		known.after(noon, []result{one})
+	}
+	if got := known.after(noon, []result{one}).Sub(noon); got != retryLast {
+		t.Errorf("in the end it is every %s", got)
+	}
+	one.outcome = removing
+	if got := known.after(noon, []result{one}).Sub(noon); got != retryFirst {
+		t.Errorf("when something changed it is in %s", got)
+	}
+	one.outcome = gone
+	if known.after(noon, []result{one}); len(known) != 0 {
+		t.Errorf("what is gone is remembered: %v", known)
+	}
+}

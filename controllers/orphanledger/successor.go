@@ -1,0 +1,79 @@
+package orphanledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=saasaddons,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
+// awaitsSuccessor: the add-on that left an entry selects the cluster again, and has no target there yet. Its rollout may
+// be paused, or wait for a slot; what it left runs on until then.
+func (r *Reconciler) awaitsSuccessor(ctx context.Context, entry orphans.Entry, cluster *tenancyv1alpha1.TenantCluster, releases []addonsv1alpha1.AddonRelease) (bool, error) {
+	namespace, target, ok := targetOf(entry)
+	if !ok {
+		return false, nil
+	}
+	addons := &addonsv1alpha1.SaaSAddonList{}
+	if err := r.Client.List(ctx, addons, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list SaaSAddons: %w", err)
+	}
+	home := &metav1.PartialObjectMetadata{}
+	home.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	for i := range addons.Items {
+		addon := &addons.Items[i]
+		if addon.DeletionTimestamp != nil || fanout.TargetName(addon.Name, fanout.ClusterKey(entry.Cluster)) != target || hasTarget(addon, releases) {
+			continue
+		}
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster.Namespace}, home); err != nil {
+			return false, fmt.Errorf("read Namespace %s: %w", cluster.Namespace, err)
+		}
+		return selects(addon, cluster, home.Labels), nil
+	}
+	return false, nil
+}
+
+// targetOf is the AddonRelease that an entry is of.
+func targetOf(entry orphans.Entry) (namespace, name string, ok bool) {
+	full, ok := strings.CutPrefix(entry.Holder, "AddonRelease ")
+	if !ok {
+		return "", "", false
+	}
+	full, _, _ = strings.Cut(full, " ") // What follows says which part of it.
+	namespace, name, ok = strings.Cut(full, "/")
+	return namespace, name, ok
+}
+
+func hasTarget(addon *addonsv1alpha1.SaaSAddon, releases []addonsv1alpha1.AddonRelease) bool {
+	return slices.ContainsFunc(releases, func(release addonsv1alpha1.AddonRelease) bool {
+		return release.Namespace == addon.Namespace && release.Labels[common.LabelPolicy] == addon.Name
+	})
+}
+
+// selects says whether an add-on selects a cluster. Of selectors that are refused nobody knows: they do.
+func selects(addon *addonsv1alpha1.SaaSAddon, cluster *tenancyv1alpha1.TenantCluster, namespace labels.Set) bool {
+	if addon.Namespace == cluster.Namespace {
+		return slices.Contains(addon.Spec.ClusterNames, cluster.Name) || matches(addon.Spec.ClusterSelector, cluster.Labels)
+	}
+	return matches(addon.Spec.ClusterNamespaceSelector, namespace) && matches(addon.Spec.ClusterSelector, cluster.Labels)
+}
+
+// matches nothing where there is no selector.
+func matches(selector *metav1.LabelSelector, set labels.Set) bool {
+	made, err := metav1.LabelSelectorAsSelector(selector)
+	return err != nil || made.Matches(set)
+}

@@ -1,0 +1,355 @@
+package orphanledger
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+func TestWhatWasLeftGoesWhenTheClusterIsRegisteredAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace + "-made"}}
+	inside := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: made.Name, Name: "settings"}}
+	r.record(r.make(made), r.make(inside), r.make(r.configMap("other")))
+	if got := testutil.ToFloat64(r.reconciler.Metrics.entries.WithLabelValues(r.namespace)); got != 0 {
+		t.Errorf("%v entries are counted before anybody looked", got)
+	}
+	r.reconcile()
+	if got := testutil.ToFloat64(r.reconciler.Metrics.entries.WithLabelValues(r.namespace)); got != 1 {
+		t.Errorf("%v entries are counted", got)
+	}
+	r.settle()
+	for _, object := range []client.Object{made, inside} {
+		if r.there(object) {
+			t.Errorf("%s is still there", object.GetName())
+		}
+	}
+	err := shared.management.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: orphans.Name}, &corev1.ConfigMap{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the empty ledger is still there: %v", err)
+	}
+	if count, err := testutil.GatherAndCount(r.registry, "daytwo_orphans"); err != nil || count != 0 {
+		t.Errorf("%d series are left, %v", count, err)
+	}
+	if told := <-r.recorder.Events; !strings.Contains(told, eventSwept) || !strings.Contains(told, "v1/ConfigMap/"+made.Name+"/settings") {
+		t.Errorf("it is told as %q", told)
+	}
+}
+
+func TestWhatMayNotGoStaysWithTheReason(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}
+	kept, marked, unlabelled, flux, intended := r.configMap("kept"), r.configMap("marked"), r.configMap("unlabelled"), r.configMap("flux"), r.configMap("intended")
+	marked.Annotations = map[string]string{"helm.sh/resource-policy": "keep"}
+	flux.Labels = map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "a"}
+	left := []orphans.Object{r.make(claim), r.make(kept), r.make(marked), r.make(unlabelled), r.make(flux), r.make(intended)}
+	left[1].Stays, left[5].UID = true, ""
+	delete(unlabelled.Labels, common.LabelManagedBy)
+	r.must(shared.workload.Update(t.Context(), unlabelled))
+	// Another one by its name, and one that the ledger does not name.
+	older, customers := r.configMap("older"), r.configMap("customers")
+	left = append(left, r.make(older))
+	left[6].UID = "0b8fd3fb-3d5d-4bd1-a5d5-000000000000"
+	r.make(customers)
+	r.record(left...)
+	r.settle(
+		"ConfigMap flux: it belongs to Flux Kustomization a/apps",
+		"ConfigMap intended: nobody knows its UID: remove it by hand",
+		"ConfigMap kept",
+		"ConfigMap marked: it is marked helm.sh/resource-policy: keep",
+		"ConfigMap unlabelled: it does not carry the label daytwo.dev/managed-by of this installation any more",
+		"PersistentVolumeClaim data",
+	)
+	for _, object := range []client.Object{claim, kept, marked, unlabelled, flux, intended, older, customers} {
+		if !r.there(object) {
+			t.Errorf("%s is gone", object.GetName())
+		}
+	}
+}
+
+func TestANamespaceThatHoldsAnythingStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace + "-shared"}}
+	left := r.make(made)
+	customers := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: made.Name, Name: "theirs"}}
+	r.must(shared.workload.Create(t.Context(), customers))
+	r.record(left)
+	r.settle("Namespace " + made.Name + ": it still holds ConfigMap " + made.Name + "/theirs")
+	if !r.there(made) || !r.there(customers) {
+		t.Error("it is gone")
+	}
+}
+
+func TestWhatAReleaseHasAgainIsNoOrphan(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	again, soon := r.configMap("again"), r.configMap("soon")
+	left := []orphans.Object{r.make(again), r.make(soon)}
+	// Under another name it is the same object still.
+	r.release(metav1.ConditionTrue,
+		addonsv1alpha1.InventoryEntry{ID: "example.com/v1/ConfigMap//alias", UID: string(left[0].UID)},
+		addonsv1alpha1.InventoryEntry{ID: left[1].ID})
+	r.record(left...)
+	content := r.reconcile()
+	if got := describe(content); !strings.HasPrefix(got, "ConfigMap soon: AddonRelease ") || strings.Contains(got, "\n") {
+		t.Errorf("the ledger has %s", got)
+	}
+	if !r.there(again) || !r.there(soon) {
+		t.Error("what a release has was removed")
+	}
+}
+
+func TestAReleaseThatIsNotAppliedComesFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	orphan := r.configMap("orphan")
+	r.record(r.make(orphan))
+	release := r.release(metav1.ConditionFalse)
+	r.settle("ConfigMap orphan")
+	r.applied(release, metav1.ConditionTrue)
+	r.settle()
+}
+
+// Its rollout waits for a slot, say: what it left runs on until it is there.
+func TestTheAddonThatLeftItComesFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	addon := &addonsv1alpha1.SaaSAddon{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "cache"},
+		Spec: addonsv1alpha1.SaaSAddonSpec{
+			ClusterNames: []string{tenantName}, Namespace: "default",
+			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "{}"}},
+		},
+	}
+	r.must(shared.management.Create(t.Context(), addon))
+	orphan := r.configMap("orphan")
+	left := r.entry(r.make(orphan))
+	left.Holder = "AddonRelease " + r.namespace + "/" + fanout.TargetName(addon.Name, fanout.ClusterKey(left.Cluster))
+	r.must(r.reconciler.Ledger.Record(t.Context(), left))
+	r.settle("ConfigMap orphan")
+	addon.Spec.ClusterNames = []string{"another"}
+	r.must(shared.management.Update(t.Context(), addon))
+	r.settle()
+}
+
+func TestAnAddonSelects(t *testing.T) {
+	labelled := func(pair ...string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{pair[0]: pair[1]}}
+	}
+	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod", Labels: map[string]string{"tier": "gold"}}}
+	for _, row := range []struct {
+		name      string
+		namespace string
+		spec      addonsv1alpha1.SaaSAddonSpec
+		want      bool
+	}{
+		{"ByName", "acme", addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}}, true},
+		{"ByLabel", "acme", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold")}, true},
+		{"Another", "acme", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "iron"), ClusterNames: []string{"test"}}, false},
+		{"Nothing", "acme", addonsv1alpha1.SaaSAddonSpec{}, false},
+		{"ByNameInAnotherNamespace", "globex", addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}}, false},
+		{"ByLabelInAnotherNamespace", "globex", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold")}, false},
+		{"ByNamespace", "daytwo-system", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold"), ClusterNamespaceSelector: labelled("plan", "b")}, true},
+		{"ByAnotherNamespace", "daytwo-system", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold"), ClusterNamespaceSelector: labelled("plan", "c")}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: row.namespace, Name: "cache"}, Spec: row.spec}
+			if got := selects(addon, cluster, map[string]string{"plan": "b"}); got != row.want {
+				t.Errorf("it selects: %v", got)
+			}
+		})
+	}
+}
+
+// meddler changes something between the look at an object and its deletion.
+type meddler struct {
+	client.Reader
+	meddle func()
+}
+
+func (m *meddler) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	m.meddle()
+	return m.Reader.List(ctx, list, options...)
+}
+
+func TestWhoeverWritesAnObjectMeanwhileKeepsIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	contested := r.configMap("contested")
+	r.record(r.make(contested))
+	meddled := 0
+	r.reconciler.Reader = &meddler{Reader: shared.management, meddle: func() {
+		meddled++
+		before := contested.DeepCopy()
+		delete(contested.Labels, common.LabelManagedBy)
+		r.must(shared.workload.Patch(t.Context(), contested, client.MergeFrom(before)))
+	}}
+	if got := describe(r.reconcile()); got != "ConfigMap contested: somebody changed it at the same moment" || meddled != 1 {
+		t.Errorf("the ledger has %q, after %d changes", got, meddled)
+	}
+	r.reconciler.Reader = shared.management
+	r.settle("ConfigMap contested: it does not carry the label daytwo.dev/managed-by of this installation any more")
+	if !r.there(contested) {
+		t.Error("it is gone")
+	}
+}
+
+func TestAClusterThatIsSuspendedMeanwhileIsNotSwept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	orphan := r.configMap("orphan")
+	named := r.make(orphan)
+	ref, err := refOf(named)
+	r.must(err)
+	cached := r.tenant.DeepCopy()
+	r.tenant.Spec.Suspend = true
+	r.must(shared.management.Update(t.Context(), r.tenant))
+	work := batch{site: site{tenant: cached, id: string(shared.identity)}, items: []item{{itemKey: itemKey{id: named.ID}, Ref: ref}}}
+	for _, one := range r.reconciler.sweep(t.Context(), observed{now: time.Now()}, work) {
+		if one.outcome != failed || one.sent {
+			t.Errorf("it is %s", one.outcome)
+		}
+	}
+	if !r.there(orphan) {
+		t.Error("it is gone")
+	}
+}
+
+// recordOf is the Secret of a Helm release's record.
+func (r *rig) recordOf(release helm.Release, version, status, writer string) *corev1.Secret {
+	labels := map[string]string{"owner": "helm", "name": release.Name, "version": version, "status": status}
+	if writer != "" {
+		labels[common.LabelManagedBy], labels[helm.LabelInputs] = writer, "abc.v"+version
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: "sh.helm.release.v1." + release.Name + ".v" + version, Labels: labels}}
+	r.must(shared.workload.Create(r.Context(), secret))
+	return secret
+}
+
+func (r *rig) chartObject(release helm.Release) *corev1.ConfigMap {
+	object := r.configMap("of-a-chart")
+	object.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"}
+	object.Annotations = map[string]string{"meta.helm.sh/release-name": release.Name, "meta.helm.sh/release-namespace": release.Namespace}
+	return object
+}
+
+func TestAHelmReleaseGoesWithItsRecords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	release := helm.Release{Namespace: r.namespace, Name: "valkey"}
+	object := r.chartObject(release)
+	first, latest := r.recordOf(release, "1", "superseded", installation), r.recordOf(release, "2", "deployed", installation)
+	r.record(r.make(object), r.orphanOf(latest))
+	r.settle()
+	if r.there(object) || r.there(first) || r.there(latest) {
+		t.Error("something of it is still there")
+	}
+}
+
+func TestAHelmReleaseThatSomebodyWentOnWithStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	release := helm.Release{Namespace: r.namespace, Name: "valkey"}
+	object := r.chartObject(release)
+	first := r.recordOf(release, "1", "superseded", installation)
+	second := r.recordOf(release, "2", "deployed", "")
+	r.record(r.make(object), r.orphanOf(first))
+	why := ": Helm release " + release.String() + " was changed by somebody else"
+	r.settle("ConfigMap of-a-chart"+why, "Secret sh.helm.release.v1.valkey.v1"+why)
+	if !r.there(object) || !r.there(first) || !r.there(second) {
+		t.Error("something of it is gone")
+	}
+}
+
+func TestALedgerThatACustomerWroteHarmsNobody(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	system := &corev1.Namespace{}
+	r.must(shared.workload.Get(t.Context(), client.ObjectKey{Name: metav1.NamespaceSystem}, system))
+	theirs := r.configMap("theirs")
+	r.must(shared.workload.Create(t.Context(), theirs))
+	named := orphans.Object{ID: "v1/ConfigMap/" + r.namespace + "/theirs", UID: theirs.UID}
+	r.record(
+		orphans.Object{ID: "v1/Namespace//kube-system", UID: system.UID},
+		orphans.Object{ID: "v1/ConfigMap/../kube-system", UID: system.UID},
+		orphans.Object{ID: "../v1/Namespace//kube-system", UID: system.UID},
+		orphans.Object{ID: "v1/Namespace/" + r.namespace + "/kube-system", UID: system.UID},
+		orphans.Object{ID: "no id at all", UID: system.UID},
+		named,
+	)
+	ledger := &corev1.ConfigMap{}
+	r.must(shared.management.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: orphans.Name}, ledger))
+	ledger.Data["note"] = "ask Jo"
+	r.must(shared.management.Update(t.Context(), ledger))
+
+	content := r.reconcile()
+	if got := describe(content); len(content.Unreadable) != 1 || strings.Count(got, "\n") != 5 {
+		t.Errorf("the ledger has %s and %v", got, content.Unreadable)
+	}
+	if !r.there(system) || !r.there(theirs) {
+		t.Error("something that is not ours went")
+	}
+}
+
+func TestALargeReleaseIsSweptInParts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var left []orphans.Object
+	for i := range batchSize + 20 {
+		left = append(left, r.make(r.configMap("part-"+string(rune('a'+i/26))+string(rune('a'+i%26)))))
+	}
+	r.record(left...)
+	result, err := r.reconciler.Reconcile(t.Context(), requestFor(r.namespace))
+	if err != nil || result.RequeueAfter == 0 || result.RequeueAfter > time.Second {
+		t.Errorf("the rest is due in %s, %v", result.RequeueAfter, err)
+	}
+	r.settle()
+}
+
+func TestWritersOfALedgerLoseNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.record(r.make(r.configMap("orphan")))
+	var group errgroup.Group
+	for _, holder := range []string{"AddonRelease acme/a", "AddonRelease acme/b"} {
+		group.Go(func() error {
+			entry := r.entry(orphans.Object{ID: "v1/ConfigMap/a/b", Stays: true})
+			entry.Holder = holder
+			return r.reconciler.Ledger.Record(t.Context(), entry)
+		})
+	}
+	group.Go(func() error {
+		return r.reconciler.Ledger.Revise(t.Context(), r.namespace, func(entry orphans.Entry) orphans.Entry {
+			if strings.HasSuffix(entry.Holder, "cache-before") {
+				entry.Objects = nil
+			}
+			return entry
+		})
+	})
+	r.must(group.Wait())
+	if got := describe(r.reconcile()); got != "ConfigMap b\nConfigMap b" {
+		t.Errorf("the ledger has %s", got)
+	}
+}

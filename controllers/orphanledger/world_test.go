@@ -1,0 +1,306 @@
+package orphanledger
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	testingclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/daytwo-dev/daytwo/apis"
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+const (
+	installation = "test-installation"
+	tenantName   = "prod"
+	deadline     = 30 * time.Second
+)
+
+// world is what the tests of this package share: a management cluster without any controller, and a workload
+// cluster. Each test has a namespace, a connection and a reconciler of its own.
+type world struct {
+	management, workload client.Client
+	access               kubeconfig.Access
+	identity             types.UID
+	tests                atomic.Int64
+}
+
+var shared world
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	code, err := runInWorld(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runInWorld(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "orphanledger")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	servers, err := localfleet.Start(ctx, localfleet.Options{StateDir: dir, Clusters: 1, Progress: os.Stderr})
+	if err != nil {
+		return 1, err
+	}
+	defer servers.Close()
+	if err := shared.prepare(ctx, servers); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+func (w *world) prepare(ctx context.Context, servers *localfleet.Fleet) error {
+	scheme := apis.NewScheme()
+	workload, err := servers.Cluster("workload-1")
+	if err != nil {
+		return err
+	}
+	if w.management, err = client.New(servers.Management().Config(), client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if w.workload, err = client.New(workload.Config(), client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	definitions, err := manifests.Load("../../config/crd/bases")
+	if err != nil {
+		return err
+	}
+	if err := manifests.Apply(ctx, servers.Management().Config(), definitions); err != nil {
+		return err
+	}
+	if w.access, err = kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{}); err != nil {
+		return err
+	}
+	system := &corev1.Namespace{}
+	err = w.workload.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system)
+	w.identity = system.UID
+	return err
+}
+
+// rig is a namespace of the management cluster, and one of the same name in the workload cluster.
+type rig struct {
+	*testing.T
+	namespace  string
+	tenant     *tenancyv1alpha1.TenantCluster
+	reconciler *Reconciler
+	clock      *testingclock.FakeClock
+	recorder   *events.FakeRecorder
+	registry   *prometheus.Registry
+}
+
+// newRig registers the workload cluster, which has been Ready for an hour.
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{
+		T: t, namespace: fmt.Sprintf("acme-%d", shared.tests.Add(1)), clock: testingclock.NewFakeClock(time.Now()),
+		recorder: events.NewFakeRecorder(1000), registry: prometheus.NewRegistry(),
+	}
+	for _, cluster := range []client.Client{shared.management, shared.workload} {
+		r.must(cluster.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}))
+	}
+	r.tenant = &tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: tenantName},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+	}
+	r.must(shared.management.Create(t.Context(), r.tenant))
+	r.tenant.Status.ClusterID = string(shared.identity)
+	r.tenant.Status.Conditions = []metav1.Condition{{
+		Type: common.ConditionReady, Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)),
+	}}
+	r.must(shared.management.Status().Update(t.Context(), r.tenant))
+	r.reconciler = &Reconciler{
+		Client: shared.management, Reader: shared.management, Fleet: r.connect(), Installation: installation, HeadStart: time.Minute,
+		Ledger:   orphans.Ledger{Reader: shared.management, Writer: shared.management},
+		Recorder: r.recorder, Metrics: NewMetrics(r.registry), Clock: r.clock, Log: logr.Discard(),
+	}
+	return r
+}
+
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) key() types.NamespacedName { return client.ObjectKeyFromObject(r.tenant) }
+
+func (r *rig) connect() *fleet.Fleet {
+	connections := fleet.New(fleet.Options{
+		Installation: installation, Controllers: ownership.NewControllers("daytwo"), Timeouts: fleet.DefaultTimeouts(),
+		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+	})
+	r.Cleanup(connections.Close)
+	connections.Connect(r.key(), shared.access)
+	r.must(connections.Admit(r.key(), shared.identity))
+	r.eventually("the cluster is connected", func() error {
+		if _, connected := connections.Get(r.key()); !connected {
+			state, _ := connections.State(r.key())
+			return fmt.Errorf("%+v", state)
+		}
+		return nil
+	})
+	return connections
+}
+
+// make creates an object in the workload cluster that is labelled as ours, and returns how the ledger knows it.
+func (r *rig) make(object client.Object) orphans.Object {
+	r.Helper()
+	if object.GetLabels() == nil {
+		object.SetLabels(map[string]string{})
+	}
+	object.GetLabels()[common.LabelManagedBy] = installation
+	r.must(shared.workload.Create(r.Context(), object))
+	return r.orphanOf(object)
+}
+
+func (r *rig) orphanOf(object client.Object) orphans.Object {
+	r.Helper()
+	kind, err := apiutil.GVKForObject(object, shared.workload.Scheme())
+	r.must(err)
+	ref := objects.Ref{GroupVersionKind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+	return orphans.Object{ID: ref.ID(), UID: object.GetUID()}
+}
+
+func (r *rig) configMap(name string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
+}
+
+// entry is of the cluster, in its old name.
+func (r *rig) entry(list ...orphans.Object) orphans.Entry {
+	return orphans.Entry{
+		Cluster: types.NamespacedName{Namespace: r.namespace, Name: "before"}, ClusterID: string(shared.identity),
+		Holder: "AddonRelease " + r.namespace + "/cache-before", Objects: list, Why: "it did not answer", At: time.Now(),
+	}
+}
+
+func (r *rig) record(list ...orphans.Object) {
+	r.Helper()
+	r.must(r.reconciler.Ledger.Record(r.Context(), r.entry(list...)))
+}
+
+// reconcile once, when everything that was tried is due again, and return what the ledger says then.
+func (r *rig) reconcile() orphans.Content {
+	r.Helper()
+	r.clock.Step(retryLast)
+	_, err := r.reconciler.Reconcile(r.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: r.namespace, Name: orphans.Name}})
+	r.must(err)
+	content, err := r.reconciler.Ledger.Read(r.Context(), r.namespace)
+	r.must(err)
+	return content
+}
+
+// settle reconciles until the ledger is as wanted, an object a line with why it is there, and stays so.
+func (r *rig) settle(want ...string) {
+	r.Helper()
+	r.eventually("the ledger has settled", func() error {
+		content := r.reconcile()
+		if again := r.reconcile(); describe(again) != describe(content) {
+			return fmt.Errorf("it has %s, and then %s", describe(content), describe(again))
+		}
+		if got := describe(content); got != strings.Join(want, "\n") {
+			return fmt.Errorf("it has:\n%s", got)
+		}
+		return nil
+	})
+}
+
+func describe(content orphans.Content) string {
+	var lines []string
+	for _, entry := range content.Entries {
+		for _, object := range entry.Objects {
+			ref, err := objects.ParseID(object.ID)
+			text := ref.Kind + " " + ref.Name
+			if err != nil {
+				text = object.ID
+			}
+			if object.Why != "" {
+				text += ": " + object.Why
+			}
+			lines = append(lines, text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// there tells whether that very object is in the workload cluster, and not about to go.
+func (r *rig) there(object client.Object) bool {
+	r.Helper()
+	live := object.DeepCopyObject().(client.Object)
+	err := shared.workload.Get(r.Context(), client.ObjectKeyFromObject(object), live)
+	r.must(client.IgnoreNotFound(err))
+	return !apierrors.IsNotFound(err) && live.GetUID() == object.GetUID() && live.GetDeletionTimestamp() == nil
+}
+
+// release makes an AddonRelease in the cluster, with an inventory.
+func (r *rig) release(applied metav1.ConditionStatus, inventory ...addonsv1alpha1.InventoryEntry) *addonsv1alpha1.AddonRelease {
+	r.Helper()
+	release := &addonsv1alpha1.AddonRelease{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: r.namespace, Name: fmt.Sprintf("cache-%d", shared.tests.Add(1)),
+			Labels: map[string]string{common.LabelPolicy: "cache", common.LabelCluster: tenantName, common.LabelClusterNamespace: r.namespace},
+		},
+		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: r.namespace, Name: tenantName}, Revision: "r1"},
+	}
+	r.must(shared.management.Create(r.Context(), release))
+	release.Status.Inventory = inventory
+	r.applied(release, applied)
+	return release
+}
+
+func (r *rig) applied(release *addonsv1alpha1.AddonRelease, is metav1.ConditionStatus) {
+	r.Helper()
+	release.Status.Conditions = []metav1.Condition{{
+		Type: addonsv1alpha1.ConditionApplied, Status: is, Reason: "Test", LastTransitionTime: metav1.Now(), ObservedGeneration: release.Generation,
+	}}
+	r.must(shared.management.Status().Update(r.Context(), release))
+}
+
+func (r *rig) eventually(what string, check func() error) {
+	r.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	timeout := time.After(deadline)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-timeout:
+			r.Fatalf("waited in vain: %s; instead: %v", what, err)
+		case <-ticker.C:
+		}
+	}
+}

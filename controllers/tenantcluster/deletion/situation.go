@@ -1,0 +1,86 @@
+package deletion
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// Situation is what the step depends on.
+type Situation struct {
+	Now time.Time
+	// Cluster is being deleted. Its status is what was on record before.
+	Cluster *tenancyv1alpha1.TenantCluster
+	// Silence of the cluster.
+	Silence Silence
+	// Drills that are under way in the cluster, by kind and name; read only until add-ons are removed.
+	Drills []string
+	// Backups of the cluster; read only until add-ons are removed.
+	Backups Backups
+	// Targets that are in the cluster.
+	Targets []Target
+	// Removal of the cluster itself.
+	Removal Removal
+}
+
+// Silence is how a cluster does not answer. The zero value is for one that does.
+type Silence struct {
+	// Since it does not; zero if it does.
+	Since time.Time
+	// Why it does not, for people.
+	Why string
+	// Untried: nobody has tried yet since the manager started, so nothing is given up.
+	Untried bool
+}
+
+// Backups is who makes backups of the cluster.
+type Backups struct {
+	// NotInstalled: there is no kind BackupEnrollment.
+	NotInstalled bool
+	// Enrollments of the cluster, apart from those that are being deleted.
+	Enrollments []Enrollment
+}
+
+// Enrollment is a BackupEnrollment.
+type Enrollment struct {
+	types.NamespacedName
+	// LastSuccess is when the last backup that succeeded was made; zero for none.
+	LastSuccess time.Time
+	// Requested is the value of its annotation daytwo.dev/requested-at.
+	Requested string
+}
+
+// Target is an AddonRelease in the cluster.
+type Target struct {
+	types.NamespacedName
+	// Deleted is when it was deleted; zero if it is not.
+	Deleted time.Time
+	// HeldBy names the SaaSAddon whose withdrawal guard keeps it from being deleted; empty for none.
+	HeldBy string
+}
+
+// Removal is how Cluster API stands with a cluster that was ordered. The zero value is for a cluster that is gone,
+// or that is not Daytwo's to remove.
+type Removal struct {
+	// Needed: the cluster is there.
+	Needed bool
+	// Begun: Cluster API was asked to remove it.
+	Begun bool
+	// Unknown: Cluster API does not tell whether it is there.
+	Unknown bool
+	// Message is how far Cluster API is.
+	Message string
+}
+
+// deleted is when the deletion was asked for.
+func (s Situation) deleted() time.Time { return s.Cluster.DeletionTimestamp.Time }
+
+func (s Situation) ordered() bool { return s.Cluster.Spec.Topology != nil }
+
+// silent is whether there is a cluster that is known not to answer.
+func (s Situation) silent() bool { return !s.Silence.Since.IsZero() }
+
+// reached is whether Daytwo ever worked in the cluster: its identity is on record before anything is written.
+func (s Situation) reached() bool { return s.Cluster.Status.ClusterID != "" }

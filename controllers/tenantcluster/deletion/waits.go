@@ -1,0 +1,165 @@
+package deletion
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// awaitDrills waits for drills that are under way.
+func awaitDrills(s Situation, step *Step) string {
+	if len(s.Drills) == 0 {
+		return ""
+	}
+	waits := "drills are under way: " + list(s.Drills)
+	if s.overdue(step.Record) {
+		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: waits + ", and the cluster does not answer: " + s.Silence.Why})
+		return ""
+	}
+	step.WakeAt = s.wakeAtMost(step.Record)
+	return waits + s.until(step.Record)
+}
+
+// awaitBackup waits for the last backup. What Daytwo never reached has none to make.
+func awaitBackup(s Situation, step *Step) string {
+	if !s.Cluster.Spec.Deletion.FinalBackup || !s.reached() {
+		return ""
+	}
+	waits := s.missingBackup()
+	if waits == "" {
+		return ""
+	}
+	if s.overdue(step.Record) {
+		why := "no final backup was made before the deletion was due: " + waits + "; the cluster does not answer: " + s.Silence.Why
+		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: why, Lost: true})
+		return ""
+	}
+	for _, enrollment := range s.Backups.Enrollments {
+		if !s.made(enrollment) && !s.requested(enrollment) {
+			step.Request = append(step.Request, enrollment.NamespacedName)
+		}
+	}
+	step.WakeAt = s.wakeAtMost(step.Record)
+	return waits + s.until(step.Record) + ". To do without the backup, set spec.deletion.finalBackup to false"
+}
+
+// missingBackup says which backup is missing; empty for none.
+func (s Situation) missingBackup() string {
+	switch {
+	case s.Backups.NotInstalled:
+		return "the kind BackupEnrollment is not installed, so nobody makes the backup that spec.deletion.finalBackup asks for"
+	case len(s.Backups.Enrollments) == 0:
+		return "no BackupEnrollment has this cluster, so nobody makes the backup that spec.deletion.finalBackup asks for: select the cluster with a BackupPolicy"
+	}
+	var missing []string
+	for _, enrollment := range s.Backups.Enrollments {
+		if s.made(enrollment) {
+			continue
+		}
+		missing = append(missing, enrollment.String()+lastSuccess(enrollment))
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no backup has succeeded since %s by BackupEnrollment %s", inWords(s.deleted()), list(missing))
+}
+
+func lastSuccess(enrollment Enrollment) string {
+	if enrollment.LastSuccess.IsZero() {
+		return " (none ever)"
+	}
+	return fmt.Sprintf(" (the last one at %s)", inWords(enrollment.LastSuccess))
+}
+
+// made is whether the last backup was made.
+func (s Situation) made(enrollment Enrollment) bool { return enrollment.LastSuccess.After(s.deleted()) }
+
+// requested is whether the backup was asked for since the deletion was, by Daytwo or by somebody else.
+func (s Situation) requested(enrollment Enrollment) bool {
+	at, err := time.Parse(time.RFC3339, enrollment.Requested)
+	return err == nil && !at.Before(s.deleted())
+}
+
+// awaitAddons waits for what cleans up in the cluster, and for what may not begin to.
+func awaitAddons(s Situation, step *Step) string {
+	if len(s.Targets) == 0 {
+		return ""
+	}
+	var held, going []string
+	guards, until := map[string]bool{}, time.Time{}
+	for _, target := range s.Targets {
+		if target.HeldBy != "" && target.Deleted.IsZero() {
+			held = append(held, target.String())
+			guards[target.HeldBy] = true
+			continue
+		}
+		going = append(going, target.String())
+		until = latest(until, latest(target.Deleted, step.Record.Since.Time))
+	}
+	var parts []string
+	if len(held) > 0 {
+		parts = append(parts, heldBack(held, guards))
+	}
+	if len(going) > 0 {
+		waits := "waits until AddonRelease " + list(going) + " is gone"
+		if step.Record.Deadline != nil {
+			// What held the deletion of a target up does not count: see TenantCluster.AddonsDeadline.
+			waits += ", at most until " + inWords(step.Record.Deadline.Add(until.Sub(step.Record.Since.Time)))
+		}
+		parts = append(parts, waits+s.why())
+	}
+	return strings.Join(parts, "; ")
+}
+
+func heldBack(held []string, guards map[string]bool) string {
+	return fmt.Sprintf("AddonRelease %s is held back by the withdrawal guard of %s: the provider lets it go with the annotation %s there, "+
+		"whose condition Stalled says the value", list(held), list(sortedKeys(guards)), common.AnnotationConfirmWithdrawal)
+}
+
+// awaitCluster waits for Cluster API, and for targets that came late.
+func awaitCluster(s Situation, step *Step) string {
+	if waits := awaitRemoval(s, step); waits != "" {
+		return waits
+	}
+	if len(s.Targets) > 0 {
+		return "waits until AddonRelease " + list(namesOf(s.Targets)) + " is gone"
+	}
+	return ""
+}
+
+// awaitRemoval has Cluster API remove the cluster, once this step is on record: a manager that died in between could
+// find that a backup is missing after all. However late it is, it is asked to.
+func awaitRemoval(s Situation, step *Step) string {
+	switch {
+	case s.Removal.Unknown:
+		return "Cluster API does not tell whether the cluster is there still"
+	case !s.Removal.Needed:
+		return ""
+	case !s.Removal.Begun:
+		before := s.Cluster.Status.Deletion
+		step.DeleteCluster = before != nil && before.Step == step.Record.Step
+	case !s.Now.Before(step.Record.Deadline.Time):
+		return ""
+	}
+	step.WakeAt = step.Record.Deadline.Time
+	return fmt.Sprintf("%s. It is waited for until %s", s.Removal.Message, inWords(step.Record.Deadline.Time))
+}
+
+// until is when a cluster that does not answer is given up, and why it is.
+func (s Situation) until(record tenancyv1alpha1.Deletion) string {
+	if record.Deadline == nil {
+		return ""
+	}
+	return fmt.Sprintf(". The cluster does not answer, and is waited for until %s: %s", inWords(record.Deadline.Time), s.Silence.Why)
+}
+
+// why the cluster does not answer, where it does not.
+func (s Situation) why() string {
+	if !s.silent() {
+		return ""
+	}
+	return ". It cannot clean up: " + s.Silence.Why
+}

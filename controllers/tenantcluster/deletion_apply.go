@@ -1,0 +1,60 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
+)
+
+// recordGivenUp tells what was not waited for any longer, before the deletion goes on without it. That no final
+// backup was made is also in the ledger.
+func (r *reconciler) recordGivenUp(ctx context.Context, seen observed, step deletion.Step) error {
+	for _, given := range step.GivenUp {
+		if given.Lost {
+			if err := r.orphans.Record(ctx, lostBackup(seen, given.Why)); err != nil {
+				return err
+			}
+		}
+		r.events.Eventf(seen.cluster, nil, corev1.EventTypeWarning, eventGivenUp, actionDelete, "%s: %s", given.Step, given.Why)
+	}
+	return nil
+}
+
+func lostBackup(seen observed, why string) orphans.Entry {
+	return orphans.Entry{
+		Cluster: seen.key, ClusterID: seen.cluster.Status.ClusterID, Holder: "TenantCluster " + seen.key.String() + " (final backup)",
+		Objects: []orphans.Object{{ID: "final backup", Stays: true}}, Why: why, At: seen.now,
+	}
+}
+
+// requestBackups asks for the last backup, with the annotation that people ask with.
+func (r *reconciler) requestBackups(ctx context.Context, enrollments []types.NamespacedName, at time.Time) error {
+	for _, key := range enrollments {
+		enrollment := &metav1.PartialObjectMetadata{}
+		enrollment.SetGroupVersionKind(enrollmentKind)
+		enrollment.Namespace, enrollment.Name = key.Namespace, key.Name
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, common.AnnotationRequestedAt, at.UTC().Format(time.RFC3339))
+		err := r.client.Patch(ctx, enrollment, client.RawPatch(types.MergePatchType, patch))
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("ask BackupEnrollment %s for a backup: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// requestTime is when the deletion was asked for.
+func requestTime(seen observed) time.Time {
+	if seen.cluster.DeletionTimestamp.IsZero() {
+		return time.Time{}
+	}
+	return seen.cluster.DeletionTimestamp.Time
+}

@@ -1,0 +1,150 @@
+package tenantcluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
+)
+
+// backedUp is a deleted cluster whose final backup is awaited since then.
+func backedUp(o *observed) {
+	deleted(o)
+	o.cluster.Spec.Deletion.FinalBackup = true
+	o.cluster.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionFinalBackup, Since: *o.cluster.DeletionTimestamp}
+	o.left.backups.NotInstalled = true
+}
+
+// silentSince is what the status says of a cluster that does not answer.
+func silentSince(o *observed, at time.Time) {
+	o.cluster.Status.Conditions = []metav1.Condition{{
+		Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: tenancyv1alpha1.ReasonUnreachable,
+		Message: "no answer", LastTransitionTime: metav1.NewTime(at),
+	}}
+}
+
+func TestSilence(t *testing.T) {
+	earlier := now.Add(-time.Hour)
+	for name, test := range map[string]struct {
+		change func(*observed)
+		want   deletion.Silence
+	}{
+		"it answers":     {func(*observed) {}, deletion.Silence{}},
+		"it just ceased": {func(o *observed) { o.link.Phase, o.link.Message = fleet.Unreachable, "reset" }, deletion.Silence{Since: now, Why: "reset"}},
+		"it has not for an hour": {func(o *observed) {
+			silentSince(o, earlier)
+			o.link.Phase, o.link.Message = fleet.Unreachable, "reset"
+		}, deletion.Silence{Since: earlier, Why: "reset"}},
+		"the credentials are gone":                    {func(o *observed) { o.link, o.credentials.problem = nil, &problem{message: "no Secret"} }, deletion.Silence{Since: now, Why: "no Secret"}},
+		"it is another cluster":                       {func(o *observed) { o.link.Identity = "management" }, deletion.Silence{Since: now, Why: "The kubeconfig leads to the management cluster"}},
+		"the manager started, it answered before":     {func(o *observed) { o.link = nil }, deletion.Silence{Untried: true}},
+		"the manager started, it did not answer then": {func(o *observed) { o.link = nil; silentSince(o, earlier) }, deletion.Silence{Since: earlier, Why: "no answer", Untried: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := settled()
+			deleted(&seen)
+			test.change(&seen)
+			got := silenceOf(seen)
+			if !got.Since.Equal(test.want.Since) || !strings.HasPrefix(got.Why, test.want.Why) || got.Untried != test.want.Untried {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestReportOfADeletion(t *testing.T) {
+	seen := settled()
+	backedUp(&seen)
+	seen.cluster.Status.Deletion = nil
+	first := reported(seen)
+	if first.status.Deletion.Step != tenancyv1alpha1.DeletionFinalBackup || first.again != time.Minute || first.status.Phase != tenancyv1alpha1.PhaseDeleting {
+		t.Errorf("deletion %+v, again in %s, phase %s", first.status.Deletion, first.again, first.status.Phase)
+	}
+	if last := first.events[len(first.events)-1]; last.reason != "FinalBackup" || !strings.Contains(last.note, "not installed") {
+		t.Errorf("events %+v", first.events)
+	}
+	failed := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, err: errors.New("ask BackupEnrollment acme/a: forbidden")})
+	if message := readyMessage(failed.status); !strings.Contains(message, "acme/a: forbidden") {
+		t.Errorf("a failure is not told: %s", message)
+	}
+	seen.cluster.Status = first.status
+	if second := reported(seen); second.changed || len(second.events) > 0 {
+		t.Errorf("events %+v, deletion %+v", second.events, second.status.Deletion)
+	}
+}
+
+// Nothing may go on without a backup before that is on record.
+func TestADeletionWaitsUntilWhatWasGivenUpIsRecorded(t *testing.T) {
+	seen := settled()
+	backedUp(&seen)
+	remaining(&seen, "a")
+	silentSince(&seen, now.Add(-time.Hour))
+	seen.link.Phase = fleet.Unreachable
+	seen.now = now.Add(time.Hour)
+	todo := plan(seen)
+	if todo.deletion.Record.Step != tenancyv1alpha1.DeletionRemovingAddons || len(todo.deletion.GivenUp) != 1 {
+		t.Fatalf("planned %+v", todo.deletion)
+	}
+	said := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, unrecorded: true, err: errors.New("etcd is full")})
+	if step := said.status.Deletion.Step; step != tenancyv1alpha1.DeletionFinalBackup || !strings.Contains(readyMessage(said.status), "etcd is full") {
+		t.Errorf("step %s: %s", step, readyMessage(said.status))
+	}
+}
+
+func TestWhatCannotBeLetGoIsReported(t *testing.T) {
+	seen := settled()
+	deleted(&seen)
+	said := report(seen, plan(seen), outcome{cluster: seen.cluster, releasing: true, err: errors.New("a webhook says no")})
+	if said.status.Deletion.Step != tenancyv1alpha1.DeletionReleasing || said.status.ClusterID != "blue" || !strings.Contains(readyMessage(said.status), "a webhook says no") {
+		t.Errorf("deletion %+v, cluster %s: %s", said.status.Deletion, said.status.ClusterID, readyMessage(said.status))
+	}
+}
+
+func orphanOf(cluster, identity string) orphans.Entry {
+	return orphans.Entry{
+		Cluster: types.NamespacedName{Namespace: "acme", Name: cluster}, ClusterID: identity, Holder: "AddonRelease acme/" + cluster,
+		Objects: []orphans.Object{{ID: "v1/Service/web/lb"}}, Why: "no answer", At: now,
+	}
+}
+
+func TestReportOfALedger(t *testing.T) {
+	seen := settled()
+	seen.ledger = &orphans.Content{Dropped: 7, Unreadable: []string{"note"}}
+	for i := range 5 {
+		seen.ledger.Entries = append(seen.ledger.Entries, orphanOf(fmt.Sprint("old-", i), "red"))
+	}
+	seen.ledger.Entries = append(seen.ledger.Entries, orphanOf("before", "blue"))
+	status := reported(seen).status
+	got := conditions(status, common.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
+	if got != "Ready=True/Succeeded OrphansRecorded=True/LedgerNotEmpty" || !strings.HasSuffix(readyMessage(status), "; ConfigMap daytwo-orphans lists what may remain of clusters that are gone (7 entries)") {
+		t.Errorf("%s: %s", got, readyMessage(status))
+	}
+	message := ledgerMessage(*seen.ledger, "blue")
+	const want = "ConfigMap daytwo-orphans of this namespace has 6 entries of what may remain of clusters that are gone, and had 7 more, which had to make room: " +
+		"see to them, then delete the entries, or the ConfigMap. Not an entry: note; " +
+		"TenantCluster acme/before, AddonRelease acme/before, since 2026-11-21T03:00:00Z: no answer (it was this cluster); " +
+		"TenantCluster acme/old-0, AddonRelease acme/old-0, since 2026-11-21T03:00:00Z: no answer; " +
+		"TenantCluster acme/old-1, AddonRelease acme/old-1, since 2026-11-21T03:00:00Z: no answer; and 3 more"
+	if message != want {
+		t.Errorf("got  %s\nwant %s", message, want)
+	}
+
+	seen.cluster.Status = status
+	if again := reported(seen); again.changed {
+		t.Errorf("the second report says %+v", again.status)
+	}
+	seen.ledger = nil
+	if left := conditions(reported(seen).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
+		t.Errorf("it still says %s", left)
+	}
+}

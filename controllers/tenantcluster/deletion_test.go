@@ -1,0 +1,274 @@
+package tenantcluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+// installKind makes a kind of the backup group, whose controllers the test plays, until the test ends.
+func (t *tenant) installKind(kind schema.GroupVersionKind) {
+	t.Helper()
+	plural := strings.ToLower(kind.Kind) + "s"
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": plural + "." + kind.Group},
+		"spec": map[string]any{
+			"group": kind.Group, "scope": "Namespaced",
+			"names": map[string]any{"plural": plural, "kind": kind.Kind},
+			"versions": []any{map[string]any{
+				"name": kind.Version, "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+	if err := t.admin.Create(t.ctx, definition); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		t.ctx = context.Background()
+		if err := t.admin.Delete(t.ctx, definition); err != nil {
+			t.Error(err)
+		}
+		t.waitGone(definition)
+	})
+	t.eventually(kind.Kind+" is served", func() (string, bool) {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		err := t.admin.List(t.ctx, list)
+		return fmt.Sprint(err), err == nil
+	})
+}
+
+// made creates an object of such a kind for a cluster, with a status.
+func (t *tenant) made(kind schema.GroupVersionKind, name, cluster string, status map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	object.SetName(name)
+	object.SetLabels(targetsOf(t.key(cluster)))
+	t.create(object)
+	t.says(object, status)
+	return object
+}
+
+// says is what the object's controller says of it.
+func (t *tenant) says(object *unstructured.Unstructured, status map[string]any) {
+	t.Helper()
+	base := object.DeepCopy()
+	object.Object["status"] = status
+	if err := t.admin.Status().Patch(t.ctx, object, client.MergeFrom(base)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (t *tenant) delete(name string) {
+	t.Helper()
+	if err := t.admin.Delete(t.ctx, t.get(name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitStep waits until the deletion is at a step, and says all of the parts.
+func (t *tenant) waitStep(name string, step tenancyv1alpha1.DeletionStep, parts ...string) *tenancyv1alpha1.TenantCluster {
+	t.Helper()
+	var cluster *tenancyv1alpha1.TenantCluster
+	t.eventually(fmt.Sprintf("the deletion is at step %s, and says %q", step, parts), func() (string, bool) {
+		cluster = t.get(name)
+		message := readyMessage(cluster.Status)
+		for _, part := range parts {
+			if !strings.Contains(message, part) {
+				return message, false
+			}
+		}
+		return message, cluster.Status.Deletion != nil && cluster.Status.Deletion.Step == step
+	})
+	return cluster
+}
+
+// letGo does what the target's controllers do: one deletes it, the other one cleans up.
+func (t *tenant) letGo(target *addonsv1alpha1.AddonRelease) {
+	t.Helper()
+	if err := t.admin.Patch(t.ctx, target, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.IgnoreNotFound(t.admin.Delete(t.ctx, target)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDeletionWaitsForAFinalBackupAndAsksForIt(t *testing.T) {
+	tenant := newTenant(t)
+	tenant.imported("prod", shared.blue.Kubeconfig())
+	tenant.waitReady("prod")
+	target := tenant.target("cache-prod", "prod")
+	tenant.patch("prod", `{"spec":{"deletion":{"finalBackup":true}}}`)
+	tenant.delete("prod")
+	waiting := tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, "FinalBackup: the kind BackupEnrollment is not installed", "set spec.deletion.finalBackup to false")
+	if waiting.Status.Phase != tenancyv1alpha1.PhaseDeleting || waiting.Status.Deletion.Deadline != nil || !waiting.KeepsTargets() {
+		t.Errorf("phase %s, deletion %+v", waiting.Status.Phase, waiting.Status.Deletion)
+	}
+
+	tenant.installKind(enrollmentKind)
+	tenant.annotate("prod", common.AnnotationRequestedAt, "now")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, "no BackupEnrollment has this cluster")
+	before := waiting.DeletionTimestamp.Add(-time.Hour).UTC().Format(time.RFC3339)
+	enrollment := tenant.made(enrollmentKind, "daily", "prod", map[string]any{"lastSuccessfulTime": before})
+	tenant.annotate("prod", common.AnnotationRequestedAt, "once more")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, tenant.namespace+"/daily (the last one at "+before+")")
+	tenant.eventually("the backup is asked for", func() (string, bool) {
+		if err := tenant.admin.Get(tenant.ctx, client.ObjectKeyFromObject(enrollment), enrollment); err != nil {
+			return err.Error(), false
+		}
+		asked := enrollment.GetAnnotations()[common.AnnotationRequestedAt]
+		return asked, asked == waiting.DeletionTimestamp.UTC().Format(time.RFC3339)
+	})
+
+	tenant.says(enrollment, map[string]any{"lastSuccessfulTime": waiting.DeletionTimestamp.Add(time.Second).UTC().Format(time.RFC3339)})
+	tenant.annotate("prod", common.AnnotationRequestedAt, "at last")
+	if going := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "AddonRelease "+tenant.namespace+"/cache-prod"); going.KeepsTargets() {
+		t.Error("the targets may not go")
+	}
+	tenant.letGo(target)
+	tenant.waitGone(waiting)
+	tenant.waitEvents("FinalBackup", "RemovingAddons")
+}
+
+// waitEvents waits until there are Events for all of the reasons.
+func (t *tenant) waitEvents(reasons ...string) {
+	t.Helper()
+	t.eventually(fmt.Sprintf("events %v", reasons), func() (string, bool) {
+		list := &eventsv1.EventList{}
+		if err := t.admin.List(t.ctx, list, client.InNamespace(t.namespace)); err != nil {
+			return err.Error(), false
+		}
+		found := map[string]bool{}
+		for _, event := range list.Items {
+			found[event.Reason] = true
+		}
+		for _, reason := range reasons {
+			if !found[reason] {
+				return fmt.Sprint(found), false
+			}
+		}
+		return "", true
+	})
+}
+
+func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
+	tenant := newTenant(t)
+	tenant.installKind(drillKind)
+	tenant.imported("prod", shared.blue.Kubeconfig())
+	tenant.waitReady("prod")
+	target := tenant.target("cache-prod", "prod")
+	running := map[string]any{"conditions": []any{map[string]any{"type": common.ConditionReconciling, "status": "True"}}}
+	drill := tenant.made(drillKind, "weekly", "prod", running)
+	tenant.made(drillKind, "over", "prod", nil)
+	tenant.made(drillKind, "elsewhere", "test", running)
+
+	tenant.delete("prod")
+	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionStoppingDrills, "StoppingDrills: drills are under way: DRDrill "+tenant.namespace+"/weekly.")
+	tenant.says(drill, nil)
+	tenant.annotate("prod", common.AnnotationRequestedAt, "now")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons)
+	tenant.letGo(target)
+	tenant.waitGone(gone)
+}
+
+func TestADeadClusterGoesWithoutAFinalBackupWhichTheLedgerTells(t *testing.T) {
+	tenant := newTenant(t)
+	tenant.imported("dead", shared.green.Kubeconfig())
+	tenant.imported("prod", shared.blue.Kubeconfig())
+	tenant.waitReady("dead")
+	tenant.waitReady("prod")
+	t.Cleanup(func() {
+		if err := shared.green.Start(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := shared.green.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tenant.waitFor("dead", tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable)
+	tenant.patch("dead", `{"spec":{"deletion":{"finalBackup":true,"timeout":"10s"}}}`)
+	dead := tenant.get("dead")
+	tenant.delete("dead")
+	waiting := tenant.waitStep("dead", tenancyv1alpha1.DeletionFinalBackup, "The cluster does not answer, and is waited for until")
+	if deadline := waiting.Status.Deletion.Deadline; deadline == nil || !deadline.Time.Equal(waiting.DeletionTimestamp.Add(5*time.Second)) {
+		t.Errorf("deleted at %s, waited for until %s", waiting.DeletionTimestamp, deadline)
+	}
+	tenant.waitGone(dead)
+	tenant.waitEvents(eventGivenUp)
+
+	recorded := tenant.waitFor("prod", tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded)
+	for _, part := range []string{"1 entry", "see to them", "TenantCluster " + tenant.namespace + "/dead", "no final backup was made"} {
+		if !strings.Contains(recorded.Message, part) {
+			t.Errorf("the condition does not say %q: %s", part, recorded.Message)
+		}
+	}
+	if message := readyMessage(tenant.get("prod").Status); !strings.HasSuffix(message, "; ConfigMap daytwo-orphans lists what may remain of clusters that are gone (1 entry)") {
+		t.Errorf("Ready says %q", message)
+	}
+	ledger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: tenant.namespace, Name: orphans.Name}}
+	if err := tenant.admin.Delete(tenant.ctx, ledger); err != nil {
+		t.Fatal(err)
+	}
+	tenant.eventually("nothing is said of a ledger that was seen to", func() (string, bool) {
+		status := tenant.get("prod").Status
+		condition := meta.FindStatusCondition(status.Conditions, tenancyv1alpha1.ConditionOrphansRecorded)
+		return fmt.Sprint(condition), condition == nil && !strings.Contains(readyMessage(status), orphans.Name)
+	})
+}
+
+func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
+	tenant := newTenant(t)
+	tenant.imported("prod", shared.blue.Kubeconfig())
+	tenant.waitReady("prod")
+	addon := &addonsv1alpha1.SaaSAddon{
+		ObjectMeta: metav1.ObjectMeta{Name: "cache"},
+		Spec:       addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}, Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}}},
+	}
+	tenant.create(addon)
+	target := tenant.target("cache-prod", "prod")
+	target.Labels[common.LabelPolicy] = "cache"
+	if err := tenant.admin.Update(tenant.ctx, target); err != nil {
+		t.Fatal(err)
+	}
+	tenant.delete("prod")
+	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
+
+	stalled := func(status metav1.ConditionStatus) {
+		meta.SetStatusCondition(&addon.Status.Conditions, metav1.Condition{
+			Type: common.ConditionStalled, Status: status, Reason: common.ReasonWithdrawalGuard, Message: "too many, among them somebody else's",
+		})
+		if err := tenant.admin.Status().Update(tenant.ctx, addon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stalled(metav1.ConditionTrue)
+	held := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons,
+		"cache-prod is held back by the withdrawal guard of SaaSAddon "+tenant.namespace+"/cache", common.AnnotationConfirmWithdrawal)
+	if message := readyMessage(held.Status); strings.Contains(message, "somebody else's") {
+		t.Errorf("it tells of other clusters: %s", message)
+	}
+	stalled(metav1.ConditionFalse)
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
+	tenant.letGo(target)
+	tenant.waitGone(gone)
+}
