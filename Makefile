@@ -33,7 +33,7 @@ generate: ## Generate deepcopy functions, and what the local provider needs.
 .PHONY: manifests
 manifests: ## Generate CRDs and RBAC from the markers in the code.
 	$(CONTROLLER_GEN) crd paths=./apis/... output:crd:dir=config/crd/bases
-	$(CONTROLLER_GEN) rbac:roleName=daytwo-manager paths=./controllers/... output:rbac:dir=config/rbac
+	$(CONTROLLER_GEN) rbac:roleName=daytwo-manager paths=./controllers/... paths=./webhooks/... output:rbac:dir=config/rbac
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -75,6 +75,7 @@ docker-build: ## Build the image of the manager.
 local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=3, REGISTER=1 to register them.
 	$(LOCAL) up --clusters $(CLUSTERS) --components capi \
 		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
+		--webhooks $(ROOT)/config/webhook/validating.yaml \
 		--manager $(BIN)/daytwo --manager-arg --allow-private-sources $(if $(REGISTER),--register)
 
 .PHONY: local-down

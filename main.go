@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -23,7 +24,9 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/controllers"
+	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/webhooks"
 )
 
 func main() {
@@ -53,6 +56,7 @@ type flags struct {
 	metricsAddress     string
 	probeAddress       string
 	profilesAddress    string
+	webhooks           webhooks.Flags
 	leaderElection     string
 	leaseNamespace     string
 	controllerManagers string
@@ -66,6 +70,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 for none")
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on")
 	set.StringVar(&f.profilesAddress, "pprof-bind-address", "0", "address to serve profiles on, below /debug/pprof/; 0 for none")
+	f.webhooks.Bind(set)
 	set.StringVar(&f.leaderElection, "leader-election", "lease", "lease, or off where there is one replica only")
 	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "daytwo-system", "namespace of the Lease; the manager needs its Role there")
 	set.StringVar(&f.ProviderNamespace, "provider-namespace", "daytwo-system", "the namespace in which policies may select clusters of other namespaces")
@@ -75,6 +80,7 @@ func parse(arguments []string) (flags, error) {
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
 	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 32, "how many targets are worked on at a time")
+	set.DurationVar(&f.OrphanHeadStart, "orphan-head-start", orphanledger.DefaultHeadStart, "how long a cluster that is registered again has been Ready before what was left there is swept")
 	set.DurationVar(&f.Grace, "grace", 25*time.Second, "how long reconciles in flight may go on after SIGTERM")
 	f.zap.BindFlags(set)
 	if err := set.Parse(arguments); err != nil {
@@ -106,6 +112,17 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
+	if f.Installation == "" {
+		if f.Installation, err = controllers.ManagementIdentity(ctx, mgr.GetAPIReader()); err != nil {
+			return err
+		}
+	}
+	err = f.webhooks.Serve(mgr, webhooks.Options{
+		Installation: f.Installation, ProviderNamespace: f.ProviderNamespace, Clock: clock.RealClock{},
+	})
+	if err != nil {
+		return err
+	}
 	end, err := controllers.SetupAll(ctx, mgr, f.Options)
 	if err != nil {
 		return err
@@ -116,11 +133,16 @@ func run(ctx context.Context, arguments []string) error {
 
 func newManager(config *rest.Config, f flags) (ctrl.Manager, error) {
 	grace := f.Grace + 5*time.Second
+	webhookServer, err := f.webhooks.Server()
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        apis.NewScheme(),
 		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
 		HealthProbeBindAddress:        f.probeAddress,
 		PprofBindAddress:              f.profilesAddress,
+		WebhookServer:                 webhookServer,
 		LeaderElection:                f.leaderElection == "lease",
 		LeaderElectionID:              "daytwo-manager",
 		LeaderElectionNamespace:       f.leaseNamespace,

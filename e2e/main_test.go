@@ -67,7 +67,7 @@ func run(m *testing.M) (code int, err error) {
 	env, err = environment.Start(context.Background(), environment.Options{
 		StateDir: dir, Clusters: fullClusters, Progress: os.Stderr,
 		// The registries of the tests are at the loopback address.
-		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources"},
+		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--orphan-head-start=2s"},
 	})
 	if err != nil {
 		return 1, err

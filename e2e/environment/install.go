@@ -20,6 +20,9 @@ func installed() []string {
 	return []string{"config/manager/namespace.yaml", "config/crd/bases", "config/rbac", "config/admission"}
 }
 
+// webhooks are the configurations of the manager's webhooks.
+const webhooks = "config/webhook/validating.yaml"
+
 func install(ctx context.Context, fleet *localfleet.Fleet, root string) error {
 	for _, path := range installed() {
 		objects, err := manifests.Load(filepath.Join(root, path))
@@ -30,7 +33,12 @@ func install(ctx context.Context, fleet *localfleet.Fleet, root string) error {
 			return fmt.Errorf("install %s: %w", path, err)
 		}
 	}
-	return nil
+	configurations, err := manifests.Load(filepath.Join(root, webhooks))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", webhooks, err)
+	}
+	_, err = fleet.InstallWebhooks(ctx, configurations)
+	return err
 }
 
 // repositoryRoot is the directory of this module, in which or below which the program runs.

@@ -89,9 +89,13 @@ func clientOf(t *testing.T, kubeconfig string) kubernetes.Interface {
 func TestAFleetFromUpToDown(t *testing.T) {
 	dir := t.TempDir()
 	t.Cleanup(func() { mustRun(t, "down", "--state-dir", dir) })
-	up := []string{"up", "--bare", "--clusters=1", "--state-dir", dir}
+	up := []string{"up", "--bare", "--clusters=1", "--webhooks=../../config/webhook/validating.yaml", "--state-dir", dir}
 	mustRun(t, up...)
 	first := runningPIDs(t, dir)
+	management := clientOf(t, filepath.Join(dir, "management.kubeconfig"))
+	if _, err := management.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "daytwo", metav1.GetOptions{}); err != nil {
+		t.Errorf("the configuration of the webhooks: %v", err)
+	}
 	workload := clientOf(t, filepath.Join(dir, "clusters", "workload-1.kubeconfig"))
 	marker := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "marker"}}
 	if _, err := workload.CoreV1().ConfigMaps("default").Create(t.Context(), marker, metav1.CreateOptions{}); err != nil {

@@ -27,6 +27,7 @@ var knownComponents = []string{clusterAPI, clusterAPIDefinitions}
 type upOptions struct {
 	components  []string
 	apply       []string
+	webhooks    []string
 	manager     string
 	managerArgs []string
 	register    bool
@@ -67,6 +68,7 @@ func upCommand(stateDir *string) *cobra.Command {
 	flags.BoolVar(&bare, "bare", false, "give new clusters an API server only: no controllers, scheduler and nodes")
 	flags.StringSliceVar(&options.components, "components", nil, "install into the management cluster: "+strings.Join(knownComponents, ", "))
 	flags.StringArrayVar(&options.apply, "apply", nil, "apply a manifest, or a directory of them, to the management cluster")
+	flags.StringArrayVar(&options.webhooks, "webhooks", nil, "apply a manifest of webhook configurations, which are made to lead to the manager")
 	flags.StringVar(&options.manager, "manager", "", "run this manager binary in the background")
 	flags.StringArrayVar(&options.managerArgs, "manager-arg", nil, "pass a further argument to the manager")
 	flags.BoolVar(&options.register, "register", false, "make every workload cluster a TenantCluster")
@@ -98,6 +100,15 @@ func (o upOptions) install(ctx context.Context, fleet *localfleet.Fleet) error {
 			return err
 		}
 		if err := manifests.Apply(ctx, fleet.Management().Config(), objects); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for _, path := range o.webhooks {
+		configurations, err := manifests.Load(path)
+		if err != nil {
+			return err
+		}
+		if _, err := fleet.InstallWebhooks(ctx, configurations); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}

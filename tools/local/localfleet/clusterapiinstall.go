@@ -3,11 +3,8 @@ package localfleet
 import (
 	"context"
 	"embed"
-	"encoding/base64"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,7 +38,7 @@ func (f *Fleet) InstallClusterAPI(ctx context.Context) error {
 // installClusterAPI applies all that Cluster API and the provider need, before
 // they run.
 func (f *Fleet) installClusterAPI(ctx context.Context, ports clusterAPIState) error {
-	server, err := f.webhookServer(ports)
+	server, err := f.webhookServer(clusterAPIName, ports.WebhookPort)
 	if err != nil {
 		return err
 	}
@@ -101,42 +98,6 @@ func (f *Fleet) clusterAPIWebhooks(ctx context.Context, server webhookServer) ([
 		}
 	}
 	return configurations, nil
-}
-
-// webhookServer is where Cluster API's manager listens to an API server.
-type webhookServer struct {
-	url       string
-	authority []byte
-}
-
-func (f *Fleet) webhookServer(ports clusterAPIState) (webhookServer, error) {
-	authority, err := os.ReadFile(filepath.Join(f.paths.pki(clusterAPIName), certificateFile(authorityName)))
-	return webhookServer{url: loopbackURL(ports.WebhookPort), authority: authority}, err
-}
-
-// take replaces the service that a configuration's webhooks name: the manager
-// runs in no cluster.
-func (s webhookServer) take(configuration *unstructured.Unstructured) error {
-	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
-	if err != nil {
-		return err
-	}
-	for _, webhook := range webhooks {
-		fields, ok := webhook.(map[string]any)
-		if !ok {
-			return fmt.Errorf("a webhook is no object: %v", webhook)
-		}
-		path, found, err := unstructured.NestedString(fields, "clientConfig", "service", "path")
-		if err != nil || !found {
-			return fmt.Errorf("webhook %v names no path of a service: %w", fields["name"], err)
-		}
-		fields["clientConfig"] = s.clientConfig(path)
-	}
-	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
-}
-
-func (s webhookServer) clientConfig(path string) map[string]any {
-	return map[string]any{"url": s.url + path, "caBundle": base64.StdEncoding.EncodeToString(s.authority)}
 }
 
 // parseAll reads the objects of all files.

@@ -5,20 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/daytwo-dev/daytwo/tools/local/internal/pki"
 )
 
 // Programs of Cluster API, by the name of their binary.
 const (
 	clusterAPIManager = "cluster-api"
 	localProvider     = "local-provider"
-)
-
-// The names that Cluster API's manager looks for in the directory of its webhooks' certificate.
-const (
-	webhookCertificateFile = "tls.crt"
-	webhookKeyFile         = "tls.key"
 )
 
 // clusterAPIProgram listens for its webhooks on all addresses: it has no flag for
@@ -80,18 +72,9 @@ func (f *Fleet) createClusterAPICredentials() error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	authority, err := pki.NewAuthority(clusterAPIName)
+	files, err := webhookCredentials(clusterAPIName)
 	if err != nil {
 		return err
-	}
-	serving, err := authority.IssueServing(nil)
-	if err != nil {
-		return err
-	}
-	files := map[string][]byte{
-		certificateFile(authorityName): authority.Certificate,
-		webhookCertificateFile:         serving.Certificate,
-		webhookKeyFile:                 serving.Key,
 	}
 	for _, name := range []string{clusterAPIName, providerName} {
 		kubeconfig, err := f.Management().KubeconfigFor("system:"+name, []string{mastersGroup}, credentialsLifetime)
@@ -100,11 +83,5 @@ func (f *Fleet) createClusterAPICredentials() error {
 		}
 		files[programKubeconfigFile(name)] = kubeconfig
 	}
-	temporary := dir + ".new"
-	for name, content := range files {
-		if err := writeFile(filepath.Join(temporary, name), content); err != nil {
-			return err
-		}
-	}
-	return os.Rename(temporary, dir)
+	return writeDir(dir, files)
 }

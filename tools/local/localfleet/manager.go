@@ -48,6 +48,9 @@ func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) e
 	if err != nil {
 		return err
 	}
+	if err := f.createManagerCredentials(); err != nil {
+		return err
+	}
 	return f.runManager(ctx, path, args, ports)
 }
 
@@ -85,7 +88,8 @@ func (f *Fleet) ManagerPID() int {
 }
 
 // ManagerMetricsURL returns where the manager serves its metrics, which stays the
-// same when it is started again; empty before it was started first.
+// same when it is started again; empty before it was started first, or its webhooks
+// were installed.
 func (f *Fleet) ManagerMetricsURL() string {
 	return f.managerURL("metrics", func(ports managerState) int { return ports.MetricsPort })
 }
@@ -125,6 +129,8 @@ func (f *Fleet) runManager(ctx context.Context, path string, args []string, port
 			fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports.HealthPort),
 			fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports.MetricsPort),
 			fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", ports.ProfilesPort),
+			fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", ports.WebhookPort),
+			"--webhook-cert-dir=" + f.paths.pki(managerName),
 		}, args...),
 		env:   []string{"KUBECONFIG=" + f.paths.managerKubeconfig()},
 		ports: ports.all(),
@@ -146,11 +152,13 @@ func (f *Fleet) claimManagerPorts(ctx context.Context) (managerState, error) {
 	f.mu.Lock()
 	claimed := f.state.Manager
 	f.mu.Unlock()
-	if claimed != nil {
+	// A fleet that an earlier version of this program started has a manager without webhooks.
+	if claimed != nil && claimed.WebhookPort != 0 {
 		return *claimed, nil
 	}
 	claimed = &managerState{}
-	if err := f.claimPorts(ctx, &claimed.HealthPort, &claimed.MetricsPort, &claimed.ProfilesPort); err != nil {
+	err := f.claimPorts(ctx, &claimed.HealthPort, &claimed.MetricsPort, &claimed.ProfilesPort, &claimed.WebhookPort)
+	if err != nil {
 		return managerState{}, err
 	}
 	f.mu.Lock()

@@ -20,6 +20,7 @@ func TestManager(t *testing.T) {
 		"that is killed":          testManagerIsKilled,
 		"that ends early":         testManagerEndsEarly,
 		"that ends without words": testManagerEndsWithoutWords,
+		"that serves webhooks":    testManagerServesWebhooks,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, fleet) })
 	}

@@ -63,9 +63,12 @@ type managerState struct {
 	HealthPort   int `json:"healthPort"`
 	MetricsPort  int `json:"metricsPort"`
 	ProfilesPort int `json:"profilesPort"`
+	WebhookPort  int `json:"webhookPort"`
 }
 
-func (m managerState) all() []int { return []int{m.HealthPort, m.MetricsPort, m.ProfilesPort} }
+func (m managerState) all() []int {
+	return []int{m.HealthPort, m.MetricsPort, m.ProfilesPort, m.WebhookPort}
+}
 
 type clusterAPIState struct {
 	HealthPort         int `json:"healthPort"`

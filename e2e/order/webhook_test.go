@@ -1,0 +1,207 @@
+package order
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+// wrongs are mistakes in an order that only its class knows, and what Cluster API says of them.
+var wrongs = map[string]struct {
+	mistake func(*tenancyv1alpha1.ClusterTopology)
+	says    []string
+}{
+	"an unknown variable": {
+		func(order *tenancyv1alpha1.ClusterTopology) { setVariable(order, "noSuchVariable", "1") },
+		[]string{"spec.topology", "noSuchVariable", "variable is not defined", "correct spec.topology"},
+	},
+	"a variable of the wrong type": {
+		func(order *tenancyv1alpha1.ClusterTopology) { setVariable(order, "maxRequestsInFlight", `"many"`) },
+		[]string{"maxRequestsInFlight", "must be of type integer"},
+	},
+	"a variable that is out of range": {
+		func(order *tenancyv1alpha1.ClusterTopology) { setVariable(order, "maxRequestsInFlight", "9") },
+		[]string{"maxRequestsInFlight", "greater than or equal to 10"},
+	},
+	"an unknown class of workers": {
+		func(order *tenancyv1alpha1.ClusterTopology) {
+			order.Workers = []tenancyv1alpha1.TopologyWorkers{{Class: "noSuchWorkers", Name: "main"}}
+		},
+		[]string{"noSuchWorkers", "machineDeployments[0].class"},
+	},
+	"a version that the class does not have": {
+		func(order *tenancyv1alpha1.ClusterTopology) { order.Version = newVersion() + "99" },
+		[]string{"spec.topology.version", "must match one of the versions defined in the ClusterClass"},
+	},
+}
+
+func setVariable(order *tenancyv1alpha1.ClusterTopology, name, value string) {
+	variable := tenancyv1alpha1.TopologyVariable{Name: name}
+	variable.Value.Raw = []byte(value)
+	order.Variables = []tenancyv1alpha1.TopologyVariable{variable}
+}
+
+// newClass makes a class like small, of two versions. It goes after the customer, whose clusters have it.
+func newClass(t *testing.T) (name string) {
+	t.Helper()
+	class := &clusterv1.ClusterClass{}
+	must(t, env.Admin.Get(t.Context(), client.ObjectKey{Namespace: localfleet.ClassNamespace, Name: "small"}, class))
+	class.ObjectMeta = metav1.ObjectMeta{Namespace: localfleet.ClassNamespace, GenerateName: "two-versions-"}
+	class.Spec.KubernetesVersions = []string{oldVersion(), newVersion()}
+	must(t, env.Admin.Create(t.Context(), class))
+	t.Cleanup(func() { must(t, env.Admin.Delete(context.Background(), class)) })
+	return class.Name
+}
+
+func expectInvalid(t *testing.T, what string, err error, says []string) {
+	t.Helper()
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("%s is not refused, but: %v", what, err)
+		return
+	}
+	for _, text := range says {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: the refusal does not say %q: %v", what, text, err)
+		}
+	}
+}
+
+func TestAnOrderThatItsClassDoesNotPermitIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	class := newClass(t)
+	c := newCustomer(t)
+	for what, wrong := range wrongs {
+		order := c.order("prod")
+		order.Spec.Topology.ClassRef.Name = class
+		wrong.mistake(order.Spec.Topology)
+		expectInvalid(t, what, env.Admin.Create(t.Context(), order), wrong.says)
+	}
+
+	order := c.order("prod")
+	order.Spec.Topology.ClassRef.Name = class
+	c.create(order)
+	eventually(t, "the Cluster is there", func(ctx context.Context) error {
+		return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "prod"}, &clusterv1.Cluster{})
+	})
+	before := c.get("prod")
+	for what, wrong := range wrongs {
+		changed := before.DeepCopy()
+		wrong.mistake(changed.Spec.Topology)
+		expectInvalid(t, "a change to "+what, env.Admin.Patch(t.Context(), changed, client.MergeFrom(before)), wrong.says)
+	}
+	c.refusesAnotherStart()
+	if after := c.get("prod"); after.Generation != before.Generation {
+		t.Errorf("the order was changed to %+v", after.Spec.Topology)
+	}
+
+	// Cluster API takes no other version before the cluster runs. The order may say so all the same, and waits.
+	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Topology.Version = newVersion() })
+	if live := c.cluster(t.Context(), "prod"); live.Spec.Topology.Version != oldVersion() {
+		t.Errorf("the Cluster was asked for %s before it ran", live.Spec.Topology.Version)
+	}
+	eventually(t, "the upgrade is over", func(context.Context) error {
+		cluster := c.get("prod")
+		if cluster.Status.OrderedVersion != newVersion() {
+			return fmt.Errorf("it was not begun: %s", describe(cluster.Status.Conditions))
+		}
+		return has(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, "")
+	})
+}
+
+// refusesAnotherStart tries to make the TenantCluster of a Cluster that there is already anew: who restores one
+// from a backup, say.
+func (c *customer) refusesAnotherStart() {
+	c.Helper()
+	anew := c.order("prod")
+	anew.Spec.Topology.ClassRef.Name = c.get("prod").Spec.Topology.ClassRef.Name
+	if err := env.Admin.Create(c.Context(), anew.DeepCopy(), client.DryRunAll); !apierrors.IsAlreadyExists(err) {
+		c.Errorf("the same order for the Cluster that is there: %v", err)
+	}
+	anew.Spec.Topology.Version = "v1.30.0"
+	expectInvalid(c.T, "an older version", env.Admin.Create(c.Context(), anew, client.DryRunAll), []string{"is older than " + oldVersion()})
+}
+
+// heard collects the warnings of an API server.
+type heard struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (h *heard) HandleWarningHeader(_ int, _, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.texts = append(h.texts, text)
+}
+
+func (h *heard) expect(t *testing.T, says string) {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if all := strings.Join(h.texts, "\n"); !strings.Contains(all, says) {
+		t.Errorf("no warning says %q: %q", says, all)
+	}
+}
+
+func hearingClient(t *testing.T) (client.Client, *heard) {
+	t.Helper()
+	warnings := &heard{}
+	config := env.Fleet.Management().Config()
+	config.WarningHandler = warnings
+	hearing, err := client.New(config, client.Options{Scheme: apis.NewScheme()})
+	must(t, err)
+	return hearing, warnings
+}
+
+// A GitOps tool writes what belongs together in any order.
+func TestAnOrderOfAClassThatDoesNotExistYetPasses(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	hearing, warnings := hearingClient(t)
+	order := c.order("prod")
+	order.Spec.Topology.ClassRef.Name = "comes-later"
+	must(t, hearing.Create(t.Context(), order, client.DryRunAll))
+	warnings.expect(t, "ClusterClass does not exist")
+}
+
+func TestAnOrderWhoseNameIsTakenPassesWithAWarning(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	theirs := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}}
+	theirs.Spec.Topology.ClassRef = clusterv1.ClusterClassRef{Namespace: localfleet.ClassNamespace, Name: "small"}
+	theirs.Spec.Topology.Version = oldVersion()
+	theirs.Spec.Paused = new(bool)
+	*theirs.Spec.Paused = true
+	c.create(theirs)
+	hearing, warnings := hearingClient(t)
+	must(t, hearing.Create(t.Context(), c.order("prod"), client.DryRunAll))
+	warnings.expect(t, "which Daytwo did not make")
+	must(t, env.Admin.Patch(t.Context(), theirs, mergePatch(`{"spec":{"paused":false}}`)))
+}
+
+// Without anybody who answers, everything passes; the controller says the same when it is back.
+func TestWhatIsOrderedWhileNobodyChecksItIsToldByTheController(t *testing.T) {
+	c := newCustomer(t)
+	must(t, env.Manager.Stop(t.Context()))
+	order := c.order("prod")
+	setVariable(order.Spec.Topology, "noSuchVariable", "1")
+	c.create(order)
+	must(t, env.Manager.Start(t.Context()))
+	refused := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrderRefused)
+	if says := describe(refused.Status.Conditions); !strings.Contains(says, "noSuchVariable") {
+		t.Errorf("it does not name the variable: %s", says)
+	}
+	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Topology.Variables = nil })
+	c.awaitReady("prod")
+}

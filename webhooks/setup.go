@@ -1,0 +1,64 @@
+package webhooks
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// Options of the webhooks, which are those of the controllers.
+type Options struct {
+	// Installation marks the Clusters that Daytwo orders from Cluster API.
+	Installation string
+	// ProviderNamespace is where add-ons may select clusters of other namespaces.
+	ProviderNamespace string
+	// Clock tells which withdrawals still count.
+	Clock clock.PassiveClock
+}
+
+// SetupWithManager serves the webhooks on the manager's webhook server.
+func SetupWithManager(mgr manager.Manager, options Options) error {
+	direct, err := directClient(mgr)
+	if err != nil {
+		return err
+	}
+	clusters := &tenantClusters{client: direct, installation: options.Installation}
+	if err := builder.WebhookManagedBy(mgr, &tenancyv1alpha1.TenantCluster{}).WithValidator(clusters).Complete(); err != nil {
+		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
+	}
+	addons := &saasAddons{client: mgr.GetClient(), providerNamespace: options.ProviderNamespace, clock: options.Clock}
+	if err := builder.WebhookManagedBy(mgr, &addonsv1alpha1.SaaSAddon{}).WithValidator(addons).Complete(); err != nil {
+		return fmt.Errorf("serve the webhook of SaaSAddons: %w", err)
+	}
+	return nil
+}
+
+// directClient asks the API server without a cache, and keeps its warnings for whoever is answered.
+func directClient(mgr manager.Manager) (client.Client, error) {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.WarningHandler, config.WarningHandlerWithContext = nil, warningCollector{}
+	direct, err := client.New(config, client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("create a client for the webhooks: %w", err)
+	}
+	return direct, nil
+}
+
+// invalid is the refusal of an object because of one of its fields.
+func invalid(kind schema.GroupVersionKind, name, fieldPath, message string) error {
+	refusal := apierrors.NewInvalid(kind.GroupKind(), name, field.ErrorList{})
+	refusal.ErrStatus.Message = fieldPath + ": " + message
+	refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: fieldPath, Message: message}}
+	return refusal
+}

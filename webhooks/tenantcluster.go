@@ -1,0 +1,85 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+)
+
+// patience with Cluster API, which itself waits 4 s for a ClusterClass that does not exist. It is over before the
+// 10 s of the webhook's configuration are, so that there is time left for a warning.
+const patience = 8 * time.Second
+
+var tenantClusterKind = tenancyv1alpha1.GroupVersion.WithKind("TenantCluster")
+
+// tenantClusters checks TenantClusters.
+type tenantClusters struct {
+	// client has no cache: Clusters are in that of the leading replica only.
+	client       client.Client
+	installation string
+}
+
+// ValidateCreate implements admission.Validator.
+func (v *tenantClusters) ValidateCreate(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (admission.Warnings, error) {
+	if err := checkWindows(cluster); err != nil {
+		return nil, err
+	}
+	return v.checkOrder(ctx, &tenancyv1alpha1.TenantCluster{}, cluster)
+}
+
+// ValidateUpdate implements admission.Validator. What was there before is none of its business, however wrong.
+func (v *tenantClusters) ValidateUpdate(ctx context.Context, before, after *tenancyv1alpha1.TenantCluster) (admission.Warnings, error) {
+	if !after.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	if !equality.Semantic.DeepEqual(before.Spec.MaintenanceWindows, after.Spec.MaintenanceWindows) {
+		if err := checkWindows(after); err != nil {
+			return nil, err
+		}
+	}
+	if equality.Semantic.DeepEqual(before.Spec.Topology, after.Spec.Topology) {
+		return nil, nil
+	}
+	return v.checkOrder(ctx, before, after)
+}
+
+// ValidateDelete implements admission.Validator.
+func (v *tenantClusters) ValidateDelete(context.Context, *tenancyv1alpha1.TenantCluster) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// checkWindows takes what a window is refused for apart: it begins with the field.
+func checkWindows(cluster *tenancyv1alpha1.TenantCluster) error {
+	err := tenantcluster.CheckMaintenanceWindows(cluster.Spec.MaintenanceWindows)
+	if err == nil {
+		return nil
+	}
+	fieldPath, message, _ := strings.Cut(err.Error(), ": ")
+	return invalid(tenantClusterKind, cluster.Name, fieldPath, message)
+}
+
+// checkOrder refuses what Cluster API refuses, in its words, and passes its warnings on.
+func (v *tenantClusters) checkOrder(ctx context.Context, before, after *tenancyv1alpha1.TenantCluster) (admission.Warnings, error) {
+	if after.Spec.Topology == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ctx, warnings := collecting(ctx)
+	refusal, err := v.rehearse(ctx, before, after)
+	if refusal != "" {
+		return warnings.all(), invalid(tenantClusterKind, after.Name, "spec.topology", refusal)
+	}
+	if err != nil {
+		warnings.add(fmt.Sprintf("spec.topology could not be checked, and the conditions of the TenantCluster will tell what becomes of it: %v", err))
+	}
+	return warnings.all(), nil
+}

@@ -1,0 +1,96 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+func TestAMaintenanceWindowThatCannotBeReadIsRefused(t *testing.T) {
+	namespace := newNamespace(t)
+	cluster := imported(namespace, "prod")
+	cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{badWindow()}
+	err := admin.Create(t.Context(), cluster)
+	expectRefusal(t, err, "spec.maintenanceWindows[0].schedule", "0 25 * * *", "hour 0-23")
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("it is no invalid field: %v", err)
+	}
+
+	cluster = imported(namespace, "prod")
+	must(t, admin.Create(t.Context(), cluster))
+	before := cluster.DeepCopy()
+	good := badWindow()
+	good.Schedule = "0 2 * * *"
+	cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{good}
+	must(t, admin.Patch(t.Context(), cluster, client.MergeFrom(before)))
+	before = cluster.DeepCopy()
+	cluster.Spec.MaintenanceWindows[0] = badWindow()
+	expectRefusal(t, admin.Patch(t.Context(), cluster, client.MergeFrom(before)), "spec.maintenanceWindows[0].schedule")
+}
+
+// Somebody who mends one thing at a time, or takes an object away, is not held up by what was wrong before.
+func TestWhatAnEditDoesNotChangeIsNotHeldAgainstIt(t *testing.T) {
+	validator := &tenantClusters{}
+	before := imported("acme", "prod")
+	before.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{badWindow()}
+	suspended := before.DeepCopy()
+	suspended.Spec.Suspend = true
+	worse := before.DeepCopy()
+	worse.DeletionTimestamp = &metav1.Time{}
+	*worse.DeletionTimestamp = metav1.Now()
+	worse.Spec.MaintenanceWindows = append(worse.Spec.MaintenanceWindows, badWindow())
+	for name, after := range map[string]*tenancyv1alpha1.TenantCluster{"a suspension": suspended, "an edit on its way out": worse} {
+		if warnings, err := validator.ValidateUpdate(t.Context(), before, after); err != nil || len(warnings) > 0 {
+			t.Errorf("%s: %v, %v", name, warnings, err)
+		}
+	}
+}
+
+func TestAnOrderThatCannotBeCheckedPassesWithAWarning(t *testing.T) {
+	order := imported(newNamespace(t), "prod")
+	order.Spec.KubeconfigRef = nil
+	order.Spec.Topology = &tenancyv1alpha1.ClusterTopology{ClassRef: tenancyv1alpha1.ClusterClassReference{Name: "small"}, Version: "v1.36.3"}
+	ctx, warnings := collecting(t.Context())
+	must(t, admin.Create(ctx, order))
+	if said := strings.Join(warnings.all(), "\n"); !strings.Contains(said, "spec.topology could not be checked") || !strings.Contains(said, "Cluster") {
+		t.Errorf("the warnings are %q", said)
+	}
+}
+
+func TestOnlyAClearNoIsARefusal(t *testing.T) {
+	kind, path := schema.GroupKind{Kind: "Cluster"}, field.NewPath("spec", "topology")
+	unknown, missing := field.Invalid(path.Child("variables"), "x", "unknown"), field.InternalError(path.Child("class"), errors.New("not found"))
+	for name, test := range map[string]struct {
+		err     error
+		refused bool
+	}{
+		"a bad field":                        {apierrors.NewInvalid(kind, "prod", field.ErrorList{unknown}), true},
+		"a bad field beside a missing class": {apierrors.NewInvalid(kind, "prod", field.ErrorList{unknown, missing}), true},
+		"a missing class":                    {apierrors.NewInvalid(kind, "prod", field.ErrorList{missing}), false},
+		"a quota":                            {apierrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, "prod", errors.New("exceeded quota")), true},
+		"a bad request":                      {apierrors.NewBadRequest("no version"), true},
+		"a webhook that cannot rehearse":     {apierrors.NewBadRequest(`admission webhook "x" does not support dry run`), false},
+		"Cluster API does not answer":        {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
+		"it takes too long":                  {context.DeadlineExceeded, false},
+		"somebody else was faster":           {apierrors.NewAlreadyExists(schema.GroupResource{Resource: "clusters"}, "prod"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refusal, undecided := answer(test.err, "prod")
+			if (refusal != "") != test.refused || (undecided == nil) != test.refused {
+				t.Errorf("answer() = %q, %v", refusal, undecided)
+			}
+		})
+	}
+	if refusal, undecided := answer(nil, "prod"); refusal != "" || undecided != nil {
+		t.Errorf("answer() of a yes = %q, %v", refusal, undecided)
+	}
+}
