@@ -5,54 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
-	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
-	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
-
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == RenderWorker {
-		os.Exit(RenderWorkerMain(os.Args[2:]))
-	}
-	ctrl.SetLogger(logr.Discard())
-	os.Exit(m.Run())
-}
-
-// crashWorld is two API servers behind fuses, and a manager that can be put an end to.
-type crashWorld struct {
-	t                    *testing.T
-	fuse                 *fuse
-	management, workload client.Client
-	managementProxy      *proxy
-	// repository of charts.
-	repository string
-
-	stop  context.CancelFunc
-	ended chan error
-}
 
 // phase is something that a manager is killed in.
 type phase struct {
@@ -100,7 +65,7 @@ func (w *crashWorld) play(p phase, name string, last int) bool {
 	if p.meanwhile != nil {
 		undisturbed = installed
 	}
-	blew := w.blows(name, undisturbed, blown)
+	blew := w.blows(blown, func() string { return w.differs(name, undisturbed) })
 	if blew {
 		w.end()
 	}
@@ -108,8 +73,7 @@ func (w *crashWorld) play(p phase, name string, last int) bool {
 		p.meanwhile(w, name)
 	}
 	if blew {
-		w.fuse.arm(forever)
-		w.begin()
+		w.reborn()
 	}
 	w.waitState(name, p.after)
 	w.checkNothingLeaked(name)
@@ -165,47 +129,9 @@ func (w *crashWorld) delete(name string) {
 	}
 }
 
-// blows waits until the fuse has blown, or until the phase is over without that, and returns which.
-func (w *crashWorld) blows(name string, want state, blown <-chan struct{}) bool {
-	w.t.Helper()
-	survived := make(chan struct{})
-	ctx, cancel := context.WithCancel(w.t.Context())
-	defer cancel()
-	go func() {
-		defer close(survived)
-		for ctx.Err() == nil && w.differs(name, want) != "" {
-			pause(ctx)
-		}
-	}()
-	select {
-	case <-blown:
-		return true
-	case <-survived:
-		return w.fuse.disarm()
-	case <-time.After(time.Minute):
-		w.t.Fatalf("neither done nor dead: %s", w.differs(name, want))
-		return false
-	}
-}
-
-func pause(ctx context.Context) {
-	timer := time.NewTimer(20 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 func (w *crashWorld) waitState(name string, want state) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-	defer cancel()
-	for w.differs(name, want) != "" {
-		if pause(ctx); ctx.Err() != nil {
-			w.t.Fatal(w.differs(name, want))
-		}
-	}
+	w.await(func() string { return w.differs(name, want) })
 }
 
 // differs says how an add-on is not as wanted, in the workload cluster and in its status.
@@ -273,97 +199,4 @@ func (w *crashWorld) checkNothingLeaked(name string) {
 			w.t.Errorf("%d objects of %T are left", count, list)
 		}
 	}
-}
-
-func newCrashWorld(t *testing.T) *crashWorld {
-	t.Helper()
-	fleet, err := localfleet.Start(t.Context(), localfleet.Options{
-		StateDir: t.TempDir(), Clusters: 1, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := fleet.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	cluster, err := fleet.Cluster("workload-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &crashWorld{t: t, fuse: newFuse()}
-	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
-	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
-		objects, err := manifests.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := manifests.Apply(t.Context(), fleet.Management().Config(), objects); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.managementProxy = newProxy(t, fleet.Management().Config(), w.fuse)
-	w.register(newProxy(t, cluster.Config(), w.fuse).kubeconfig(t))
-	w.begin()
-	t.Cleanup(func() { w.end() })
-	return w
-}
-
-func newClient(t *testing.T, cluster *localfleet.Cluster) client.Client {
-	t.Helper()
-	made, err := client.New(cluster.Config(), client.Options{Scheme: apis.NewScheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
-}
-
-func (w *crashWorld) register(kubeconfig []byte) {
-	w.t.Helper()
-	for _, object := range []client.Object{
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"}, Data: map[string][]byte{"value": kubeconfig}},
-		&tenancyv1alpha1.TenantCluster{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prod"},
-			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
-		},
-	} {
-		if err := w.management.Create(w.t.Context(), object); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-}
-
-// begin starts a manager that knows nothing of the one before.
-func (w *crashWorld) begin() {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	mgr, err := ctrl.NewManager(w.managementProxy.config(), ctrl.Options{
-		Scheme:     apis.NewScheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	end, err := SetupAll(ctx, mgr, Options{
-		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
-		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: logr.Discard(),
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	w.stop, w.ended = stop, ended
-	go func() {
-		err := mgr.Start(ctx)
-		end()
-		ended <- err
-	}()
-}
-
-func (w *crashWorld) end() {
-	w.stop()
-	<-w.ended // Whatever it says, it is dead.
 }

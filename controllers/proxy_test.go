@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"encoding/pem"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"encoding/pem"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,14 +20,31 @@ import (
 const forever = math.MaxInt
 
 // fuse blows after a number of writes: the last is carried out and its answer lost, and nothing passes
-// any more. To an API server, that is a manager that was killed.
+// any more. To an API server, that is a manager, or a helm, that was killed.
 type fuse struct {
-	mu    sync.Mutex
-	left  int
-	blown chan struct{}
+	mu sync.Mutex
+	// counts says what is one of those writes.
+	counts func(*http.Request) bool
+	left   int
+	blown  chan struct{}
 }
 
-func newFuse() *fuse { return &fuse{left: forever, blown: make(chan struct{})} }
+func newFuse(counts func(*http.Request) bool) *fuse {
+	return &fuse{counts: counts, left: forever, blown: make(chan struct{})}
+}
+
+// anyWrite is what leaves a trace on which something depends. Events are written at any time by a goroutine
+// of their own, and nothing depends on them; a dry run leaves nothing.
+func anyWrite(request *http.Request) bool {
+	return request.Method != http.MethodGet && !strings.Contains(request.URL.Path, "/events") && !request.URL.Query().Has("dryRun")
+}
+
+// count changes what is one of the writes.
+func (f *fuse) count(counts func(*http.Request) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts = counts
+}
 
 // arm replaces the fuse, and returns a channel that is closed when it blows.
 func (f *fuse) arm(writes int) <-chan struct{} {
@@ -56,8 +72,7 @@ func (f *fuse) admit(request *http.Request) (pass, last bool) {
 	if f.left == 0 {
 		return false, false
 	}
-	// Events are written at any time by a goroutine of their own, and nothing depends on them.
-	if request.Method == http.MethodGet || strings.Contains(request.URL.Path, "/events") {
+	if !f.counts(request) {
 		return true, false
 	}
 	if f.left--; f.left == 0 {

@@ -1,0 +1,113 @@
+package controllers
+
+import (
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"helm.sh/helm/v4/pkg/action"
+	helmcommon "helm.sh/helm/v4/pkg/release/common"
+
+	"github.com/daytwo-dev/daytwo/e2e/helmclient"
+)
+
+// TestKilledWhileItTakesOverAReleaseItEndsWhereAnUndisturbedRunEnds gives the manager releases that somebody
+// made with Helm: one that is deployed, and those that a helm which was killed left in the middle of an
+// installation and of an upgrade. It has another version of the chart to install in their place.
+func TestKilledWhileItTakesOverAReleaseItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
+	t.Parallel()
+	w := newChartWorld(t)
+	w.killInEach([]chartPhase{
+		{name: "adoption", before: []chartStep{(*chartWorld).installByHand}, act: (*chartWorld).adoptNewer},
+		{name: "repair-installation", before: []chartStep{(*chartWorld).installByHandAndDie}, act: (*chartWorld).adoptNewer, kills: inWorkOnRelease},
+		{
+			name: "repair-upgrade", before: []chartStep{(*chartWorld).installByHand, (*chartWorld).upgradeByHandAndDie},
+			act: (*chartWorld).adoptOlder, kills: inWorkOnRelease,
+		},
+	})
+}
+
+// inWorkOnRelease is any write in the cluster, or to the status of the target. What comes before, the policy's
+// and its revision's, is the same in adoption.
+func inWorkOnRelease(request *http.Request) bool {
+	isPolicy := strings.Contains(request.URL.Path, "/saasaddons/") || request.Method == http.MethodPost && strings.Contains(request.URL.Path, "/namespaces/default/")
+	return anyWrite(request) && !isPolicy
+}
+
+func (w *chartWorld) adoptNewer(name string) { w.adopt(name, newerChart) }
+func (w *chartWorld) adoptOlder(name string) { w.adopt(name, olderChart) }
+
+func (w *chartWorld) adopt(name, version string) {
+	w.t.Helper()
+	addon := w.addon(name, version)
+	addon.Spec.Adopt = true
+	w.create(addon)
+}
+
+// installByHand does what a person does with helm install --no-hooks, which is quicker.
+func (w *chartWorld) installByHand(name string) {
+	w.t.Helper()
+	if err := w.helmInstall(w.workloadConfig, name, func(install *action.Install) { install.DisableHooks = true }); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *chartWorld) helmInstall(config *rest.Config, name string, options ...func(*action.Install)) error {
+	w.t.Helper()
+	options = append(options, func(install *action.Install) { install.CreateNamespace = true })
+	_, err := w.helm(config).Install(w.t.Context(), releaseOf(name), w.archives[olderChart], nil, options...)
+	return err
+}
+
+// installByHandAndDie ends helm when it has made the hook that comes last.
+func (w *chartWorld) installByHandAndDie(name string) {
+	w.t.Helper()
+	w.killHelm(name, name+"-migrate", helmcommon.StatusPendingInstall, func(config *rest.Config) error { return w.helmInstall(config, name) })
+}
+
+// upgradeByHandAndDie ends helm when it has made an object that the version before does not have.
+func (w *chartWorld) upgradeByHandAndDie(name string) {
+	w.t.Helper()
+	onlyInNewer := name + "-only-in-" + strings.ReplaceAll(newerChart, ".", "-")
+	w.killHelm(name, onlyInNewer, helmcommon.StatusPendingUpgrade, func(config *rest.Config) error {
+		_, err := w.helm(config).Upgrade(w.t.Context(), releaseOf(name), w.archives[newerChart], nil)
+		return err
+	})
+}
+
+// killHelm runs helm until it applies an object: that is done, and helm does not live to hear of it. It checks
+// that the release is left as helm leaves one then.
+func (w *chartWorld) killHelm(name, last string, left helmcommon.Status, run func(*rest.Config) error) {
+	w.t.Helper()
+	deadly := newFuse(func(request *http.Request) bool {
+		return request.Method == http.MethodPatch && path.Base(request.URL.Path) == last
+	})
+	deadly.arm(1)
+	if err := run(newProxy(w.t, w.workloadConfig, deadly).config()); err == nil {
+		w.t.Fatal("helm survived")
+	}
+	found, err := w.helm(w.workloadConfig).Status(releaseOf(name), 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if found.Info.Status != left {
+		w.t.Fatalf("helm left the release %s, not %s", found.Info.Status, left)
+	}
+}
+
+func (w *chartWorld) helm(config *rest.Config) *helmclient.Client {
+	w.t.Helper()
+	made, err := helmclient.New(config, w.helmSettings)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made
+}
+
+func releaseOf(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: name, Name: name}
+}

@@ -1,0 +1,218 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/daytwo-dev/daytwo/apis"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == RenderWorker {
+		os.Exit(RenderWorkerMain(os.Args[2:]))
+	}
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// crashWorld is two API servers behind fuses, and a manager that can be put an end to.
+type crashWorld struct {
+	t     *testing.T
+	fleet *localfleet.Fleet
+	fuse  *fuse
+	// management and workload are used by people, whom no fuse stops.
+	management, workload client.WithWatch
+	workloadConfig       *rest.Config
+	// managementProxy and workloadProxy are how the manager gets there.
+	managementProxy, workloadProxy *proxy
+
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// newCrashWorld has a workload cluster that is registered as prod.
+func newCrashWorld(t *testing.T) *crashWorld {
+	t.Helper()
+	w := newEmptyWorld(t)
+	w.register(w.workloadProxy.kubeconfig(t))
+	w.start()
+	return w
+}
+
+// newEmptyWorld has a workload cluster that nobody knows, and no manager yet.
+func newEmptyWorld(t *testing.T) *crashWorld {
+	t.Helper()
+	fleet, err := localfleet.Start(t.Context(), localfleet.Options{
+		StateDir: t.TempDir(), Clusters: 1, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	cluster, err := fleet.Cluster("workload-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &crashWorld{t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config()}
+	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
+	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
+		objects, err := manifests.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := manifests.Apply(t.Context(), fleet.Management().Config(), objects); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.managementProxy, w.workloadProxy = newProxy(t, fleet.Management().Config(), w.fuse), newProxy(t, cluster.Config(), w.fuse)
+	return w
+}
+
+func newClient(t *testing.T, cluster *localfleet.Cluster) client.WithWatch {
+	t.Helper()
+	made, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: apis.NewScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (w *crashWorld) register(kubeconfig []byte) {
+	w.t.Helper()
+	for _, object := range []client.Object{
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"}, Data: map[string][]byte{"value": kubeconfig}},
+		&tenancyv1alpha1.TenantCluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prod"},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+		},
+	} {
+		if err := w.management.Create(w.t.Context(), object); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// start starts the first manager, and ends the last one after the test.
+func (w *crashWorld) start() {
+	w.t.Helper()
+	w.begin()
+	w.t.Cleanup(func() { w.end() })
+}
+
+// begin starts a manager that knows nothing of the one before.
+func (w *crashWorld) begin() {
+	w.t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	mgr, err := ctrl.NewManager(w.managementProxy.config(), ctrl.Options{
+		Scheme:     apis.NewScheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	end, err := SetupAll(ctx, mgr, Options{
+		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
+		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: logr.Discard(),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	w.stop, w.ended = stop, ended
+	go func() {
+		err := mgr.Start(ctx)
+		end()
+		ended <- err
+	}()
+}
+
+func (w *crashWorld) end() {
+	w.stop()
+	<-w.ended // Whatever it says, it is dead.
+}
+
+// reborn starts the next manager, which the API servers hear again.
+func (w *crashWorld) reborn() {
+	w.t.Helper()
+	w.fuse.arm(forever)
+	w.begin()
+}
+
+// blows waits until the fuse has blown, or until everything was done without that, and returns which.
+func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for ctx.Err() == nil {
+		select {
+		case <-blown:
+			return true
+		default:
+		}
+		if undone() == "" {
+			return w.fuse.disarm()
+		}
+		pause(ctx)
+	}
+	w.t.Fatalf("neither done nor dead: %s", undone())
+	return false
+}
+
+// await waits until nothing is undone any more.
+func (w *crashWorld) await(undone func() string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for why := undone(); why != ""; why = undone() {
+		if pause(ctx); ctx.Err() != nil {
+			w.t.Fatal(why)
+		}
+	}
+}
+
+// wrong begins what no end may say, not even that of an undisturbed run.
+const wrong = "wrong: "
+
+// endsOtherwise compares an end with that of an undisturbed run; that one is not known yet if want is empty.
+func endsOtherwise(end, want string) string {
+	if strings.Contains(end, wrong) || want != "" && end != want {
+		return fmt.Sprintf("it ends otherwise:\n%s\nundisturbed:\n%s", end, want)
+	}
+	return ""
+}
+
+func pause(ctx context.Context) {
+	timer := time.NewTimer(40 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
