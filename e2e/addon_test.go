@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // oneConfigMap declares little.
@@ -94,7 +95,7 @@ func TestDeletingACustomersNamespaceCleansUpInTheCluster(t *testing.T) {
 	must(t, env.Manager.Kill())
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
 	must(t, env.Admin.Delete(t.Context(), namespace))
-	eventually(t, "Kubernetes has deleted what it can", func(ctx context.Context) error {
+	expect.Eventually(t, "Kubernetes has deleted what it can", func(ctx context.Context) error {
 		if err := none(ctx, env.Admin, &corev1.ConfigMapList{}, client.InNamespace(c.namespace)); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 const (
@@ -63,7 +64,7 @@ func testTriedWithBackoff(t *testing.T) {
 	addon := c.newAddon("patient", strings.ReplaceAll(fmt.Sprintf(oneConfigMap, "blue"), "settings", "held-up"))
 	must(t, env.Admin.Create(t.Context(), addon))
 	var made []request
-	eventually(t, "it was tried again and again", func(context.Context) error {
+	expect.Eventually(t, "it was tried again and again", func(context.Context) error {
 		if made = requestsOfManager(t, cluster, "/configmaps/held-up"); len(made) <= steps {
 			return fmt.Errorf("there were %d attempts", len(made))
 		}

@@ -16,6 +16,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // webObjectsOfChart is how many objects the chart web has, beside the namespace.
@@ -71,7 +72,7 @@ func (l *chartLife) takesBack(cluster, what string, told addonsv1alpha1.DriftCor
 		l.Fatalf("there are %d objects of the release in %s: %v", len(want), cluster, slices.Sorted(maps.Keys(want)))
 	}
 	do()
-	eventually(l, what+" is taken back in "+cluster, func(ctx context.Context) error {
+	expect.Eventually(l, what+" is taken back in "+cluster, func(ctx context.Context) error {
 		if others := differing(l.objects(cluster), want); len(others) > 0 {
 			return fmt.Errorf("not as declared: %v", others)
 		}
@@ -80,7 +81,7 @@ func (l *chartLife) takesBack(cluster, what string, told addonsv1alpha1.DriftCor
 			return err
 		}
 		return errors.Join(
-			tells(release, start, told), has(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""), l.deployed(cluster))
+			tells(release, start, told), expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""), l.deployed(cluster))
 	})
 }
 

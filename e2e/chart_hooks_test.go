@@ -15,6 +15,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 )
 
@@ -64,7 +65,7 @@ func TestTheDataOfAChartStays(t *testing.T) {
 	// Nobody provides volumes here, so that it is applied and waits for them.
 	c.awaitReleaseCondition(addon, cluster, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, common.ReasonSucceeded)
 	claim := &corev1.PersistentVolumeClaim{}
-	eventually(t, "the StatefulSet has made its claim", func(ctx context.Context) error {
+	expect.Eventually(t, "the StatefulSet has made its claim", func(ctx context.Context) error {
 		return c.workload(cluster).Get(ctx, types.NamespacedName{Namespace: "books", Name: "data-ledger-database-0"}, claim)
 	})
 	c.uninstall(addon)
@@ -87,7 +88,7 @@ func (c *customer) removeNamespace(cluster string, namespace *corev1.Namespace) 
 	c.Helper()
 	workload := c.workload(cluster)
 	must(c, workload.Delete(context.Background(), namespace))
-	eventually(c, "the claims in "+namespace.Name+" are let go", func(ctx context.Context) error {
+	expect.Eventually(c, "the claims in "+namespace.Name+" are let go", func(ctx context.Context) error {
 		claims := &corev1.PersistentVolumeClaimList{}
 		if err := workload.List(ctx, claims, client.InNamespace(namespace.Name)); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (c *customer) runTests(addon *addonsv1alpha1.SaaSAddon, cluster, token stri
 // expectLeft compares everything in a namespace to what is to be left there.
 func (c *customer) expectLeft(cluster, namespace string, want ...string) {
 	c.Helper()
-	eventually(c, "only data and hooks are left in "+namespace, func(ctx context.Context) error {
+	expect.Eventually(c, "only data and hooks are left in "+namespace, func(ctx context.Context) error {
 		view, err := helmclient.Snapshot(ctx, fleetCluster(c, cluster).Config(), helmclient.Scope{Namespaces: []string{namespace}})
 		if err != nil {
 			return err

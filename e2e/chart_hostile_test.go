@@ -17,6 +17,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // hostile is a chart that does harm to whoever unpacks or renders it.
@@ -196,7 +197,7 @@ func (c *customer) takesBackColor(name, color string) {
 	cluster, start := c.clusters.bare[0], time.Now()
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	edit(c, c.workload(cluster), settings, func(m *corev1.ConfigMap) { m.Data["color"] = "edited" })
-	eventually(c, "an edit is taken back", func(context.Context) error {
+	expect.Eventually(c, "an edit is taken back", func(context.Context) error {
 		if now := c.configMap(cluster, name).Data["color"]; now != color {
 			return fmt.Errorf("the color is %s", now)
 		}

@@ -17,6 +17,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
 )
@@ -182,7 +183,7 @@ func (l *chartLife) upgradeByASecret() {
 	old := l.addon.Status.Revision
 	edit(l, env.Admin, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name.Name + "-values"}},
 		func(secret *corev1.Secret) { secret.Data["values.yaml"] = []byte("replicas: 3\n") })
-	eventually(l, "the Secret's change is a new revision", func(ctx context.Context) error {
+	expect.Eventually(l, "the Secret's change is a new revision", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(l.addon), l.addon); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // secretOf is a template of a Secret with an expression as its password.
@@ -90,7 +91,7 @@ func TestSecretsOfChartsNeverShow(t *testing.T) {
 func (c *customer) awaitToldOf(addon *addonsv1alpha1.SaaSAddon, cluster, reason, words string) {
 	c.Helper()
 	c.awaitRelease(addon, cluster, "it is told", func(release *addonsv1alpha1.AddonRelease) error {
-		if err := has(release.Status.Conditions, common.ConditionReady, metav1.ConditionFalse, reason); err != nil {
+		if err := expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionFalse, reason); err != nil {
 			return err
 		}
 		return says(message(release.Status.Conditions, common.ConditionReady), words)

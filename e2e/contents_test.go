@@ -21,6 +21,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // noItems complains about the items of a list.
@@ -174,12 +175,12 @@ func (c *customer) revisions(addon *addonsv1alpha1.SaaSAddon) []string {
 func (c *customer) awaitNothingLeft(addon *addonsv1alpha1.SaaSAddon) {
 	c.Helper()
 	for _, cluster := range c.clusters.all() {
-		eventually(c, "nothing is left in "+cluster, func(ctx context.Context) error { return nothingLabelled(ctx, cluster) })
+		expect.Eventually(c, "nothing is left in "+cluster, func(ctx context.Context) error { return nothingLabelled(ctx, cluster) })
 		if addon.Spec.CreateNamespace {
 			waitGone(c, c.workload(cluster), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: addon.Spec.Namespace}})
 		}
 	}
-	eventually(c, "no target and no revision is left", func(ctx context.Context) error {
+	expect.Eventually(c, "no target and no revision is left", func(ctx context.Context) error {
 		inNamespace, ofAddon := client.InNamespace(c.namespace), client.MatchingLabels{common.LabelPolicy: addon.Name}
 		if err := none(ctx, env.Admin, &addonsv1alpha1.AddonReleaseList{}, inNamespace, ofAddon); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 const (
@@ -49,7 +50,7 @@ func TestKilledWhileItCorrectsItEndsAsDeclared(t *testing.T) {
 	t.Logf("%d edits were made", edits())
 
 	for cluster, declared := range want {
-		eventually(t, cluster+" is as declared", func(ctx context.Context) error {
+		expect.Eventually(t, cluster+" is as declared", func(ctx context.Context) error {
 			if others := differing(contents(t, cluster), declared); len(others) > 0 {
 				return fmt.Errorf("not as declared: %v", others)
 			}

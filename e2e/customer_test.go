@@ -15,6 +15,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // tierLabel is on the TenantClusters of a customer that its add-ons select.
@@ -73,11 +74,11 @@ func (c *customer) leave() {
 	}
 	inNamespace := client.InNamespace(c.namespace)
 	must(c, env.Admin.DeleteAllOf(ctx, &addonsv1alpha1.SaaSAddon{}, inNamespace))
-	eventually(c, "the customer's add-ons are gone", func(ctx context.Context) error {
+	expect.Eventually(c, "the customer's add-ons are gone", func(ctx context.Context) error {
 		return none(ctx, env.Admin, &addonsv1alpha1.SaaSAddonList{}, inNamespace)
 	})
 	must(c, env.Admin.DeleteAllOf(ctx, &tenancyv1alpha1.TenantCluster{}, inNamespace))
-	eventually(c, "the customer's clusters are let go", func(ctx context.Context) error {
+	expect.Eventually(c, "the customer's clusters are let go", func(ctx context.Context) error {
 		return none(ctx, env.Admin, &tenancyv1alpha1.TenantClusterList{}, inNamespace)
 	})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
@@ -135,20 +136,20 @@ func (c *customer) change(addon *addonsv1alpha1.SaaSAddon, manifests string) {
 // awaitReady waits for the add-on's own word, and then takes its targets by it.
 func (c *customer) awaitReady(addon *addonsv1alpha1.SaaSAddon) {
 	c.Helper()
-	eventually(c, "SaaSAddon "+addon.Name+" is ready", func(ctx context.Context) error {
+	expect.Eventually(c, "SaaSAddon "+addon.Name+" is ready", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
 			return err
 		}
 		if addon.Status.ObservedGeneration != addon.Generation {
 			return fmt.Errorf("generation %d was seen, of %d", addon.Status.ObservedGeneration, addon.Generation)
 		}
-		return has(addon.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(addon.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
 	})
 	for _, release := range c.releases(addon) {
 		if release.Status.Revision != addon.Status.Revision {
 			c.Errorf("SaaSAddon %s is ready while %s has revision %q, not %s", addon.Name, release.Name, release.Status.Revision, addon.Status.Revision)
 		}
-		if err := has(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""); err != nil {
+		if err := expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""); err != nil {
 			c.Errorf("SaaSAddon %s is ready while %s is not: %v", addon.Name, release.Name, err)
 		}
 	}
@@ -181,7 +182,7 @@ func (c *customer) awaitRelease(
 ) *addonsv1alpha1.AddonRelease {
 	c.Helper()
 	var release *addonsv1alpha1.AddonRelease
-	eventually(c, fmt.Sprintf("%s in %s: %s", addon.Name, cluster, what), func(ctx context.Context) error {
+	expect.Eventually(c, fmt.Sprintf("%s in %s: %s", addon.Name, cluster, what), func(ctx context.Context) error {
 		var err error
 		if release, err = c.findRelease(ctx, addon, cluster); err != nil {
 			return err
@@ -197,7 +198,7 @@ func (c *customer) awaitReleaseCondition(
 	c.Helper()
 	what := fmt.Sprintf("%s is %s (%s)", condition, is, reason)
 	return c.awaitRelease(addon, cluster, what, func(release *addonsv1alpha1.AddonRelease) error {
-		return has(release.Status.Conditions, condition, is, reason)
+		return expect.Condition(release.Status.Conditions, condition, is, reason)
 	})
 }
 
@@ -206,11 +207,11 @@ func (c *customer) awaitAddonCondition(
 	addon *addonsv1alpha1.SaaSAddon, condition string, is metav1.ConditionStatus, reason string, words ...string,
 ) {
 	c.Helper()
-	eventually(c, fmt.Sprintf("SaaSAddon %s: %s is %s (%s)", addon.Name, condition, is, reason), func(ctx context.Context) error {
+	expect.Eventually(c, fmt.Sprintf("SaaSAddon %s: %s is %s (%s)", addon.Name, condition, is, reason), func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
 			return err
 		}
-		if err := has(addon.Status.Conditions, condition, is, reason); err != nil {
+		if err := expect.Condition(addon.Status.Conditions, condition, is, reason); err != nil {
 			return err
 		}
 		return says(message(addon.Status.Conditions, condition), words...)
@@ -220,11 +221,11 @@ func (c *customer) awaitAddonCondition(
 func (c *customer) awaitCluster(name, condition string, is metav1.ConditionStatus, reason string, words ...string) {
 	c.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{}
-	eventually(c, fmt.Sprintf("TenantCluster %s: %s is %s (%s)", name, condition, is, reason), func(ctx context.Context) error {
+	expect.Eventually(c, fmt.Sprintf("TenantCluster %s: %s is %s (%s)", name, condition, is, reason), func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, cluster); err != nil {
 			return err
 		}
-		if err := has(cluster.Status.Conditions, condition, is, reason); err != nil {
+		if err := expect.Condition(cluster.Status.Conditions, condition, is, reason); err != nil {
 			return err
 		}
 		return says(message(cluster.Status.Conditions, condition), words...)

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 const (
@@ -44,7 +45,7 @@ func TestACustomersOwnObjectsWithOurLabelCostNothing(t *testing.T) {
 	// A change that comes after all of theirs is seen after them.
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}}
 	edit(t, workload, settings, func(m *corev1.ConfigMap) { m.Data["color"] = "red" })
-	eventually(t, "the add-on's own object is taken back", func(ctx context.Context) error {
+	expect.Eventually(t, "the add-on's own object is taken back", func(ctx context.Context) error {
 		err := workload.Get(ctx, client.ObjectKeyFromObject(settings), settings)
 		if err == nil && settings.Data["color"] != "blue" {
 			err = fmt.Errorf("it has %v", settings.Data)
@@ -115,7 +116,7 @@ func (c *customer) foreignVersions(workload client.Client, theirs client.Matchin
 func liveHeap(t testing.TB) float64 {
 	t.Helper()
 	first := sum(t, "go_gc_duration_seconds", nil)
-	eventually(t, "the manager collects garbage", func(context.Context) error {
+	expect.Eventually(t, "the manager collects garbage", func(context.Context) error {
 		if now := sum(t, "go_gc_duration_seconds", nil); now < first+2 {
 			return fmt.Errorf("%v collections, after %v", now, first)
 		}

@@ -13,13 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/daytwo-dev/daytwo/e2e/environment"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -37,50 +34,20 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	// Tests wait more than they work, so that processors are no measure for how many run at a time.
-	_ = flag.Set("test.parallel", "8") // The flag exists.
-	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
-	rest.SetDefaultWarningHandler(rest.NoWarnings{})
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(expect.Main(m, 8, start))
 }
 
-// run leaves nothing behind, except logs when a test failed.
-func run(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "daytwo-e2e")
-	if err != nil {
-		return 1, err
-	}
-	defer func() {
-		if code == 0 && err == nil {
-			err = os.RemoveAll(dir)
-			return
-		}
-		fmt.Fprintln(os.Stderr, "logs are in", dir)
-	}()
-	env, err = environment.Start(context.Background(), environment.Options{
+func start(ctx context.Context, dir string) (end func() error, err error) {
+	env, err = environment.Start(ctx, environment.Options{
 		StateDir: dir, Clusters: fullClusters, Progress: os.Stderr,
 		// The registries of the tests are at the loopback address.
 		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--orphan-head-start=2s"},
 	})
 	if err != nil {
-		return 1, err
+		return nil, err
 	}
-	defer func() {
-		if closeErr := env.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	if clusters, err = startPool(context.Background()); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	clusters, err = startPool(ctx)
+	return env.Close, err
 }
 
 // startPool adds the bare clusters to the full ones.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 func TestMetricsAreServed(t *testing.T) {
@@ -36,7 +38,7 @@ func TestMetricsAreServed(t *testing.T) {
 		{"controller_runtime_reconcile_total", map[string]string{"controller": "addonrelease"}},
 	}
 	for _, metric := range atLeastOne {
-		eventually(t, "there is "+metric.name, func(context.Context) error {
+		expect.Eventually(t, "there is "+metric.name, func(context.Context) error {
 			if got := sum(t, metric.name, metric.labels); got < 1 {
 				return fmt.Errorf("with labels %v it is %v", metric.labels, got)
 			}
@@ -45,7 +47,7 @@ func TestMetricsAreServed(t *testing.T) {
 	}
 
 	c.uninstall(addon)
-	eventually(t, "nothing is told of what is gone", func(context.Context) error {
+	expect.Eventually(t, "nothing is told of what is gone", func(context.Context) error {
 		if left := matching(t, "daytwo_target_ready", of); len(left) > 0 {
 			return fmt.Errorf("daytwo_target_ready has %v", left)
 		}

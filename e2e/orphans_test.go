@@ -15,6 +15,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 const settingsAndData = `apiVersion: v1
@@ -48,7 +49,7 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	if ledger, err := c.ledger(t.Context()); err != nil || says(ledger, "v1/ConfigMap/default/settings", string(settings.GetUID()), "v1/PersistentVolumeClaim/default/data") != nil {
 		t.Errorf("the ledger does not tell what is left: %s, %v", ledger, err)
 	}
-	eventually(t, "a metric counts the entry", func(context.Context) error {
+	expect.Eventually(t, "a metric counts the entry", func(context.Context) error {
 		if series := matching(t, "daytwo_orphans", map[string]string{"namespace": c.namespace}); len(series) != 1 || series[0].value != 1 {
 			return fmt.Errorf("it has %v", series)
 		}
@@ -56,7 +57,7 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	})
 	c.awaitEvent("Abandoned", "ConfigMap default/settings", cluster)
 	c.awaitEvent("TargetAbandoned", cluster)
-	eventually(t, "the add-on's status tells of it", func(ctx context.Context) error {
+	expect.Eventually(t, "the add-on's status tells of it", func(ctx context.Context) error {
 		err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon)
 		if err == nil && (len(addon.Status.Abandoned) != 1 || addon.Status.Abandoned[0].Objects.Count != 2) {
 			err = fmt.Errorf("it tells %+v", addon.Status.Abandoned)
@@ -67,7 +68,7 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	must(t, fleetCluster(t, cluster).Start(t.Context()))
 	must(t, env.Register(t.Context(), c.namespace, cluster, nil))
 	waitGone(t, workload, settings)
-	eventually(t, "the ledger has only what stays", func(ctx context.Context) error {
+	expect.Eventually(t, "the ledger has only what stays", func(ctx context.Context) error {
 		ledger, err := c.ledger(ctx)
 		if err == nil && (strings.Contains(ledger, "settings") || !strings.Contains(ledger, "v1/PersistentVolumeClaim/default/data")) {
 			err = errors.New(ledger)

@@ -14,6 +14,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -39,16 +40,16 @@ func TestADeadClusterHoldsNobodyUp(t *testing.T) {
 		if release.Status.Revision == old {
 			return fmt.Errorf("it is at %s", old)
 		}
-		return has(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
 	})
-	eventually(t, "the add-on's status tells one ready and two unreachable", func(ctx context.Context) error {
+	expect.Eventually(t, "the add-on's status tells one ready and two unreachable", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
 			return err
 		}
 		if got := addon.Status.Clusters; got.Ready.Count != 1 || got.Unreachable.Count != 2 {
 			return fmt.Errorf("it tells %+v", got)
 		}
-		return has(addon.Status.Conditions, common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
+		return expect.Condition(addon.Status.Conditions, common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
 	})
 
 	must(t, fleetCluster(t, killed).Start(t.Context()))
@@ -106,7 +107,7 @@ func TestAnUnreachableClusterIsAbandonedOnRequest(t *testing.T) {
 		waitGone(t, env.Admin, release)
 	}
 	waitGone(t, env.Admin, deleted)
-	eventually(t, "the add-on's status tells of it", func(ctx context.Context) error {
+	expect.Eventually(t, "the add-on's status tells of it", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(kept), kept); err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func TestAnUnreachableClusterIsAbandonedOnRequest(t *testing.T) {
 // awaitEvent waits for an Event of the customer with this reason and these words.
 func (c *customer) awaitEvent(reason string, words ...string) {
 	c.Helper()
-	eventually(c, "there is an Event "+reason, func(ctx context.Context) error {
+	expect.Eventually(c, "there is an Event "+reason, func(ctx context.Context) error {
 		events := &eventsv1.EventList{}
 		if err := env.Admin.List(ctx, events, client.InNamespace(c.namespace)); err != nil {
 			return err

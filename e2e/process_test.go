@@ -17,6 +17,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 func TestDriftMadeWhileTheManagerWasDownIsTakenBack(t *testing.T) {
@@ -41,7 +42,7 @@ func TestDriftMadeWhileTheManagerWasDownIsTakenBack(t *testing.T) {
 		if release.Status.Drift.Count < 4 {
 			return fmt.Errorf("there are %d: %+v", release.Status.Drift.Count, release.Status.Drift.Corrections)
 		}
-		return has(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
 	})
 	sameContents(t, "after the start", contents(t, cluster), want)
 	told := map[string]addonsv1alpha1.DriftCorrection{}
@@ -101,7 +102,7 @@ func TestARestartWritesNothing(t *testing.T) {
 // awaitSteady waits until the manager is connected, has looked at everything and has nothing to do.
 func (c *customer) awaitSteady(addon *addonsv1alpha1.SaaSAddon) {
 	c.Helper()
-	eventually(c, "the manager is at rest", func(context.Context) error {
+	expect.Eventually(c, "the manager is at rest", func(context.Context) error {
 		for _, cluster := range c.clusters.all() {
 			if got := sum(c, "daytwo_cluster_connected", map[string]string{"namespace": c.namespace, "cluster": cluster}); got != 1 {
 				return fmt.Errorf("daytwo_cluster_connected of %s is %v", cluster, got)

@@ -22,6 +22,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // canary is a word that must not be seen anywhere but where somebody put it.
@@ -74,12 +75,12 @@ func TestSecretsNeverShow(t *testing.T) {
 // awaitRefusal waits until a TenantCluster says why it is not connected.
 func (c *customer) awaitRefusal(name string) {
 	c.Helper()
-	eventually(c, "TenantCluster "+name+" says why it is not connected", func(ctx context.Context) error {
+	expect.Eventually(c, "TenantCluster "+name+" says why it is not connected", func(ctx context.Context) error {
 		cluster := &tenancyv1alpha1.TenantCluster{}
 		if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, cluster); err != nil {
 			return err
 		}
-		return has(cluster.Status.Conditions, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, "")
+		return expect.Condition(cluster.Status.Conditions, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, "")
 	})
 }
 

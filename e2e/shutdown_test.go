@@ -11,6 +11,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // TestSIGTERMFinishesWhatIsInFlight asks the manager to end while it waits for the answer of one of two
@@ -23,7 +24,7 @@ func TestSIGTERMFinishesWhatIsInFlight(t *testing.T) {
 	old := addon.Status.Revision
 	must(t, fleetCluster(t, slow).Pause())
 	c.change(addon, web("2", 60))
-	eventually(t, "one cluster has the new revision, and the other is waited for", func(ctx context.Context) error {
+	expect.Eventually(t, "one cluster has the new revision, and the other is waited for", func(ctx context.Context) error {
 		release, err := c.findRelease(ctx, addon, quick)
 		if err != nil {
 			return err
@@ -31,12 +32,12 @@ func TestSIGTERMFinishesWhatIsInFlight(t *testing.T) {
 		if busy := sum(t, "controller_runtime_active_workers", map[string]string{"controller": "addonrelease"}); busy != 1 || release.Status.Revision == old {
 			return fmt.Errorf("%v targets are worked on, and %s has revision %s", busy, quick, release.Status.Revision)
 		}
-		return has(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
 	})
 
 	told, stopped := len(logged(t)), make(chan error, 1)
 	go func() { stopped <- env.Manager.Stop(context.Background()) }()
-	eventually(t, "the manager is about to end", func(context.Context) error {
+	expect.Eventually(t, "the manager is about to end", func(context.Context) error {
 		return says(logged(t)[told:], "Stopping and waiting")
 	})
 	must(t, fleetCluster(t, slow).Resume())

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // victims are ended without a warning, and come back.
@@ -31,7 +32,7 @@ var victims = map[string]func(ctx context.Context, namespace string) error{
 	},
 	"the cluster's API server": func(ctx context.Context, namespace string) error {
 		server := env.Fleet.Ordered(namespace, "prod")
-		return wait.PollUntilContextTimeout(ctx, lookEvery, patience, true, func(ctx context.Context) (bool, error) {
+		return wait.PollUntilContextTimeout(ctx, expect.LookEvery, expect.Patience, true, func(ctx context.Context) (bool, error) {
 			// During an upgrade and a deletion there is a moment without one.
 			return server.PID() != 0 && server.Kill(ctx) == nil || isGoing(ctx, namespace), nil
 		})
@@ -78,7 +79,7 @@ func TestWhoeverIsKilledTheOrderIsCarriedOut(t *testing.T) {
 // during kills at a random moment after something was begun, and before it can have ended.
 func (c *customer) during(what string, kill func(context.Context, string) error, begun func(context.Context) error) {
 	c.Helper()
-	eventually(c, "the "+what+" is begun", begun)
+	expect.Eventually(c, "the "+what+" is begun", begun)
 	moment := rand.N(time.Second)
 	select {
 	case <-time.After(moment):

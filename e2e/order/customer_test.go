@@ -18,6 +18,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -49,7 +50,7 @@ func (c *customer) leave() {
 	must(c, env.Admin.DeleteAllOf(ctx, &addonsv1alpha1.SaaSAddon{}, inNamespace))
 	must(c, env.Admin.DeleteAllOf(ctx, &tenancyv1alpha1.TenantCluster{}, inNamespace))
 	must(c, env.Admin.DeleteAllOf(ctx, &clusterv1.Cluster{}, inNamespace))
-	eventually(c, "the customer's clusters are gone", func(ctx context.Context) error {
+	expect.Eventually(c, "the customer's clusters are gone", func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&tenancyv1alpha1.TenantClusterList{}, &clusterv1.ClusterList{}, &addonsv1alpha1.SaaSAddonList{}} {
 			if err := none(ctx, list, inNamespace); err != nil {
 				return err
@@ -67,15 +68,15 @@ func none(ctx context.Context, list client.ObjectList, options ...client.ListOpt
 	switch found := list.(type) {
 	case *tenancyv1alpha1.TenantClusterList:
 		if len(found.Items) > 0 {
-			return fmt.Errorf("TenantCluster %s is there: %s", found.Items[0].Name, describe(found.Items[0].Status.Conditions))
+			return fmt.Errorf("TenantCluster %s is there: %s", found.Items[0].Name, expect.Describe(found.Items[0].Status.Conditions))
 		}
 	case *clusterv1.ClusterList:
 		if len(found.Items) > 0 {
-			return fmt.Errorf("Cluster %s is there: %s", found.Items[0].Name, describe(found.Items[0].Status.Conditions))
+			return fmt.Errorf("Cluster %s is there: %s", found.Items[0].Name, expect.Describe(found.Items[0].Status.Conditions))
 		}
 	case *addonsv1alpha1.SaaSAddonList:
 		if len(found.Items) > 0 {
-			return fmt.Errorf("SaaSAddon %s is there: %s", found.Items[0].Name, describe(found.Items[0].Status.Conditions))
+			return fmt.Errorf("SaaSAddon %s is there: %s", found.Items[0].Name, expect.Describe(found.Items[0].Status.Conditions))
 		}
 	}
 	return nil
@@ -124,14 +125,14 @@ func (c *customer) change(name string, how func(*tenancyv1alpha1.TenantCluster))
 func (c *customer) await(name, condition string, status metav1.ConditionStatus, reason string) *tenancyv1alpha1.TenantCluster {
 	c.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{}
-	eventually(c, fmt.Sprintf("%s is %s=%s", name, condition, status), func(ctx context.Context) error {
+	expect.Eventually(c, fmt.Sprintf("%s is %s=%s", name, condition, status), func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, cluster); err != nil {
 			return err
 		}
 		if cluster.Status.ObservedGeneration != cluster.Generation {
 			return fmt.Errorf("generation %d is not observed", cluster.Generation)
 		}
-		return has(cluster.Status.Conditions, condition, status, reason)
+		return expect.Condition(cluster.Status.Conditions, condition, status, reason)
 	})
 	return cluster
 }
@@ -144,10 +145,10 @@ func (c *customer) awaitReady(name string) *tenancyv1alpha1.TenantCluster {
 // awaitVersion waits until an upgrade is over.
 func (c *customer) awaitVersion(name, version string) {
 	c.Helper()
-	eventually(c, name+" has version "+version, func(context.Context) error {
+	expect.Eventually(c, name+" has version "+version, func(context.Context) error {
 		cluster := c.get(name)
 		if cluster.Status.Version != version || cluster.Status.Upgrade != nil {
-			return fmt.Errorf("it has %s, upgrade %v: %s", cluster.Status.Version, cluster.Status.Upgrade, describe(cluster.Status.Conditions))
+			return fmt.Errorf("it has %s, upgrade %v: %s", cluster.Status.Version, cluster.Status.Upgrade, expect.Describe(cluster.Status.Conditions))
 		}
 		return nil
 	})
@@ -156,13 +157,13 @@ func (c *customer) awaitVersion(name, version string) {
 
 func (c *customer) awaitGone(object client.Object) {
 	c.Helper()
-	eventually(c, fmt.Sprintf("%T %s is gone", object, object.GetName()), func(ctx context.Context) error {
+	expect.Eventually(c, fmt.Sprintf("%T %s is gone", object, object.GetName()), func(ctx context.Context) error {
 		err := env.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		if cluster, ok := object.(*tenancyv1alpha1.TenantCluster); ok {
-			return fmt.Errorf("it is there: %s, %w", describe(cluster.Status.Conditions), err)
+			return fmt.Errorf("it is there: %s, %w", expect.Describe(cluster.Status.Conditions), err)
 		}
 		return fmt.Errorf("it is there, with finalizers %v, %w", object.GetFinalizers(), err)
 	})
@@ -201,7 +202,7 @@ func (c *customer) awaitSettings(cluster, version string) *corev1.ConfigMap {
 	c.Helper()
 	settings := &corev1.ConfigMap{}
 	workload := c.workload(cluster)
-	eventually(c, "the add-on is in "+cluster, func(ctx context.Context) error {
+	expect.Eventually(c, "the add-on is in "+cluster, func(ctx context.Context) error {
 		if err := workload.Get(ctx, client.ObjectKey{Namespace: "default", Name: "settings"}, settings); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 const balancer = `apiVersion: v1
@@ -53,7 +54,7 @@ func TestWhatIsOutsideOfAClusterIsReleasedBeforeItGoes(t *testing.T) {
 	c.awaitReady("prod")
 	workload := c.workload("prod")
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
-	eventually(t, "the load balancer is there", func(ctx context.Context) error {
+	expect.Eventually(t, "the load balancer is there", func(ctx context.Context) error {
 		return workload.Get(ctx, client.ObjectKeyFromObject(service), service)
 	})
 	before := service.DeepCopy()
@@ -62,7 +63,7 @@ func TestWhatIsOutsideOfAClusterIsReleasedBeforeItGoes(t *testing.T) {
 
 	order := c.get("prod")
 	must(t, env.Admin.Delete(t.Context(), order))
-	eventually(t, "the load balancer is being deleted", func(ctx context.Context) error {
+	expect.Eventually(t, "the load balancer is being deleted", func(ctx context.Context) error {
 		if err := workload.Get(ctx, client.ObjectKeyFromObject(service), service); err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func TestWhatIsOutsideOfAClusterIsReleasedBeforeItGoes(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errors.New(describe(release.Status.Conditions))
+		return errors.New(expect.Describe(release.Status.Conditions))
 	})
 	if live := c.cluster(t.Context(), "prod"); !live.DeletionTimestamp.IsZero() {
 		t.Error("the cluster goes before its load balancer does")
@@ -110,7 +111,7 @@ func TestADeadControlPlaneDoesNotHoldADeletionUp(t *testing.T) {
 			t.Errorf("the ledger does not tell of %s: %s", remaining, text)
 		}
 	}
-	eventually(t, "an Event tells what may remain", func(ctx context.Context) error {
+	expect.Eventually(t, "an Event tells what may remain", func(ctx context.Context) error {
 		events := &corev1.EventList{}
 		if err := env.Admin.List(ctx, events, inNamespace(c.namespace)); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // Nobody makes backups here, so the test plays who does.
@@ -46,12 +47,12 @@ func TestAnOrderedClusterStaysUntilItsFinalBackupIsMade(t *testing.T) {
 	enrollment.SetLabels(map[string]string{common.LabelCluster: "prod", common.LabelClusterNamespace: c.namespace})
 	c.create(enrollment)
 	c.wants("prod", "now")
-	eventually(t, "the backup is asked for", func(ctx context.Context) error {
+	expect.Eventually(t, "the backup is asked for", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(enrollment), enrollment); err != nil {
 			return err
 		}
 		if enrollment.GetAnnotations()[common.AnnotationRequestedAt] == "" {
-			return fmt.Errorf("it is not: %s", describe(c.get("prod").Status.Conditions))
+			return fmt.Errorf("it is not: %s", expect.Describe(c.get("prod").Status.Conditions))
 		}
 		return nil
 	})
@@ -76,11 +77,11 @@ func (c *customer) wants(name, request string) {
 // awaitStep waits until the deletion waits for the final backup, and says why.
 func (c *customer) awaitStep(name, says string) {
 	c.Helper()
-	eventually(c, "the final backup is awaited: "+says, func(context.Context) error {
+	expect.Eventually(c, "the final backup is awaited: "+says, func(context.Context) error {
 		status := c.get(name).Status
 		ready := meta.FindStatusCondition(status.Conditions, common.ConditionReady)
 		if status.Deletion == nil || status.Deletion.Step != tenancyv1alpha1.DeletionFinalBackup || !strings.Contains(ready.Message, says) {
-			return fmt.Errorf("it is at %+v: %s", status.Deletion, describe(status.Conditions))
+			return fmt.Errorf("it is at %+v: %s", status.Deletion, expect.Describe(status.Conditions))
 		}
 		return nil
 	})
@@ -103,7 +104,7 @@ func installEnrollments(t *testing.T) {
 	}}
 	must(t, env.Admin.Create(t.Context(), definition))
 	t.Cleanup(func() { must(t, env.Admin.Delete(context.Background(), definition)) })
-	eventually(t, "the kind is served", func(ctx context.Context) error {
+	expect.Eventually(t, "the kind is served", func(ctx context.Context) error {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion("backup.daytwo.dev/v1alpha1")
 		list.SetKind("BackupEnrollmentList")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // The whole life of an ordered cluster: from one resource to running add-ons, through an upgrade, to nothing.
@@ -36,7 +37,7 @@ func TestAClusterIsOneResourceFromOrderToEnd(t *testing.T) {
 		tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady,
 		tenancyv1alpha1.ConditionConnected, tenancyv1alpha1.ConditionUpgraded,
 	} {
-		if err := has(ready.Status.Conditions, condition, metav1.ConditionTrue, ""); err != nil {
+		if err := expect.Condition(ready.Status.Conditions, condition, metav1.ConditionTrue, ""); err != nil {
 			t.Error(err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestAClusterIsOneResourceFromOrderToEnd(t *testing.T) {
 	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) {
 		cluster.Spec.Topology.Workers[0].Replicas = ptr.To[int32](1)
 	})
-	eventually(t, "there is one worker", func(ctx context.Context) error {
+	expect.Eventually(t, "there is one worker", func(ctx context.Context) error {
 		live := c.cluster(ctx, "prod")
 		if workers := live.Status.Workers; workers == nil || workers.Replicas == nil || *workers.Replicas != 1 {
 			return errors.New("there are more")
@@ -90,14 +91,14 @@ func TestAnEditOfTheClusterIsTakenBack(t *testing.T) {
 	// An order cannot say this.
 	live.Spec.Topology.ControlPlane.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](60)
 	must(t, env.Admin.Patch(t.Context(), live, client.MergeFrom(before), client.FieldOwner("kubectl-edit")))
-	eventually(t, "the edit is taken back", func(ctx context.Context) error {
+	expect.Eventually(t, "the edit is taken back", func(ctx context.Context) error {
 		now := c.cluster(ctx, "prod")
 		if now.Labels["cost-centre"] != "7" || !equality.Semantic.DeepEqual(now.Spec.Topology, before.Spec.Topology) {
 			return fmt.Errorf("it stands: %+v", now.Spec.Topology)
 		}
 		return nil
 	})
-	eventually(t, "it is told who that was", func(ctx context.Context) error {
+	expect.Eventually(t, "it is told who that was", func(ctx context.Context) error {
 		events := &eventsv1.EventList{}
 		must(t, env.Admin.List(ctx, events, inNamespace(c.namespace)))
 		for _, event := range events.Items {
@@ -138,12 +139,12 @@ func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
 	c.install("settings")
 	c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod-kubeconfig"}}
-	eventually(t, "their cluster has a kubeconfig", func(ctx context.Context) error {
+	expect.Eventually(t, "their cluster has a kubeconfig", func(ctx context.Context) error {
 		return env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	})
 	conflicting := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
-	if len(secret.Finalizers) > 0 || conflicting.Status.ClusterID != "" || has(conflicting.Status.Conditions, tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, "") == nil {
-		t.Errorf("the cluster is used: Secret %v, %s", secret.Finalizers, describe(conflicting.Status.Conditions))
+	if len(secret.Finalizers) > 0 || conflicting.Status.ClusterID != "" || expect.Condition(conflicting.Status.Conditions, tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, "") == nil {
+		t.Errorf("the cluster is used: Secret %v, %s", secret.Finalizers, expect.Describe(conflicting.Status.Conditions))
 	}
 
 	must(t, env.Admin.Delete(t.Context(), c.get("prod")))
@@ -174,8 +175,8 @@ func TestAFailureIsToldWithItsObject(t *testing.T) {
 	must(t, env.Admin.Patch(t.Context(), machine, mergePatch(`{"metadata":{"annotations":{"local.daytwo.dev/fail":"no host has room"}}}`)))
 	failed := c.await("prod", common.ConditionReady, metav1.ConditionFalse, tenancyv1alpha1.ReasonNotAvailable)
 	for _, says := range []string{"Machine " + machine.GetName(), "no host has room"} {
-		eventually(t, "the failure is told", func(context.Context) error {
-			if text := describe(c.get("prod").Status.Conditions); !strings.Contains(text, says) {
+		expect.Eventually(t, "the failure is told", func(context.Context) error {
+			if text := expect.Describe(c.get("prod").Status.Conditions); !strings.Contains(text, says) {
 				return fmt.Errorf("it is told without %q: %s", says, text)
 			}
 			return nil

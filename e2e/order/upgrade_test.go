@@ -13,6 +13,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // Each gate holds the upgrade back until it opens; what the API server runs is what counts.
@@ -70,13 +71,13 @@ func (c *customer) breakAddon(broken bool) {
 		ready = metav1.ConditionFalse
 	}
 	must(c, env.Admin.Patch(c.Context(), addon, mergePatch(manifest)))
-	eventually(c, "the add-on is broken, or mended", func(ctx context.Context) error {
+	expect.Eventually(c, "the add-on is broken, or mended", func(ctx context.Context) error {
 		release, err := c.release(ctx)
 		if err != nil {
 			return err
 		}
 		if meta.FindStatusCondition(release.Status.Conditions, common.ConditionReady).Status != ready {
-			return errors.New(describe(release.Status.Conditions))
+			return errors.New(expect.Describe(release.Status.Conditions))
 		}
 		return nil
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -92,7 +93,7 @@ func TestAnOrderThatItsClassDoesNotPermitIsRefusedAtOnce(t *testing.T) {
 	order := c.order("prod")
 	order.Spec.Topology.ClassRef.Name = class
 	c.create(order)
-	eventually(t, "the Cluster is there", func(ctx context.Context) error {
+	expect.Eventually(t, "the Cluster is there", func(ctx context.Context) error {
 		return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "prod"}, &clusterv1.Cluster{})
 	})
 	before := c.get("prod")
@@ -111,12 +112,12 @@ func TestAnOrderThatItsClassDoesNotPermitIsRefusedAtOnce(t *testing.T) {
 	if live := c.cluster(t.Context(), "prod"); live.Spec.Topology.Version != oldVersion() {
 		t.Errorf("the Cluster was asked for %s before it ran", live.Spec.Topology.Version)
 	}
-	eventually(t, "the upgrade is over", func(context.Context) error {
+	expect.Eventually(t, "the upgrade is over", func(context.Context) error {
 		cluster := c.get("prod")
 		if cluster.Status.OrderedVersion != newVersion() {
-			return fmt.Errorf("it was not begun: %s", describe(cluster.Status.Conditions))
+			return fmt.Errorf("it was not begun: %s", expect.Describe(cluster.Status.Conditions))
 		}
-		return has(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, "")
+		return expect.Condition(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, "")
 	})
 }
 
@@ -199,7 +200,7 @@ func TestWhatIsOrderedWhileNobodyChecksItIsToldByTheController(t *testing.T) {
 	c.create(order)
 	must(t, env.Manager.Start(t.Context()))
 	refused := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrderRefused)
-	if says := describe(refused.Status.Conditions); !strings.Contains(says, "noSuchVariable") {
+	if says := expect.Describe(refused.Status.Conditions); !strings.Contains(says, "noSuchVariable") {
 		t.Errorf("it does not name the variable: %s", says)
 	}
 	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Topology.Variables = nil })
