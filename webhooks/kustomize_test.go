@@ -7,6 +7,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -52,5 +53,35 @@ func TestTheDeploymentServesWhatTheConfigurationAsks(t *testing.T) {
 	}
 	if mount := container.VolumeMounts[0]; !slices.Contains(container.Args, "--webhook-cert-dir="+mount.MountPath) || mount.Name != pod.Spec.Volumes[0].Name {
 		t.Errorf("the manager does not read the certificate that is mounted: %v, %v", mount, container.Args)
+	}
+}
+
+// None of these is looked at by anybody: without a certificate that an API server trusts, everything just passes.
+func TestTheCertificateIsTheOneThatIsServedAndTrusted(t *testing.T) {
+	hooks, service, manager := &admissionv1.ValidatingWebhookConfiguration{}, &corev1.Service{}, &appsv1.Deployment{}
+	certificate, issuer := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	deployed(t, "ValidatingWebhookConfiguration", "daytwo", hooks)
+	deployed(t, "Service", "daytwo-webhook", service)
+	deployed(t, "Deployment", "daytwo-manager", manager)
+	deployed(t, "Certificate", "daytwo-webhook", certificate)
+	deployed(t, "Issuer", "daytwo-webhook", issuer)
+	if source := hooks.Annotations["cert-manager.io/inject-ca-from"]; source != certificate.GetNamespace()+"/"+certificate.GetName() {
+		t.Errorf("what is trusted is taken from Certificate %q", source)
+	}
+	secret, _, err := unstructured.NestedString(certificate.Object, "spec", "secretName")
+	must(t, err)
+	pod := manager.Spec.Template.Spec
+	if mounted := pod.Volumes[0].Secret; mounted == nil || mounted.SecretName != secret || manager.Namespace != certificate.GetNamespace() {
+		t.Errorf("the certificate is in Secret %s/%s, and %s mounts %+v", certificate.GetNamespace(), secret, manager.Namespace, mounted)
+	}
+	names, _, err := unstructured.NestedStringSlice(certificate.Object, "spec", "dnsNames")
+	must(t, err)
+	if asked := service.Name + "." + service.Namespace + ".svc"; !slices.Contains(names, asked) {
+		t.Errorf("the certificate is for %v, and %s is asked", names, asked)
+	}
+	by, _, err := unstructured.NestedStringMap(certificate.Object, "spec", "issuerRef")
+	must(t, err)
+	if by["kind"] != issuer.GetKind() || by["name"] != issuer.GetName() || issuer.GetNamespace() != certificate.GetNamespace() {
+		t.Errorf("nobody issues the certificate: %v", by)
 	}
 }

@@ -3,12 +3,8 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,20 +43,22 @@ func (v *tenantClusters) desired(cluster *tenancyv1alpha1.TenantCluster) *cluste
 func (v *tenantClusters) rehearseChange(
 	ctx context.Context, live *clusterv1.Cluster, before, after *tenancyv1alpha1.TenantCluster,
 ) (refusal string, err error) {
+	var undecided error
 	ordered := live.Spec.Topology.Version
 	if wanted := after.Spec.Topology.Version; wanted != ordered && changesVersion(before, after) {
 		if refusal := topology.Skew(ordered, wanted); refusal != "" {
 			return refusal, nil
 		}
-		if refusal, err := v.rehearseAnother(ctx, after); refusal != "" || err != nil {
-			return refusal, err
+		if refusal, undecided = v.rehearseAnother(ctx, after); refusal != "" {
+			return refusal, nil
 		}
 	}
-	changed, differs := topology.Reconciled(live, topology.Desired(after, ordered, v.installation), after.Status.TopologyHash)
-	if !differs {
-		return "", nil
+	changed := topology.Reconciled(live, topology.Desired(after, ordered, v.installation))
+	refusal, err = answer(v.client.Patch(ctx, changed, client.MergeFrom(live), client.DryRunAll), after.Name)
+	if refusal == "" && undecided != nil {
+		return "", undecided
 	}
-	return answer(v.client.Patch(ctx, changed, client.MergeFrom(live), client.DryRunAll), after.Name)
+	return refusal, err
 }
 
 func changesVersion(before, after *tenancyv1alpha1.TenantCluster) bool {
@@ -68,39 +66,9 @@ func changesVersion(before, after *tenancyv1alpha1.TenantCluster) bool {
 }
 
 // rehearseAnother tries a Cluster like the one that is ordered under a name that nobody has: what the class says to
-// it, its version above all, and not what the Cluster that is there says. No quota counts for it.
+// it, its version above all, and not what the Cluster that is there says.
 func (v *tenantClusters) rehearseAnother(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
 	another := v.desired(cluster)
 	another.Name, another.GenerateName = "", cluster.Name+"-"
-	err = v.client.Create(ctx, another, client.DryRunAll)
-	if apierrors.IsForbidden(err) {
-		return "", nil
-	}
-	return answer(err, cluster.Name)
-}
-
-// answer tells a refusal from no answer.
-func answer(err error, name string) (refusal string, undecided error) {
-	if err == nil || isUndecided(err) {
-		return "", err
-	}
-	if message, refused := topology.Refusal(err, name); refused {
-		return message, nil
-	}
-	return "", err
-}
-
-// isUndecided knows the refusals that do not speak of the order: Cluster API could not find something out (which
-// class a Cluster that exists already changes to, say), or somebody's webhook cannot rehearse.
-func isUndecided(err error) bool {
-	if apierrors.IsBadRequest(err) {
-		return strings.Contains(err.Error(), "does not support dry run")
-	}
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // The client returns it as it is.
-	if !ok || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
-		return cause.Type != metav1.CauseType(field.ErrorTypeInternal)
-	})
+	return answerForAnother(v.client.Create(ctx, another, client.DryRunAll), cluster.Name)
 }

@@ -45,7 +45,7 @@ func (f *Flags) Server() (webhook.Server, error) {
 	if err != nil || number == 0 {
 		return nil, fmt.Errorf("--webhook-bind-address=%s: %q is no port: write it as :9443, or 0 for none", f.address, port)
 	}
-	// The server itself would complain only after everything else has started.
+	// The server's own complaint names no flag, and the manager looks at it only when its caches are filled.
 	if _, err := tls.LoadX509KeyPair(filepath.Join(f.certDir, certificateFile), filepath.Join(f.certDir, keyFile)); err != nil {
 		return nil, fmt.Errorf("--webhook-cert-dir=%s: %w: put a certificate and its key there, as %s and %s, or serve no webhooks with --webhook-bind-address=0",
 			f.certDir, err, certificateFile, keyFile)

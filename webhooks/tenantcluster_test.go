@@ -1,15 +1,11 @@
 package webhooks
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -63,34 +59,5 @@ func TestAnOrderThatCannotBeCheckedPassesWithAWarning(t *testing.T) {
 	must(t, admin.Create(ctx, order))
 	if said := strings.Join(warnings.all(), "\n"); !strings.Contains(said, "spec.topology could not be checked") || !strings.Contains(said, "Cluster") {
 		t.Errorf("the warnings are %q", said)
-	}
-}
-
-func TestOnlyAClearNoIsARefusal(t *testing.T) {
-	kind, path := schema.GroupKind{Kind: "Cluster"}, field.NewPath("spec", "topology")
-	unknown, missing := field.Invalid(path.Child("variables"), "x", "unknown"), field.InternalError(path.Child("class"), errors.New("not found"))
-	for name, test := range map[string]struct {
-		err     error
-		refused bool
-	}{
-		"a bad field":                        {apierrors.NewInvalid(kind, "prod", field.ErrorList{unknown}), true},
-		"a bad field beside a missing class": {apierrors.NewInvalid(kind, "prod", field.ErrorList{unknown, missing}), true},
-		"a missing class":                    {apierrors.NewInvalid(kind, "prod", field.ErrorList{missing}), false},
-		"a quota":                            {apierrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, "prod", errors.New("exceeded quota")), true},
-		"a bad request":                      {apierrors.NewBadRequest("no version"), true},
-		"a webhook that cannot rehearse":     {apierrors.NewBadRequest(`admission webhook "x" does not support dry run`), false},
-		"Cluster API does not answer":        {apierrors.NewInternalError(errors.New("failed calling webhook")), false},
-		"it takes too long":                  {context.DeadlineExceeded, false},
-		"somebody else was faster":           {apierrors.NewAlreadyExists(schema.GroupResource{Resource: "clusters"}, "prod"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			refusal, undecided := answer(test.err, "prod")
-			if (refusal != "") != test.refused || (undecided == nil) != test.refused {
-				t.Errorf("answer() = %q, %v", refusal, undecided)
-			}
-		})
-	}
-	if refusal, undecided := answer(nil, "prod"); refusal != "" || undecided != nil {
-		t.Errorf("answer() of a yes = %q, %v", refusal, undecided)
 	}
 }

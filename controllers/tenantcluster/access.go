@@ -68,12 +68,8 @@ func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alph
 	ref := secretOf(cluster)
 	secret := secretMetadata()
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, secret)
-	if apierrors.IsNotFound(err) && cluster.Spec.Topology != nil {
-		return credentials{problem: &problem{tenancyv1alpha1.ReasonProvisioning, fmt.Sprintf(
-			"Cluster API has not written Secret %s yet", ref.Name)}}, nil
-	}
 	if apierrors.IsNotFound(err) {
-		return credentials{problem: secretNotFound(ref)}, nil
+		return credentials{problem: missingSecret(cluster, ref)}, nil
 	}
 	if err != nil {
 		return credentials{}, fmt.Errorf("read metadata of Secret %s: %w", ref.Name, err)
@@ -115,6 +111,18 @@ func parse(content []byte, ref common.SecretKeyReference, options kubeconfig.Opt
 			fmt.Sprintf("Secret %s, key %q: %s", ref.Name, ref.Key, err)}
 	}
 	return access, nil
+}
+
+// missingSecret says why there is none. Where Daytwo ordered the cluster nobody has to create it.
+func missingSecret(cluster *tenancyv1alpha1.TenantCluster, ref common.SecretKeyReference) *problem {
+	switch {
+	case cluster.Spec.Topology == nil:
+		return secretNotFound(ref)
+	case !cluster.DeletionTimestamp.IsZero() && cluster.Status.ClusterID != "":
+		return &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
+			"Secret %s, with which the cluster was reached, is gone, and so there is no way into it", ref.Name)}
+	}
+	return &problem{tenancyv1alpha1.ReasonProvisioning, fmt.Sprintf("Cluster API has not written Secret %s yet", ref.Name)}
 }
 
 func secretNotFound(ref common.SecretKeyReference) *problem {

@@ -65,7 +65,7 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 // release lets go of a TenantCluster. What keeps that from succeeding is told, where there is still somebody to
 // tell it of.
 func (r *reconciler) release(ctx context.Context, seen observed, todo decision) outcome {
-	if err := r.confirmGone(ctx, seen); err != nil {
+	if err := errors.Join(r.confirmGone(ctx, seen), r.confirmLeft(ctx, seen)); err != nil {
 		return outcome{released: true, err: err}
 	}
 	r.connections.Forget(seen.key)
@@ -176,8 +176,9 @@ func (r *reconciler) changeAdmission(key types.NamespacedName, todo decision) (c
 	return false
 }
 
-// publish writes the status, if it changed, and then the events.
+// publish writes the status, if it changed, and the events.
 func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, said said) error {
+	r.announce(cluster, said.happened)
 	if said.changed {
 		before := cluster.DeepCopy()
 		cluster.Status = said.status
@@ -188,8 +189,12 @@ func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.Tenan
 			return fmt.Errorf("write status: %w", err)
 		}
 	}
-	for _, event := range said.events {
+	r.announce(cluster, said.events)
+	return nil
+}
+
+func (r *reconciler) announce(cluster *tenancyv1alpha1.TenantCluster, events []announcement) {
+	for _, event := range events {
 		r.events.Eventf(cluster, nil, event.kind, event.reason, event.action, "%s", event.note)
 	}
-	return nil
 }

@@ -2,14 +2,17 @@ package tenantcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
@@ -49,6 +52,28 @@ func (r *reconciler) requestBackups(ctx context.Context, enrollments []types.Nam
 		}
 	}
 	return nil
+}
+
+// confirmLeft makes sure that all targets are gone, and that none is just missing in the cache: nobody would find the
+// cluster any more that it would have to be removed from.
+func (r *reconciler) confirmLeft(ctx context.Context, seen observed) error {
+	if seen.cluster == nil {
+		return nil
+	}
+	left := &metav1.PartialObjectMetadataList{}
+	left.SetGroupVersionKind(addonsv1alpha1.GroupVersion.WithKind("AddonReleaseList"))
+	if err := r.live.List(ctx, left, targetsOf(seen.key), client.Limit(1)); err != nil {
+		return fmt.Errorf("look for AddonReleases in TenantCluster %s: %w", seen.key, err)
+	}
+	if len(left.Items) == 0 {
+		return nil
+	}
+	name := client.ObjectKeyFromObject(&left.Items[0])
+	if len(seen.left.targets) > 0 {
+		return fmt.Errorf("AddonRelease %s came to TenantCluster %s when that had nothing left to remove: delete it", name, seen.key)
+	}
+	resource := addonsv1alpha1.GroupVersion.WithResource("addonreleases").GroupResource()
+	return apierrors.NewConflict(resource, name.String(), errors.New("the cache does not show it yet"))
 }
 
 // requestTime is when the deletion was asked for.

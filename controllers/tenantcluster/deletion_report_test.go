@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -143,8 +144,52 @@ func TestReportOfALedger(t *testing.T) {
 	if again := reported(seen); again.changed {
 		t.Errorf("the second report says %+v", again.status)
 	}
+	answered := seen.link
+	seen.link = &fleet.State{Phase: fleet.Connecting} // The manager was restarted.
+	if again := reported(seen); again.changed {
+		t.Errorf("while the first answer is awaited it says %+v", again.status)
+	}
 	seen.ledger = nil
+	if message := readyMessage(reported(seen).status); message != "Connected to https://blue.example (v1.36.3)" {
+		t.Errorf("of a ledger that is gone it says %s", message)
+	}
+	seen.link = answered
 	if left := conditions(reported(seen).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
 		t.Errorf("it still says %s", left)
 	}
 }
+
+func TestWhatClusterAPISaysOfARemovalIsOneLine(t *testing.T) {
+	live := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "prod"}}
+	live.Status.Conditions = []metav1.Condition{{
+		Type: clusterv1.ClusterDeletingCondition, Status: metav1.ConditionTrue, Message: "* Control plane is being deleted\n* Workers:\n  * Machine a is drained",
+	}}
+	const want = "Cluster API removes Cluster prod: Control plane is being deleted; Workers:; Machine a is drained"
+	if got := removal(live); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAMissingSecretIsExplained(t *testing.T) {
+	ref := common.SecretKeyReference{Name: "prod-kubeconfig", Key: defaultKey}
+	for name, test := range map[string]struct {
+		change func(*observed)
+		reason string
+		says   string
+	}{
+		"imported":            {func(*observed) {}, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
+		"imported, deleted":   {deleted, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
+		"ordered":             {topologized, tenancyv1alpha1.ReasonProvisioning, "has not written Secret prod-kubeconfig yet"},
+		"ordered and deleted": {func(o *observed) { topologized(o); deleted(o) }, tenancyv1alpha1.ReasonSecretNotFound, "Secret prod-kubeconfig, with which the cluster was reached, is gone"},
+		"deleted before it was reached": {func(o *observed) { topologized(o); deleted(o); o.cluster.Status.ClusterID = "" },
+			tenancyv1alpha1.ReasonProvisioning, "has not written Secret prod-kubeconfig yet"},
+	} {
+		seen := settled()
+		test.change(&seen)
+		if got := missingSecret(seen.cluster, ref); got.reason != test.reason || !strings.Contains(got.message, test.says) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func topologized(o *observed) { o.cluster.Spec.Topology = &tenancyv1alpha1.ClusterTopology{} }

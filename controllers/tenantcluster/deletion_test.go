@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
 // installKind makes a kind of the backup group, whose controllers the test plays, until the test ends.
@@ -271,4 +273,47 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
 	tenant.letGo(target)
 	tenant.waitGone(gone)
+}
+
+func TestNothingIsLetGoWhileTheAPIServerHasATarget(t *testing.T) {
+	tenant := newTenant(t)
+	seen := settled()
+	seen.key = tenant.key("unseen")
+	connections := &fakeConnections{}
+	r := &reconciler{live: tenant.admin, connections: connections}
+	if err := r.confirmLeft(t.Context(), seen); err != nil {
+		t.Errorf("nothing is there: %v", err)
+	}
+	target := tenant.target("cache-unseen", "unseen")
+	if done := r.release(t.Context(), seen, decision{}); !done.released || !apierrors.IsConflict(done.err) || len(connections.calls) > 0 {
+		t.Errorf("with a cache that is behind: %+v, calls %v", done, connections.calls)
+	}
+	seen.left.targets = []deletion.Target{{NamespacedName: client.ObjectKeyFromObject(target)}}
+	if err := r.confirmLeft(t.Context(), seen); err == nil || apierrors.IsConflict(err) || !strings.Contains(err.Error(), tenant.namespace+"/cache-unseen") {
+		t.Errorf("with one that came late: %v", err)
+	}
+	seen.cluster = nil
+	if err := r.confirmLeft(t.Context(), seen); err != nil {
+		t.Errorf("where there is nothing to let go of: %v", err)
+	}
+}
+
+func TestALongEventIsCutAndNotLost(t *testing.T) {
+	tenant := newTenant(t)
+	tenant.installKind(enrollmentKind)
+	tenant.imported("prod", shared.blue.Kubeconfig())
+	tenant.waitReady("prod")
+	tenant.patch("prod", `{"spec":{"deletion":{"finalBackup":true}}}`)
+	t.Cleanup(func() {
+		tenant.ctx = context.Background()
+		tenant.patch("prod", `{"spec":{"deletion":{"finalBackup":false}}}`)
+	})
+	for _, first := range []string{"a", "b", "c"} {
+		tenant.made(enrollmentKind, first+strings.Repeat("x", 252), "prod", map[string]any{"lastSuccessfulTime": "2020-01-01T00:00:00Z"})
+	}
+	tenant.delete("prod")
+	tenant.waitEvents("FinalBackup")
+	if message := readyMessage(tenant.get("prod").Status); len(message) < 1024 {
+		t.Errorf("what is told has only %d bytes", len(message))
+	}
 }

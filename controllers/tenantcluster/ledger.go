@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
@@ -55,6 +56,18 @@ func (m *ledgerMemory) forget(namespace string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.entries, namespace)
+}
+
+// forgetLedger of a namespace that has no TenantCluster left.
+func (r *reconciler) forgetLedger(ctx context.Context, namespace string) error {
+	left := &tenancyv1alpha1.TenantClusterList{}
+	if err := r.client.List(ctx, left, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list TenantClusters: %w", err)
+	}
+	if len(left.Items) == 0 {
+		r.ledgers.forget(namespace)
+	}
+	return nil
 }
 
 // observeLedger returns nil if the namespace has no ledger, or one that says nothing.

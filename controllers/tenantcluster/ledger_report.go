@@ -17,23 +17,31 @@ import (
 // ledgerShown is how many entries of a ledger a condition tells of.
 const ledgerShown = 3
 
+// ledgerHintStart is what the hint in Ready begins with.
+const ledgerHintStart = "; ConfigMap " + orphans.Name
+
 // reportLedger tells of what clusters left behind that are gone, until somebody has seen to it.
 func reportLedger(w *writer, seen observed) {
+	ready := w.find(common.ConditionReady)
+	// Ready may be left as it was before, with a hint.
+	message, _, hinted := strings.Cut(ready.Message, ledgerHintStart)
 	if seen.ledger == nil {
 		w.remove(tenancyv1alpha1.ConditionOrphansRecorded)
+		if hinted {
+			w.set(common.ConditionReady, ready.Status, ready.Reason, message)
+		}
 		return
 	}
 	w.set(tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded,
 		ledgerMessage(*seen.ledger, seen.cluster.Status.ClusterID))
-	ready := w.find(common.ConditionReady)
 	if ready.Status == metav1.ConditionTrue {
-		w.set(common.ConditionReady, ready.Status, ready.Reason, ready.Message+ledgerHint(*seen.ledger))
+		w.set(common.ConditionReady, ready.Status, ready.Reason, message+ledgerHint(*seen.ledger))
 	}
 }
 
 // ledgerHint is for the one line that people see first.
 func ledgerHint(ledger orphans.Content) string {
-	return fmt.Sprintf("; ConfigMap %s lists what may remain of clusters that are gone (%s)", orphans.Name, entries(len(ledger.Entries)+len(ledger.Unreadable)))
+	return fmt.Sprintf(ledgerHintStart+" lists what may remain of clusters that are gone (%s)", entries(len(ledger.Entries)+len(ledger.Unreadable)))
 }
 
 // ledgerMessage tells what to do before it names entries, as long messages are cut: first those of the same

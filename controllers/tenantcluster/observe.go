@@ -79,8 +79,11 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 			return nil, err
 		}
 	}
-	if err := r.observeHeldSecrets(ctx, seen); err != nil || seen.cluster == nil {
-		return seen, err
+	if err := r.observeHeldSecrets(ctx, seen); err != nil {
+		return nil, err
+	}
+	if seen.cluster == nil {
+		return seen, r.forgetLedger(ctx, key.Namespace)
 	}
 	if seen.credentials, err = r.findCredentials(ctx, cluster, seen.made); err != nil {
 		return nil, err

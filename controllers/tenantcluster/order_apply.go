@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -29,13 +28,13 @@ func (r *reconciler) applyOrder(ctx context.Context, seen observed, todo orderDe
 		cluster := todo.create.DeepCopy()
 		return taken(cluster, r.client.Create(ctx, cluster, r.asOurs()), "create")
 	case todo.update != nil:
-		editor := r.editorOf(ctx, seen, todo)
 		cluster := todo.update.DeepCopy()
-		done, err := taken(cluster, r.client.Patch(ctx, cluster, guardedPatch(seen.made.live), r.asOurs()), "change")
-		done.editor = editor
-		return done, err
+		return taken(cluster, r.client.Patch(ctx, cluster, guardedPatch(seen.made.live), r.asOurs()), "change")
 	case todo.rehearse != nil:
 		err := r.client.Patch(ctx, todo.rehearse.DeepCopy(), guardedPatch(seen.made.live), client.DryRunAll, r.asOurs())
+		if topology.LacksDryRun(err) {
+			return orderOutcome{}, nil
+		}
 		refused, err := refusal(err, "rehearse a change of", todo.rehearse.Name)
 		return orderOutcome{refused: refused}, err
 	case todo.delete:
@@ -48,8 +47,6 @@ func (r *reconciler) applyOrder(ctx context.Context, seen observed, todo orderDe
 type orderOutcome struct {
 	// cluster as Cluster API took the order; nil if it was not asked, or took none.
 	cluster *clusterv1.Cluster
-	// editor of what was taken back, for people; empty if nothing was, or nobody can tell.
-	editor string
 	// refused is why Cluster API does not take the order.
 	refused *problem
 }
@@ -65,19 +62,6 @@ func taken(cluster *clusterv1.Cluster, err error, verb string) (orderOutcome, er
 // asOurs names the field manager of what is ordered, so that an edit shows who made it.
 func (r *reconciler) asOurs() client.FieldOwner {
 	return client.FieldOwner(ownership.ManagerOf(r.options.Installation))
-}
-
-// editorOf finds out who edited the topology, before that is taken back. The cache does not tell.
-func (r *reconciler) editorOf(ctx context.Context, seen observed, todo orderDecision) string {
-	if !todo.edited {
-		return ""
-	}
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(clusterKind)
-	if err := r.live.Get(ctx, seen.key, live); err != nil {
-		return "" // Whoever it was, it is taken back.
-	}
-	return topology.Editor(live, ownership.ManagerOf(r.options.Installation))
 }
 
 // deleteCluster deletes the Cluster that was looked at, and no other of its name.
@@ -127,12 +111,13 @@ func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
 	return nil
 }
 
-// refusal tells what Cluster API's admission says no to from what the next try may mend.
+// refusal tells what Cluster API's admission says no to from what the next try may mend, as when it could not find
+// the class.
 func refusal(err error, verb, name string) (*problem, error) {
 	if err == nil {
 		return nil, nil
 	}
-	if message, refused := topology.Refusal(err, name); refused {
+	if message, refused := topology.Refusal(err, name); refused && !topology.IsUndecided(err) {
 		return &problem{tenancyv1alpha1.ReasonOrderRefused, message}, nil
 	}
 	if apierrors.IsAlreadyExists(err) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,8 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // clusterAPICluster is what Cluster API has of a TenantCluster. The zero value is for one that has nothing
@@ -24,6 +27,8 @@ type clusterAPICluster struct {
 	presence presence
 	// live is nil unless present.
 	live *clusterv1.Cluster
+	// editor of the topology since Daytwo wrote it, for people; looked for only if it is not as Cluster API took it.
+	editor string
 	// unsettled says that Cluster API does not serve the version that is needed, or not yet.
 	unsettled error
 }
@@ -66,7 +71,26 @@ func (r *reconciler) observeClusterAPI(ctx context.Context, cluster *tenancyv1al
 	if err != nil && !meta.IsNoMatchError(err) {
 		return clusterAPICluster{}, err
 	}
-	return clusterAPICluster{presence: found, live: live, unsettled: err}, nil
+	made := clusterAPICluster{presence: found, live: live, unsettled: err}
+	made.editor, err = r.editorOf(ctx, cluster, live)
+	return made, err
+}
+
+// editorOf finds out who edited the Cluster of an order, if its topology is not as Cluster API took it. The cache has
+// no managedFields.
+func (r *reconciler) editorOf(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, live *clusterv1.Cluster) (string, error) {
+	if cluster.Spec.Topology == nil || live == nil || topology.Fingerprint(live) == cluster.Status.TopologyHash {
+		return "", nil
+	}
+	now := &metav1.PartialObjectMetadata{}
+	now.SetGroupVersionKind(clusterKind)
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(live), now); err != nil {
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return "", fmt.Errorf("read who edited Cluster %s: %w", live.Name, err)
+	}
+	return topology.Editor(now, ownership.ManagerOf(r.options.Installation)), nil
 }
 
 // observeMaintenance reads the windows, and what else an upgrade that is due waits for.

@@ -18,6 +18,8 @@ type orderDecision struct {
 	create, update *clusterv1.Cluster
 	// edited: the update takes back what somebody else did.
 	edited bool
+	// filledIn is the Cluster, if more is filled in than when Cluster API took the order; nil otherwise.
+	filledIn *clusterv1.Cluster
 	// rehearse a change whose upgrade is about to begin: what Cluster API refuses does not begin.
 	rehearse *clusterv1.Cluster
 	// delete the Cluster.
@@ -54,22 +56,27 @@ func planOrder(seen observed) orderDecision {
 	if todo.step.Refused {
 		todo.problem = &problem{todo.step.Reason, todo.step.Message}
 	}
-	taken := seen.cluster.Status.TopologyHash
 	desired := topology.Desired(seen.cluster, todo.step.Version, seen.installation)
-	changed, differs := topology.Reconciled(live, desired, taken)
-	if differs {
-		todo.update, todo.edited = changed, topology.IsEdited(live, desired, taken)
+	switch topology.Compare(live, desired, seen.cluster.Status.TopologyHash, seen.made.editor) {
+	case topology.AsTaken:
+	case topology.FilledIn:
+		todo.filledIn = live
+	case topology.Edited:
+		todo.edited = true
+		fallthrough
+	case topology.Outdated:
+		todo.update = topology.Reconciled(live, desired)
 		todo.step = todo.step.AfterOtherChanges()
 	}
 	if begin := todo.step.Begin; begin != nil {
-		todo.rehearse, _ = topology.Reconciled(live, topology.Desired(seen.cluster, begin.To, seen.installation), taken)
+		todo.rehearse = topology.Reconciled(live, topology.Desired(seen.cluster, begin.To, seen.installation))
 	}
 	return todo
 }
 
 // undone is what may be told of a decision that was not carried out: nothing of what would have come of it.
 func (d orderDecision) undone() orderDecision {
-	return orderDecision{problem: d.problem, waits: d.waits}
+	return orderDecision{problem: d.problem, waits: d.waits, edited: d.edited}
 }
 
 // withoutHands only tells how an order stands. An upgrade that Cluster API has begun goes on; one that it was

@@ -47,13 +47,24 @@ func reportOrder(w *writer, seen observed, todo orderDecision) {
 	}
 }
 
-// orderEvents tells of an edit of the Cluster that was taken back.
-func orderEvents(todo orderDecision, done orderOutcome) []announcement {
-	if !todo.edited || done.cluster == nil {
+// reportTaken keeps what the Cluster's topology is without anybody's edits.
+func reportTaken(w *writer, todo orderDecision, done orderOutcome) {
+	switch {
+	case done.cluster != nil:
+		w.status.TopologyHash = topology.Fingerprint(done.cluster)
+	case todo.filledIn != nil:
+		w.status.TopologyHash = topology.Fingerprint(todo.filledIn)
+	}
+}
+
+// orderEvents tells of an edit of the Cluster that was taken back. What came to the same is none: the manager may have
+// died after an order, before that was on record.
+func orderEvents(seen observed, todo orderDecision, done orderOutcome) []announcement {
+	if !todo.edited || done.cluster == nil || topology.Fingerprint(done.cluster) == topology.Fingerprint(seen.made.live) {
 		return nil
 	}
 	return []announcement{{corev1.EventTypeWarning, "DriftCorrected", "Correct", fmt.Sprintf(
-		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(done.editor, "somebody"), done.cluster.Name)}}
+		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(seen.made.editor, "somebody"), done.cluster.Name)}}
 }
 
 func reportPart(w *writer, condition string, part topology.Part) {

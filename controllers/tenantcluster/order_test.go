@@ -2,7 +2,6 @@ package tenantcluster
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,11 +81,21 @@ func TestPlanOfAnOrder(t *testing.T) {
 			return d.order.update != nil && d.order.edited && d.order.update.Spec.Topology.ClassRef.Name == "standard"
 		}},
 		"an edit that an order cannot say": {func(o *observed) {
-			o.made.live.Spec.Topology.ControlPlane.Deletion.NodeDrainTimeoutSeconds = ptr.To[int32](60)
-		},
-			func(d decision) bool { return d.order.update != nil && d.order.edited }},
+			o.made.live.Spec.Topology.ControlPlane.Deletion.NodeDrainTimeoutSeconds, o.made.editor = ptr.To[int32](60), "kubectl-edit"
+		}, func(d decision) bool { return d.order.update != nil && d.order.edited }},
 		"it is not known how the order was taken": {func(o *observed) { o.cluster.Status.TopologyHash = "" },
-			func(d decision) bool { return d.order.update != nil && !d.order.edited }},
+			func(d decision) bool { return d.order.update == nil && d.order.filledIn != nil }},
+		"defaults that came later do not hold an upgrade up": {func(o *observed) {
+			upgrading(o)
+			o.made.live.Spec.Topology.Variables = []clusterv1.ClusterVariable{{Name: "new"}}
+		}, func(d decision) bool {
+			return d.order.update == nil && d.order.filledIn != nil && d.order.rehearse != nil
+		}},
+		"somebody's webhook changes what is ordered": {func(o *observed) {
+			upgrading(o)
+			o.made.live.Spec.Topology.ControlPlane.Metadata.Labels = map[string]string{"policy": "says"}
+			o.cluster.Status.TopologyHash = topology.Fingerprint(o.made.live)
+		}, func(d decision) bool { return d.order.update == nil && d.order.rehearse != nil }},
 		"another order": {func(o *observed) { o.cluster.Spec.Topology.ClassRef.Name = "large" },
 			func(d decision) bool { return d.order.update != nil && !d.order.edited }},
 		"an edit stays while suspended": {func(o *observed) {
@@ -204,20 +213,34 @@ func TestReportOfAnOrder(t *testing.T) {
 
 func TestAnEditThatIsTakenBackIsTold(t *testing.T) {
 	seen := ordered()
-	seen.made.live.Spec.Topology.ClassRef.Name = "small"
+	seen.made.live.Spec.Topology.ClassRef.Name, seen.made.editor = "small", "kubectl-edit"
 	todo := plan(seen)
-	told := func(of said) bool {
-		return slices.ContainsFunc(of.events, func(event announcement) bool {
-			return event.reason == "DriftCorrected" && strings.Contains(event.note, "kubectl-edit changed the topology of Cluster prod")
-		})
+	for name, test := range map[string]struct {
+		done outcome
+		told bool
+	}{
+		"taken back":                            {outcome{order: orderOutcome{cluster: todo.order.update}}, true},
+		"taken back, and something else failed": {outcome{order: orderOutcome{cluster: todo.order.update}, err: errors.New("no")}, true},
+		"refused":                               {outcome{order: orderOutcome{refused: &problem{}}}, false},
+		"it comes to the same":                  {outcome{order: orderOutcome{cluster: seen.made.live}}, false},
+	} {
+		test.done.cluster, test.done.link = seen.cluster, seen.link
+		said := report(seen, todo, test.done)
+		told := len(said.happened) == 1 && strings.Contains(said.happened[0].note, "kubectl-edit changed the topology of Cluster prod")
+		if told != test.told {
+			t.Errorf("%s: told are %v", name, said.happened)
+		}
+		if taken := test.done.order.cluster; taken != nil && said.status.TopologyHash != topology.Fingerprint(taken) {
+			t.Errorf("%s: on record is %q", name, said.status.TopologyHash)
+		}
 	}
-	corrected := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{cluster: todo.order.update, editor: "kubectl-edit"}})
-	if corrected.status.TopologyHash != topology.Fingerprint(todo.order.update) || !told(corrected) {
-		t.Errorf("on record is %q, told are %v", corrected.status.TopologyHash, corrected.events)
-	}
-	failed := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, order: orderOutcome{editor: "kubectl-edit"}})
-	if failed.status.TopologyHash != seen.cluster.Status.TopologyHash || told(failed) {
-		t.Errorf("of what did not happen it tells %q and %v", failed.status.TopologyHash, failed.events)
+}
+
+func TestWhatIsFilledInLaterIsOnRecord(t *testing.T) {
+	seen := ordered()
+	seen.made.live.Spec.Topology.Variables = []clusterv1.ClusterVariable{{Name: "new"}}
+	if said := reported(seen); said.status.TopologyHash != topology.Fingerprint(seen.made.live) || len(said.happened) != 0 {
+		t.Errorf("on record is %q, told are %v", said.status.TopologyHash, said.happened)
 	}
 }
 

@@ -2,7 +2,6 @@ package tenantcluster
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +13,6 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // said is what people are told of one reconcile.
@@ -22,7 +20,9 @@ type said struct {
 	status tenancyv1alpha1.TenantClusterStatus
 	// changed: the status is not what it was.
 	changed bool
-	events  []announcement
+	// happened are of what was done, whatever becomes of the status.
+	happened []announcement
+	events   []announcement
 	// again is when a computed deadline comes; zero for none.
 	again time.Duration
 }
@@ -58,16 +58,14 @@ func report(seen observed, todo decision, done outcome) said {
 	w.status.Phase = phaseOf(w, seen)
 	w.status.ClusterID = todo.clusterID
 	w.status.ObservedGeneration = done.cluster.Generation
-	if taken := done.order.cluster; taken != nil {
-		w.status.TopologyHash = topology.Fingerprint(taken)
-	}
-	events := slices.Concat(eventsFor(before, *w.status), deletionEvents(before, *w.status, todo.deletion), orderEvents(todo.order, done.order))
+	reportTaken(w, todo.order, done.order)
 
 	return said{
-		status:  *w.status,
-		changed: !equality.Semantic.DeepEqual(before, *w.status),
-		events:  events,
-		again:   nextDeadline(seen, todo, done, hands),
+		status:   *w.status,
+		changed:  !equality.Semantic.DeepEqual(before, *w.status),
+		happened: orderEvents(seen, todo.order, done.order),
+		events:   append(eventsFor(before, *w.status), deletionEvents(before, *w.status, todo.deletion)...),
+		again:    nextDeadline(seen, todo, done, hands),
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
@@ -88,7 +89,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	r := &reconciler{
 		client:      mgr.GetClient(),
 		live:        mgr.GetAPIReader(),
-		events:      mgr.GetEventRecorder("tenantcluster"),
+		events:      brief.Recorder(mgr.GetEventRecorder("tenantcluster")),
 		clock:       options.Clock,
 		connections: options.Fleet,
 		options:     options,

@@ -2,7 +2,6 @@ package tenantcluster
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,8 +10,10 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // summarize sets Ready, Reconciling and Stalled.
@@ -67,7 +68,7 @@ func summarizeConnected(w *writer, seen observed, todo decision, done outcome, h
 func removal(live *clusterv1.Cluster) string {
 	message := "Cluster API removes Cluster " + live.Name
 	if deleting := meta.FindStatusCondition(live.Status.Conditions, clusterv1.ClusterDeletingCondition); deleting != nil && deleting.Message != "" {
-		message += ": " + deleting.Message
+		message += ": " + topology.Plain(deleting)
 	}
 	return message
 }
@@ -94,11 +95,8 @@ type writer struct {
 }
 
 func (w *writer) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
 	meta.SetStatusCondition(&w.status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message,
+		Type: kind, Status: status, Reason: reason, Message: brief.Cut(message, maxMessage),
 		ObservedGeneration: w.generation, LastTransitionTime: metav1.NewTime(w.now).Rfc3339Copy(),
 	})
 }

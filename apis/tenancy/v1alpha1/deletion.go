@@ -1,6 +1,11 @@
 package v1alpha1
 
-import "time"
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // DefaultDeletionTimeout is spec.deletion.timeout where it is not set.
 const DefaultDeletionTimeout = 15 * time.Minute
@@ -27,20 +32,47 @@ func (c *TenantCluster) KeepsTargets() bool {
 }
 
 // AddonsDeadline is until when a target that was deleted then may take to clean up in the cluster of a
-// TenantCluster that is being deleted; zero for as long as it takes. What kept the target from being deleted
-// after its step had begun does not count.
+// TenantCluster that is being deleted; zero for as long as it takes, which an imported cluster has while it answers.
 func (c *TenantCluster) AddonsDeadline(deleted time.Time) time.Time {
-	record := c.Status.Deletion
-	switch {
-	case c.DeletionTimestamp.IsZero():
-		return time.Time{}
-	case c.KeepsTargets():
-		// It goes for another reason than the TenantCluster, or by somebody else's hand.
-		return latest(c.DeletionTimestamp.Time, deleted).Add(c.AddonsTimeout())
-	case record.Deadline == nil:
+	if c.DeletionTimestamp.IsZero() {
 		return time.Time{}
 	}
-	return record.Deadline.Add(max(deleted.Sub(record.Since.Time), 0))
+	if !c.KeepsTargets() {
+		return c.Status.Deletion.DeadlineFor(deleted, c.AddonsTimeout())
+	}
+	// It goes for another reason than the TenantCluster, or by somebody else's hand.
+	from := latest(c.DeletionTimestamp.Time, deleted)
+	if c.Spec.Topology == nil {
+		silent := c.silentSince()
+		if silent.IsZero() {
+			return time.Time{}
+		}
+		from = latest(from, silent)
+	}
+	return from.Add(c.AddonsTimeout())
+}
+
+// DeadlineFor is until when this step waits for a target that was deleted then; zero for as long as it takes. What
+// kept the target from being deleted after the step had begun does not count: it has as long as the others had,
+// but no more than so much.
+func (d *Deletion) DeadlineFor(deleted time.Time, most time.Duration) time.Time {
+	if d.Deadline == nil {
+		return time.Time{}
+	}
+	return latest(d.Deadline.Time, deleted.Add(min(d.Deadline.Sub(d.Since.Time), most)))
+}
+
+// silentSince is since when the cluster cannot be worked in, as far as status says; zero if it can.
+func (c *TenantCluster) silentSince() time.Time {
+	for _, bad := range []metav1.Condition{
+		{Type: ConditionConnected, Status: metav1.ConditionFalse},
+		{Type: ConditionIdentityConflict, Status: metav1.ConditionTrue},
+	} {
+		if found := meta.FindStatusCondition(c.Status.Conditions, bad.Type); found != nil && found.Status == bad.Status {
+			return found.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
 }
 
 // AddonsTimeout is how much of the timeout add-ons may take: a quarter is left to Cluster API, if it removes the

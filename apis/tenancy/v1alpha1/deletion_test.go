@@ -17,6 +17,15 @@ func deleted(record *Deletion) *TenantCluster {
 	return cluster
 }
 
+// silent since so many minutes after noon, by a condition that has this status then.
+func (c *TenantCluster) silent(condition string, status metav1.ConditionStatus, since time.Duration) *TenantCluster {
+	silent := c.DeepCopy()
+	silent.Status.Conditions = append(silent.Status.Conditions, metav1.Condition{
+		Type: condition, Status: status, LastTransitionTime: metav1.NewTime(noon.Add(since * time.Minute)),
+	})
+	return silent
+}
+
 func TestTargetsAreKeptUntilStatusSaysThatTheyMayGo(t *testing.T) {
 	for name, test := range map[string]struct {
 		cluster *TenantCluster
@@ -41,6 +50,9 @@ func TestTimeForAddons(t *testing.T) {
 	removing := &Deletion{Step: DeletionRemovingAddons, Since: since, Deadline: &deadline}
 	ordered := deleted(nil)
 	ordered.Spec.Topology = &ClusterTopology{}
+	late := metav1.NewTime(noon.Add(10 * time.Hour))
+	blipped := deleted(&Deletion{Step: DeletionRemovingAddons, Since: since, Deadline: &late})
+	backup := deleted(&Deletion{Step: DeletionFinalBackup})
 	for name, test := range map[string]struct {
 		cluster *TenantCluster
 		// removed and want in minutes after noon; 0 for none.
@@ -50,8 +62,14 @@ func TestTimeForAddons(t *testing.T) {
 		"what was deleted before it has no longer":       {deleted(removing), 10, 75},
 		"what was held up has as long from then":         {deleted(removing), 300, 315},
 		"a cluster that answers has no deadline":         {deleted(&Deletion{Step: DeletionRemovingAddons, Since: since}), 60, 0},
-		"what goes before its step has the timeout":      {deleted(nil), 5, 25},
-		"what was deleted before the cluster was":        {deleted(nil), -5, 20},
+		"what was held up in one that fell silent late":  {blipped, 590, 610},
+		"and what was not has no longer":                 {blipped, 60, 600},
+		"before its step none either, while it answers":  {backup.silent(ConditionConnected, metav1.ConditionTrue, -30), 5, 0},
+		"nor before it is known whether it does":         {backup.silent(ConditionConnected, metav1.ConditionUnknown, -30), 5, 0},
+		"in one that does not what goes has the timeout": {backup.silent(ConditionConnected, metav1.ConditionFalse, -30), 5, 25},
+		"what was deleted before the cluster was":        {backup.silent(ConditionConnected, metav1.ConditionFalse, -30), -5, 20},
+		"one that fell silent later counts from then":    {backup.silent(ConditionConnected, metav1.ConditionFalse, 300), 5, 320},
+		"and one that became another":                    {backup.silent(ConditionIdentityConflict, metav1.ConditionTrue, 300), 5, 320},
 		"of an ordered cluster three quarters of it":     {ordered, 5, 20},
 		"a cluster that stays has no deadline":           {&TenantCluster{}, 5, 0},
 	} {

@@ -16,10 +16,13 @@ func (s Situation) deadlineOf(step tenancyv1alpha1.DeletionStep, since time.Time
 		}
 	case tenancyv1alpha1.DeletionRemovingAddons:
 		limit := s.Cluster.AddonsTimeout()
-		if s.silent() {
+		switch {
+		case s.silent() && s.ordered():
 			return s.shared(since, limit, limit-timeout/2)
-		}
-		if s.ordered() {
+		case s.silent():
+			// There was no limit while it answered, so what came before it fell silent takes no time away.
+			return latest(s.countsFrom().Add(limit), since.Add(limit-timeout/2))
+		case s.ordered():
 			return since.Add(limit)
 		}
 	case tenancyv1alpha1.DeletionRemovingCluster:
@@ -34,8 +37,8 @@ func (s Situation) deadlineOf(step tenancyv1alpha1.DeletionStep, since time.Time
 // countsFrom is when a cluster that does not answer began to hold the deletion up.
 func (s Situation) countsFrom() time.Time { return latest(s.deleted(), s.Silence.Since) }
 
-// shared is the deadline of a step in a cluster that does not answer: until so much of the time is over in all,
-// but no longer than if it answered, and no shorter than what is the step's in any case.
+// shared is the deadline of a step in an ordered cluster that does not answer: until so much of the time is over in
+// all, but no longer than if it answered, and no shorter than what is the step's in any case.
 func (s Situation) shared(since time.Time, overall, least time.Duration) time.Time {
 	return latest(earliest(s.countsFrom().Add(overall), since.Add(overall)), since.Add(least))
 }

@@ -116,6 +116,8 @@ func TestNext(t *testing.T) {
 		"add-ons of an imported cluster that answers have all the time": {situation: ordered().imported().at(300).on(addons, 1).addon("x"), step: addons},
 		"those of a dead one have the timeout":                          {situation: ordered().imported().on(addons, 1).addon("x").dead(-5), step: addons, deadline: 20},
 		"also after a backup that was given up":                         {situation: ordered().imported().at(11).on(addons, 10).addon("x").dead(-5), step: addons, deadline: 20},
+		"but not the moment it dies, however long it was waited for":    {situation: ordered().imported().at(300).on(addons, 1).addon("x").dead(300), step: addons, deadline: 320},
+		"nor when it dies after a backup that took long":                {situation: ordered().imported().at(305).on(addons, 300).addon("x").dead(304), step: addons, deadline: 324},
 		"those of an ordered one leave time to the cluster":             {situation: ordered().on(addons, 1).addon("x"), step: addons, deadline: 16},
 		"a cluster that dies meanwhile gets no more time":               {situation: ordered().on(addons, 1).addon("x").dead(5), step: addons, deadline: 16},
 		"what came before takes no share away":                          {situation: ordered().at(40).on(addons, 40).addon("x").dead(0), step: addons, deadline: 45},
@@ -126,6 +128,10 @@ func TestNext(t *testing.T) {
 		"what the guard held up has its time from then": {
 			situation: ordered().at(31).on(addons, 1).addon("x").with(func(s *Situation) { s.Targets[0].Deleted = minutes(31) }),
 			step:      addons, deadline: 16, says: "at most until 2030-01-01T12:46:00Z",
+		},
+		"also where the cluster fell silent meanwhile": {
+			situation: ordered().imported().at(601).on(addons, 1).addon("x").dead(300).with(func(s *Situation) { s.Targets[0].Deleted = minutes(600) }),
+			step:      addons, deadline: 320, says: "at most until 2030-01-01T22:20:00Z",
 		},
 
 		"add-ons are gone":                          {situation: ordered().at(8).on(addons, 1), step: removal, deadline: 28},
@@ -196,6 +202,16 @@ func TestADeadClusterTakesTheTimeoutInAll(t *testing.T) {
 				t.Errorf("it takes until %s", last)
 			}
 		})
+	}
+}
+
+func TestNoTimeIsPromisedForWhatNobodyDeletedYet(t *testing.T) {
+	situation := ordered().on(addons, 1).addon("x").addon("y").with(func(s *Situation) { s.Targets[1].Deleted = minutes(2) })
+	const want = "waits until AddonRelease acme/x is gone, which its SaaSAddon has not deleted yet: " +
+		"if it does not soon, its condition Ready says why; if it is gone itself, delete the AddonRelease; " +
+		"waits until AddonRelease acme/y is gone, at most until 2030-01-01T12:17:00Z"
+	if got := Next(*situation).Waits; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -88,30 +88,41 @@ func awaitAddons(s Situation, step *Step) string {
 	if len(s.Targets) == 0 {
 		return ""
 	}
-	var held, going []string
+	var held, kept, going []string
 	guards, until := map[string]bool{}, time.Time{}
 	for _, target := range s.Targets {
-		if target.HeldBy != "" && target.Deleted.IsZero() {
+		switch {
+		case !target.Deleted.IsZero():
+			going = append(going, target.String())
+			until = latest(until, step.Record.DeadlineFor(target.Deleted, s.Cluster.AddonsTimeout()))
+		case target.HeldBy != "":
 			held = append(held, target.String())
 			guards[target.HeldBy] = true
-			continue
+		default:
+			kept = append(kept, target.String())
 		}
-		going = append(going, target.String())
-		until = latest(until, latest(target.Deleted, step.Record.Since.Time))
 	}
 	var parts []string
 	if len(held) > 0 {
 		parts = append(parts, heldBack(held, guards))
 	}
+	if len(kept) > 0 {
+		parts = append(parts, notDeletedYet(kept))
+	}
 	if len(going) > 0 {
 		waits := "waits until AddonRelease " + list(going) + " is gone"
-		if step.Record.Deadline != nil {
-			// What held the deletion of a target up does not count: see TenantCluster.AddonsDeadline.
-			waits += ", at most until " + inWords(step.Record.Deadline.Add(until.Sub(step.Record.Since.Time)))
+		if !until.IsZero() {
+			waits += ", at most until " + inWords(until)
 		}
 		parts = append(parts, waits+s.why())
 	}
 	return strings.Join(parts, "; ")
+}
+
+// notDeletedYet promises no time: that of a target begins when it is deleted.
+func notDeletedYet(kept []string) string {
+	return "waits until AddonRelease " + list(kept) + " is gone, which its SaaSAddon has not deleted yet: " +
+		"if it does not soon, its condition Ready says why; if it is gone itself, delete the AddonRelease"
 }
 
 func heldBack(held []string, guards map[string]bool) string {

@@ -55,8 +55,14 @@ func TestWhatClusterAPIFillsInIsNoDrift(t *testing.T) {
 	live.Spec.Topology.Workers.MachineDeployments[1].Replicas = ptr.To[int32](4)
 	live.Spec.Topology.Variables[0].Value.Raw = []byte(`{"class": "fast", "size": "10Gi"}`)
 	live.Spec.Topology.Variables = append(live.Spec.Topology.Variables, clusterv1.ClusterVariable{Name: "defaulted", Value: apiextensionsv1.JSON{Raw: []byte(`1`)}})
-	if changed, differs := Reconciled(live, desired, Fingerprint(live)); differs {
-		t.Errorf("it is changed to %+v", changed.Spec.Topology)
+	if standing := Compare(live, desired, Fingerprint(live), ""); standing != AsTaken {
+		t.Errorf("taken so, it stands %d", standing)
+	}
+	if standing := Compare(live, desired, Fingerprint(desired), ""); standing != FilledIn {
+		t.Errorf("filled in later, it stands %d", standing)
+	}
+	if standing := Compare(live, desired, "", ""); standing != FilledIn {
+		t.Errorf("if it is not known how it was taken, it stands %d", standing)
 	}
 }
 
@@ -94,47 +100,48 @@ func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
 			c.Spec.Topology.Variables = append(c.Spec.Topology.Variables, clusterv1.ClusterVariable{Name: "defaulted", Value: apiextensionsv1.JSON{Raw: []byte(`1`)}})
 		},
 		"variable removed": func(c *clusterv1.Cluster) { c.Spec.Topology.Variables = nil },
-		"label":            func(c *clusterv1.Cluster) { delete(c.Labels, "tier") },
 	} {
 		live := desired.DeepCopy()
 		live.ResourceVersion = "7"
 		edit(live)
-		changed, differs := Reconciled(live, desired, Fingerprint(desired))
-		if !differs {
-			t.Errorf("%s: it is not noticed", name)
-			continue
+		if standing := Compare(live, desired, Fingerprint(desired), "kubectl-edit"); standing != Edited {
+			t.Errorf("%s: it stands %d", name, standing)
 		}
+		changed := Reconciled(live, desired)
 		if changed.ResourceVersion != "7" {
 			t.Errorf("%s: it is not the live object that is changed", name)
 		}
-		if _, again := Reconciled(changed, desired, Fingerprint(changed)); again {
-			t.Errorf("%s: it is not taken back at once", name)
+		if standing := Compare(changed, desired, Fingerprint(desired), ""); standing != AsTaken {
+			t.Errorf("%s: it is not taken back at once, but stands %d", name, standing)
 		}
 	}
 }
 
 func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
 	desired := Desired(tenant(), "v1.36.3", installation)
-	edited := desired.DeepCopy()
+	edited, unlabelled := desired.DeepCopy(), desired.DeepCopy()
 	edited.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](1)
-	another := tenant()
-	another.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](5)
+	delete(unlabelled.Labels, "tier")
+	order := tenant()
+	order.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](5)
+	another := Desired(order, "v1.36.3", installation)
 	for name, test := range map[string]struct {
 		live, desired *clusterv1.Cluster
-		taken         string
-		want          bool
+		taken, editor string
+		want          Standing
 	}{
-		"as it was taken":                {desired, desired, Fingerprint(desired), false},
-		"edited":                         {edited, desired, Fingerprint(desired), true},
-		"the order is another one":       {desired, Desired(another, "v1.36.3", installation), Fingerprint(desired), false},
-		"it is not known what was taken": {edited, desired, "", false},
+		"as it was taken":                      {desired, desired, Fingerprint(desired), "", AsTaken},
+		"as it was taken, whoever wrote it":    {desired, desired, Fingerprint(desired), "somebody", AsTaken},
+		"not as it was ordered, but taken so":  {edited, desired, Fingerprint(edited), "", AsTaken},
+		"edited":                               {edited, desired, Fingerprint(desired), "somebody", Edited},
+		"edited, and nobody can tell by whom":  {edited, desired, Fingerprint(desired), "", Edited},
+		"the order is another one":             {desired, another, Fingerprint(desired), "", Outdated},
+		"the order was taken, but not noted":   {another, another, Fingerprint(desired), "", FilledIn},
+		"a label that is passed on is missing": {unlabelled, desired, Fingerprint(desired), "", Outdated},
 	} {
-		if got := IsEdited(test.live, test.desired, test.taken); got != test.want {
-			t.Errorf("%s: edited: %v", name, got)
+		if got := Compare(test.live, test.desired, test.taken, test.editor); got != test.want {
+			t.Errorf("%s: it stands %d", name, got)
 		}
-	}
-	if _, differs := Reconciled(desired, desired, ""); !differs {
-		t.Error("where it is not known what was taken, the order is not given again")
 	}
 }
 
@@ -145,14 +152,14 @@ func TestALabelThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 	live.Labels["theirs"] = "kept"
 	before.Spec.Topology.Metadata = tenancyv1alpha1.TopologyMetadata{}
 	desired := Desired(before, "v1.36.3", installation)
-	changed, differs := Reconciled(live, desired, Fingerprint(live))
+	changed := Reconciled(live, desired)
 	_, label := changed.Labels["tier"]
 	_, annotation := changed.Annotations["note"]
-	if !differs || label || annotation || changed.Labels["theirs"] != "kept" {
-		t.Errorf("differs: %v, labels %v, annotations %v", differs, changed.Labels, changed.Annotations)
+	if Compare(live, desired, Fingerprint(live), "") != Outdated || label || annotation || changed.Labels["theirs"] != "kept" {
+		t.Errorf("labels %v, annotations %v", changed.Labels, changed.Annotations)
 	}
-	if _, again := Reconciled(changed, desired, Fingerprint(changed)); again {
-		t.Error("it is not settled")
+	if standing := Compare(changed, desired, Fingerprint(changed), ""); standing != AsTaken {
+		t.Errorf("it is not settled, but stands %d", standing)
 	}
 }
 
@@ -160,8 +167,9 @@ func TestAVariableThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 	before := tenant()
 	live := Desired(before, "v1.36.3", installation)
 	before.Spec.Topology.Variables = nil
-	changed, differs := Reconciled(live, Desired(before, "v1.36.3", installation), Fingerprint(live))
-	if !differs || len(changed.Spec.Topology.Variables) != 0 {
-		t.Errorf("differs: %v, variables: %v", differs, changed.Spec.Topology.Variables)
+	desired := Desired(before, "v1.36.3", installation)
+	changed := Reconciled(live, desired)
+	if Compare(live, desired, Fingerprint(live), "") != Outdated || len(changed.Spec.Topology.Variables) != 0 {
+		t.Errorf("variables: %v", changed.Spec.Topology.Variables)
 	}
 }

@@ -12,33 +12,48 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
-// Reconciled returns a Cluster as it should be, and whether it is not so already. What Cluster API filled
-// in by itself when it took the order, such as the defaults of variables, and what others add to the metadata,
-// stay. taken is the Fingerprint that the topology had then; empty if that is not known.
-func Reconciled(live, desired *clusterv1.Cluster, taken string) (cluster *clusterv1.Cluster, changed bool) {
-	cluster = live.DeepCopy()
-	if isFresh(live, desired) && taken == Fingerprint(live) && isAsOrdered(live, desired) {
-		return cluster, false
+// Standing is how a Cluster stands to its order.
+type Standing int
+
+const (
+	// AsTaken is a Cluster as Cluster API took the order.
+	AsTaken Standing = iota
+	// FilledIn is a Cluster that has what was ordered, and more, which nobody set. Cluster API fills in defaults
+	// whenever somebody writes the Cluster: those of a class that came later than the order, for one.
+	FilledIn
+	// Outdated is one that was not written for the order of today, or lacks labels or annotations that are passed on.
+	Outdated
+	// Edited is one whose topology somebody else changed.
+	Edited
+)
+
+// Compare finds out how a Cluster stands to its order. taken is the Fingerprint that its topology had when Cluster API
+// took the order last, empty if that is not known, and editor is the Editor of it, which counts only if it has
+// another one.
+func Compare(live, desired *clusterv1.Cluster, taken, editor string) Standing {
+	fresh := live.Labels[common.LabelHash] == desired.Labels[common.LabelHash]
+	switch {
+	case !fresh || !includes(live.Labels, desired.Labels) || !includes(live.Annotations, desired.Annotations):
+		return Outdated
+	case taken == Fingerprint(live):
+		return AsTaken
+	case editor == "" && isAsOrdered(live, desired):
+		return FilledIn
 	}
-	before, after := passedOn(live), passedOn(desired)
-	cluster.Labels = replace(cluster.Labels, before.Labels, after.Labels, desired.Labels)
-	cluster.Annotations = replace(cluster.Annotations, before.Annotations, after.Annotations, desired.Annotations)
-	cluster.Spec.Topology = *desired.Spec.Topology.DeepCopy()
-	return cluster, true
+	return Edited
 }
 
 // Fingerprint tells one topology from another, with all that Cluster API or people set in it.
 func Fingerprint(cluster *clusterv1.Cluster) string { return digest(cluster.Spec.Topology) }
 
-// IsEdited says whether somebody else than who orders changed a Cluster: it carries the order of today, and its
-// topology is not the one that Cluster API took then.
-func IsEdited(live, desired *clusterv1.Cluster, taken string) bool {
-	return isFresh(live, desired) && taken != "" && taken != Fingerprint(live)
-}
-
-// isFresh: the Cluster was written for the order as it is today.
-func isFresh(live, desired *clusterv1.Cluster) bool {
-	return live.Labels[common.LabelHash] == desired.Labels[common.LabelHash]
+// Reconciled returns a Cluster as it should be. What others add to its metadata stays.
+func Reconciled(live, desired *clusterv1.Cluster) *clusterv1.Cluster {
+	cluster := live.DeepCopy()
+	before, after := passedOn(live), passedOn(desired)
+	cluster.Labels = replace(cluster.Labels, before.Labels, after.Labels, desired.Labels)
+	cluster.Annotations = replace(cluster.Annotations, before.Annotations, after.Annotations, desired.Annotations)
+	cluster.Spec.Topology = *desired.Spec.Topology.DeepCopy()
+	return cluster
 }
 
 // replace takes the keys away that were passed on before and are no more, and sets the wanted ones.
@@ -56,10 +71,10 @@ func replace(live map[string]string, before, after []string, wanted map[string]s
 	return replaced
 }
 
+// isAsOrdered: the topology has all that was ordered, whatever else is filled in.
 func isAsOrdered(live, desired *clusterv1.Cluster) bool {
 	is, should := live.Spec.Topology, desired.Spec.Topology
-	return includes(live.Labels, desired.Labels) && includes(live.Annotations, desired.Annotations) &&
-		is.Version == should.Version && isSameClass(live, desired) &&
+	return is.Version == should.Version && isSameClass(live, desired) &&
 		isSameReplicas(is.ControlPlane.Replicas, should.ControlPlane.Replicas) && len(is.ControlPlane.Variables.Overrides) == 0 &&
 		equality.Semantic.DeepEqual(is.ControlPlane.Metadata, should.ControlPlane.Metadata) &&
 		areSamePools(is.Workers, should.Workers) && haveValues(is.Variables, should.Variables)

@@ -9,26 +9,36 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
-// Editor tells people who changed a Cluster's topology last, beside self, by its managedFields: the program, and
-// when. Empty if that cannot be told: a field that somebody removed has no owner any more.
+// Editor tells people who changed a Cluster's topology since self wrote it: the program, and when, by the Cluster's
+// managedFields. Empty if that cannot be told: a field that somebody removed has no owner any more.
 func Editor(cluster metav1.Object, self string) string {
-	var last *metav1.ManagedFieldsEntry
+	var ours, last *metav1.ManagedFieldsEntry
 	entries := cluster.GetManagedFields()
 	for i := range entries {
 		entry := &entries[i]
-		if entry.Manager == self || entry.Subresource != "" || entry.Time == nil {
-			continue
-		}
-		fields, err := ownership.Fields(entry)
-		if err != nil || !ownership.OwnsPointer(fields, "/spec/topology") {
-			continue
-		}
-		if last == nil || last.Time.Before(entry.Time) {
-			last = entry
+		switch {
+		case entry.Subresource != "" || entry.Time == nil:
+		case entry.Manager == self:
+			ours = later(ours, entry)
+		case ownsTopology(entry):
+			last = later(last, entry)
 		}
 	}
-	if last == nil {
+	// What is older is what they had set before, to the same as we.
+	if last == nil || ours != nil && last.Time.Before(ours.Time) {
 		return ""
 	}
 	return fmt.Sprintf("%s (%s, %s)", last.Manager, last.Operation, last.Time.UTC().Format(time.RFC3339))
+}
+
+func ownsTopology(entry *metav1.ManagedFieldsEntry) bool {
+	fields, err := ownership.Fields(entry)
+	return err == nil && ownership.OwnsPointer(fields, "/spec/topology")
+}
+
+func later(a, b *metav1.ManagedFieldsEntry) *metav1.ManagedFieldsEntry {
+	if a == nil || a.Time.Before(b.Time) {
+		return b
+	}
+	return a
 }

@@ -13,7 +13,7 @@ func TestTheEditorIsWhoChangedTheTopologyLast(t *testing.T) {
 	}
 	entry := func(manager, fields string, time *metav1.Time) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Time: time, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Time: time, FieldsV1: metav1.NewFieldsV1(fields),
 		}
 	}
 	const version, endpoint = `{"f:spec":{"f:topology":{"f:version":{}}}}`, `{"f:spec":{"f:controlPlaneEndpoint":{}}}`
@@ -25,7 +25,8 @@ func TestTheEditorIsWhoChangedTheTopologyLast(t *testing.T) {
 	}{
 		"nobody":         {nil, ""},
 		"ourselves":      {[]metav1.ManagedFieldsEntry{entry("daytwo", version, at(1))}, ""},
-		"somebody":       {[]metav1.ManagedFieldsEntry{entry("daytwo", version, at(5)), entry("kubectl-edit", version, at(1))}, "kubectl-edit (Update, 2026-03-01T12:01:00Z)"},
+		"somebody":       {[]metav1.ManagedFieldsEntry{entry("daytwo", version, at(1)), entry("kubectl-edit", version, at(1))}, "kubectl-edit (Update, 2026-03-01T12:01:00Z)"},
+		"before us":      {[]metav1.ManagedFieldsEntry{entry("daytwo", version, at(5)), entry("restore", version, at(1))}, ""},
 		"the last":       {[]metav1.ManagedFieldsEntry{entry("a", version, at(1)), entry("b", version, at(3)), entry("c", version, at(2))}, "b (Update, 2026-03-01T12:03:00Z)"},
 		"something else": {[]metav1.ManagedFieldsEntry{entry("capi", endpoint, at(1)), status, entry("no time", version, nil)}, ""},
 	} {

@@ -48,7 +48,7 @@ func Read(cluster *clusterv1.Cluster) Progress {
 	case topology == nil || topology.ObservedGeneration < cluster.Generation:
 		p.Unsettled = fmt.Sprintf("Cluster %s: Cluster API has not looked at the order yet", cluster.Name)
 	case topology.Status != metav1.ConditionTrue:
-		p.Unsettled = fmt.Sprintf("Cluster %s: %s", cluster.Name, plain(topology))
+		p.Unsettled = fmt.Sprintf("Cluster %s: %s", cluster.Name, Plain(topology))
 	default:
 		p.Settled = true
 	}
@@ -66,7 +66,7 @@ func part(cluster *clusterv1.Cluster, conditionType, object string) Part {
 	case condition.Status == metav1.ConditionTrue:
 		return Part{Ready: true, Reason: tenancyv1alpha1.ReasonAvailable, Message: object + " is available."}
 	}
-	return Part{Reason: tenancyv1alpha1.ReasonNotAvailable, Message: object + ": " + plain(condition)}
+	return Part{Reason: tenancyv1alpha1.ReasonNotAvailable, Message: object + ": " + Plain(condition)}
 }
 
 // workers joins what is said of the pools and of the machines in them.
@@ -82,7 +82,7 @@ func workers(cluster *clusterv1.Cluster) Part {
 	}
 	machines := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ClusterWorkerMachinesReadyCondition)
 	if !found.Ready && machines != nil && machines.Status == metav1.ConditionFalse && machines.Message != "" {
-		found.Message += "; " + plain(machines)
+		found.Message += "; " + Plain(machines)
 	}
 	return found
 }
@@ -95,8 +95,8 @@ func objectOf(reference clusterv1.ContractVersionedObjectReference, cluster *clu
 	return reference.Kind + " " + reference.Name
 }
 
-// plain puts Cluster API's list of messages into one line.
-func plain(condition *metav1.Condition) string {
+// Plain puts Cluster API's list of messages into one line.
+func Plain(condition *metav1.Condition) string {
 	var lines []string
 	for line := range strings.Lines(condition.Message) {
 		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "*")); line != "" {

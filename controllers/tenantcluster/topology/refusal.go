@@ -3,9 +3,12 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Refusal tells a person what Cluster API, or who else has a say in Clusters, refuses of one, and returns false
@@ -18,6 +21,26 @@ func Refusal(err error, cluster string) (message string, refused bool) {
 		return fmt.Sprintf("Cluster %s is refused: %s: correct spec.topology", cluster, words(err)), true
 	}
 	return "", false
+}
+
+// IsUndecided knows the refusals that do not speak of the order: Cluster API could not find something out (which
+// class a Cluster that exists already changes to, say), or somebody's webhook cannot rehearse.
+func IsUndecided(err error) bool {
+	if LacksDryRun(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
+		return cause.Type != metav1.CauseType(field.ErrorTypeInternal)
+	})
+}
+
+// LacksDryRun says that somebody's webhook has side effects, so that nothing can be rehearsed.
+func LacksDryRun(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
 // words are what an API server says, without what it says around it: of every field that is wrong, or else at all.

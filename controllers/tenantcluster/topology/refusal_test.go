@@ -40,3 +40,22 @@ func TestOnlyWhatNoFurtherTryMendsIsARefusal(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatDoesNotSpeakOfTheOrderIsUndecided(t *testing.T) {
+	kind, class := schema.GroupKind{Kind: "Cluster"}, field.NewPath("spec", "topology", "classRef")
+	unknown := field.InternalError(class, errors.New("ClusterClass is not found"))
+	for name, test := range map[string]struct {
+		err       error
+		undecided bool
+	}{
+		"the class cannot be read": {apierrors.NewInvalid(kind, "prod", field.ErrorList{unknown}), true},
+		"a field is wrong, too":    {apierrors.NewInvalid(kind, "prod", field.ErrorList{unknown, field.Required(class, "no name")}), false},
+		"nothing can be rehearsed": {apierrors.NewBadRequest(`admission webhook "x" does not support dry run`), true},
+		"refused without a cause":  {apierrors.NewBadRequest("no"), false},
+		"no refusal":               {nil, false},
+	} {
+		if undecided := IsUndecided(test.err); undecided != test.undecided {
+			t.Errorf("%s: undecided: %v", name, undecided)
+		}
+	}
+}

@@ -148,21 +148,33 @@ func (f *Fleet) runManager(ctx context.Context, path string, args []string, port
 	return nil
 }
 
+// claimManagerPorts claims what is missing only: a fleet of an earlier version of this program has a manager without
+// webhooks, which may still serve the others.
 func (f *Fleet) claimManagerPorts(ctx context.Context) (managerState, error) {
-	f.mu.Lock()
-	claimed := f.state.Manager
-	f.mu.Unlock()
-	// A fleet that an earlier version of this program started has a manager without webhooks.
-	if claimed != nil && claimed.WebhookPort != 0 {
-		return *claimed, nil
+	claimed := f.managerPorts()
+	var missing []*int
+	for _, port := range []*int{&claimed.HealthPort, &claimed.MetricsPort, &claimed.ProfilesPort, &claimed.WebhookPort} {
+		if *port == 0 {
+			missing = append(missing, port)
+		}
 	}
-	claimed = &managerState{}
-	err := f.claimPorts(ctx, &claimed.HealthPort, &claimed.MetricsPort, &claimed.ProfilesPort, &claimed.WebhookPort)
-	if err != nil {
+	if len(missing) == 0 {
+		return claimed, nil
+	}
+	if err := f.claimPorts(ctx, missing...); err != nil {
 		return managerState{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.state.Manager = claimed
-	return *f.state.Manager, writeState(f.paths, f.state)
+	f.state.Manager = &claimed
+	return claimed, writeState(f.paths, f.state)
+}
+
+func (f *Fleet) managerPorts() managerState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.state.Manager == nil {
+		return managerState{}
+	}
+	return *f.state.Manager
 }

@@ -1,7 +1,10 @@
 package localfleet_test
 
 import (
+	"context"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,4 +111,66 @@ func testManagerEndsWithoutWords(t *testing.T, fleet *localfleet.Fleet) {
 		t.Errorf("StartManager() = %v, want %s", err, want)
 	}
 	expectNoManager(t, fleet)
+}
+
+// A fleet that goes on may have been started by a version of this program whose managers had fewer ports.
+func TestAManagerKeepsItsPortsWhenItGetsMore(t *testing.T) {
+	options := bare(t.TempDir(), 0)
+	options.Detached = true
+	fleet, err := localfleet.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := localfleet.Down(context.Background(), options.StateDir); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := fleet.InstallWebhooks(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Close(); err != nil {
+		t.Fatal(err)
+	}
+	metrics, profiles := fleet.ManagerMetricsURL(), fleet.ManagerProfilesURL()
+	forgetWebhookPort(t, filepath.Join(options.StateDir, "fleet.json"))
+
+	fleet, err = localfleet.Open(t.Context(), options.StateDir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := fleet.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if where, err := fleet.InstallWebhooks(t.Context(), nil); err != nil || strings.HasSuffix(where.Address, ":0") {
+		t.Errorf("InstallWebhooks() = %v, %v", where, err)
+	}
+	if fleet.ManagerMetricsURL() != metrics || fleet.ManagerProfilesURL() != profiles {
+		t.Errorf("%s and %s moved to %s and %s", metrics, profiles, fleet.ManagerMetricsURL(), fleet.ManagerProfilesURL())
+	}
+}
+
+func forgetWebhookPort(t *testing.T, file string) {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state map[string]any
+	if err := json.Unmarshal(content, &state); err != nil {
+		t.Fatal(err)
+	}
+	ports, ok := state["manager"].(map[string]any)
+	if !ok {
+		t.Fatalf("%s knows no manager: %s", file, content)
+	}
+	delete(ports, "webhookPort")
+	if content, err = json.Marshal(state); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

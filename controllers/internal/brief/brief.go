@@ -1,0 +1,35 @@
+package brief
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+)
+
+const (
+	ellipsis = "…"
+	maxNote  = 1024
+)
+
+// Cut shortens a text to so many bytes, and marks it if anything is missing.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + ellipsis
+}
+
+// Recorder makes Events whose notes are cut to what the API server takes.
+func Recorder(inner events.EventRecorder) events.EventRecorder { return recorder{inner} }
+
+type recorder struct{ inner events.EventRecorder }
+
+// Eventf implements events.EventRecorder.
+func (r recorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	if text := fmt.Sprintf(note, args...); len(text) > maxNote {
+		note, args = "%s", []any{Cut(text, maxNote-len(ellipsis))}
+	}
+	r.inner.Eventf(regarding, related, kind, reason, action, note, args...)
+}

@@ -1,0 +1,46 @@
+package brief
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestCut(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 5, "short"},
+		{"longer", 4, "long…"},
+		{"aü", 2, "a…"}, // A character has more than one byte.
+	} {
+		if got := Cut(test.text, test.most); got != test.want {
+			t.Errorf("%q became %q, want %q", test.text, got, test.want)
+		}
+	}
+}
+
+// notes that were made Events of.
+type notes []string
+
+func (n *notes) Eventf(_, _ runtime.Object, _, _, _, note string, args ...any) {
+	*n = append(*n, fmt.Sprintf(note, args...))
+}
+
+func TestNotesAreCutToWhatTheAPIServerTakes(t *testing.T) {
+	var made notes
+	recorder := Recorder(&made)
+	recorder.Eventf(nil, nil, "Warning", "NotWaitedFor", "Delete", "%s: %s", "FinalBackup", "100%")
+	recorder.Eventf(nil, nil, "Warning", "NotWaitedFor", "Delete", "%s: %s", "FinalBackup", strings.Repeat("ü", 1024))
+	if made[0] != "FinalBackup: 100%" {
+		t.Errorf("a note that fits became %q", made[0])
+	}
+	if last := made[1]; len(last) > 1024 || len(last) < 1000 || !utf8.ValidString(last) || !strings.HasSuffix(last, "ü…") {
+		t.Errorf("a long one became %d bytes: %q", len(last), last)
+	}
+}
