@@ -63,12 +63,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	known := r.memory.of(request.NamespacedName)
-	o, cluster, err := r.observe(ctx, release, known)
-	if err != nil && !o.isFreed() {
-		return ctrl.Result{}, err
-	}
+	o, cluster, err := r.survey(ctx, release, known)
 	if err != nil {
-		o.unreachable, cluster = cmp.Or(o.unreachable, err.Error()), nil
+		return ctrl.Result{}, err
 	}
 	if o.waiting() && !o.isFreed() {
 		return ctrl.Result{RequeueAfter: o.untilDeparture()}, nil
@@ -97,6 +94,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, r.letGo(ctx, o, release)
 	}
 	return r.next(o, p, done, release)
+}
+
+// survey observes, and passes over what goes wrong where nothing is done in the cluster any more. What the release is
+// about to forget is in the ledger afterwards.
+func (r *Reconciler) survey(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
+	o, cluster, err := r.observe(ctx, release, known)
+	if err := r.recordReplaced(ctx, o); err != nil {
+		return o, nil, err
+	}
+	if err != nil && o.isFreed() {
+		o.unreachable, cluster, err = cmp.Or(o.unreachable, err.Error()), nil, nil
+	}
+	return o, cluster, err
 }
 
 // next asks for another try where one may help, or at the time that was computed.

@@ -17,6 +17,8 @@ type departure struct {
 	cluster fate
 	// deadline until which a deleted release may hold the departure up; zero for as long as it takes.
 	deadline time.Time
+	// backupFirst: the final backup is not made yet, and has to be before anything is removed.
+	backupFirst bool
 }
 
 // fate of a cluster whose TenantCluster goes.
@@ -34,7 +36,7 @@ func departureOf(tenant *tenancyv1alpha1.TenantCluster, release *addonsv1alpha1.
 	if tenant.DeletionTimestamp == nil {
 		return nil
 	}
-	going := &departure{cluster: livesOn}
+	going := &departure{cluster: livesOn, backupFirst: tenant.Spec.Deletion.FinalBackup && tenant.KeepsTargets()}
 	if tenant.TakesClusterAlong() {
 		going.cluster = goesAlong
 	}
@@ -82,7 +84,13 @@ func (o observed) isFreed() bool {
 	case !o.goesAlong():
 		return o.isGivenUp()
 	}
-	return len(o.external()) == 0 || o.going.isDue(o.now)
+	return len(o.external()) == 0 || o.going.isDue(o.now) && !o.awaitsBackup()
+}
+
+// awaitsBackup: everything stays as it is until the cluster's final backup is made. Who deletes a namespace deletes
+// releases before their turn. A cluster that does not answer is not waited for, as without a backup.
+func (o observed) awaitsBackup() bool {
+	return o.going != nil && o.going.backupFirst && o.unreachable == ""
 }
 
 // isGivenUp: the cluster lives on as far as anybody knows, does not answer, and its TenantCluster's deletion is due.
@@ -105,7 +113,7 @@ func (o observed) untilGivenUp() string {
 
 // departsAt is when a deleted release stops waiting for its cluster; zero for never.
 func (o observed) departsAt() time.Time {
-	if o.going == nil || o.going.cluster == livesOn && o.unreachable == "" {
+	if o.going == nil || o.awaitsBackup() || o.going.cluster == livesOn && o.unreachable == "" {
 		return time.Time{}
 	}
 	return o.going.deadline

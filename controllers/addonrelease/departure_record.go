@@ -30,6 +30,14 @@ func (r *Reconciler) recordUnremoved(ctx context.Context, o observed) error {
 	return nil
 }
 
+// recordReplaced tells what is in a cluster that is this one no longer, before the release forgets it.
+func (r *Reconciler) recordReplaced(ctx context.Context, o observed) error {
+	if len(o.replaced.Objects) == 0 {
+		return nil
+	}
+	return r.Orphans.Record(ctx, o.replaced)
+}
+
 // recordKept tells what may remain because it was not to be removed, such as a chart's volumes.
 func (r *Reconciler) recordKept(ctx context.Context, o observed, done outcome) error {
 	if !o.goesAlong() {

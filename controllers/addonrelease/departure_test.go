@@ -54,10 +54,11 @@ func TestADeadlineWakesOnlyWhereItDecides(t *testing.T) {
 		want        time.Time
 	}{
 		"the TenantCluster stays":                {nil, "no answer", time.Time{}},
-		"the cluster goes along":                 {&departure{goesAlong, deadline}, "", deadline},
-		"it lives on, and does not answer":       {&departure{livesOn, deadline}, "no answer", deadline},
-		"it lives on, and answers":               {&departure{livesOn, deadline}, "", time.Time{}},
-		"it takes as long as it takes to answer": {&departure{livesOn, time.Time{}}, "no answer", time.Time{}},
+		"the cluster goes along":                 {&departure{cluster: goesAlong, deadline: deadline}, "", deadline},
+		"it lives on, and does not answer":       {&departure{cluster: livesOn, deadline: deadline}, "no answer", deadline},
+		"it lives on, and answers":               {&departure{cluster: livesOn, deadline: deadline}, "", time.Time{}},
+		"it answers, and is backed up first":     {&departure{cluster: goesAlong, deadline: deadline, backupFirst: true}, "", time.Time{}},
+		"it takes as long as it takes to answer": {&departure{cluster: livesOn}, "no answer", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene(deleting)

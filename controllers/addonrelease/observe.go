@@ -9,7 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -18,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
@@ -41,6 +41,8 @@ type observed struct {
 	clusterID types.UID
 	// going is what is known of the deletion of the TenantCluster; nil if it stays.
 	going *departure
+	// replaced is what the release has in another cluster, in whose place the provider accepted this one.
+	replaced orphans.Entry
 	// request is what people ask for with the annotation daytwo.dev/requested-at.
 	request string
 	// unlisted are the kinds whose watch has not listed yet; drift cannot be told until then.
@@ -111,7 +113,7 @@ func (o observed) needsDesired() bool {
 		return false
 	}
 	if !o.release.DeletionTimestamp.IsZero() {
-		return o.release.Status.Helm != nil && !orphaned(o.release)
+		return o.release.Status.Helm != nil && !orphaned(o.release) && !o.awaitsBackup()
 	}
 	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.recordDrifted || testsDue(o) != "" {
 		return true
@@ -178,16 +180,12 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observed) (*fleet.Cl
 	o.going = departureOf(tenant, o.release)
 	cluster, connected := r.Fleet.Get(key)
 	if !connected {
-		o.unreachable = whyUnreachable(tenant)
-		o.pending = o.unreachable == ""
+		o.findOut(tenant, attemptOf(r.Fleet.State(key)))
 		return nil, nil
 	}
 	o.clusterID = cluster.ID
 	if before := o.release.Status.ClusterID; before != "" && before != string(cluster.ID) {
-		// The provider accepted another cluster here: what is in the first is not in this one.
-		o.inventory = inventory{}
-		o.release.Status.InputsHash, o.release.Status.Applying, o.release.Status.Revision = "", "", ""
-		o.release.Status.Helm = nil
+		o.moveFrom(before)
 	}
 	return cluster, r.restore(ctx, key, cluster)
 }
@@ -208,26 +206,6 @@ func requestOf(release *addonsv1alpha1.AddonRelease, tenant *tenancyv1alpha1.Ten
 		return ""
 	}
 	return strings.Join(made, " ")
-}
-
-// whyUnreachable reads it from the TenantCluster; empty if that is connected as far as it says.
-func whyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
-	for _, one := range []struct {
-		conditionType string
-		bad           metav1.ConditionStatus
-	}{
-		{tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue},
-		{tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse},
-		{tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse},
-	} {
-		if condition := meta.FindStatusCondition(tenant.Status.Conditions, one.conditionType); condition != nil && condition.Status == one.bad {
-			return fmt.Sprintf("TenantCluster %s/%s: %s", tenant.Namespace, tenant.Name, condition.Message)
-		}
-	}
-	if meta.IsStatusConditionTrue(tenant.Status.Conditions, tenancyv1alpha1.ConditionConnected) {
-		return ""
-	}
-	return fmt.Sprintf("TenantCluster %s/%s is not connected yet", tenant.Namespace, tenant.Name)
 }
 
 // restore tells the tracker of all releases of a cluster what they own there, before any watch lists

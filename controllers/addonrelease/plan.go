@@ -196,7 +196,7 @@ func planDeletion(o observed) plan {
 	if o.isFreed() || len(o.inventory) == 0 && o.release.Status.Helm == nil {
 		return plan{release: true}
 	}
-	if !o.reachable() || o.problem != nil {
+	if !o.reachable() || o.problem != nil || o.awaitsBackup() {
 		return plan{}
 	}
 	p := plan{release: true}

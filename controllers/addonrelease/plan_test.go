@@ -63,6 +63,13 @@ func (o *observed) drift(ref objects.Ref) {
 	o.sightings[ref.Key()] = sighting{drifted: true, seen: &fleet.Seen{Fingerprint: "g", At: noon}}
 }
 
+// standOutside marks an object that stands for something outside of the cluster.
+func (o *observed) standOutside(ref objects.Ref) {
+	e := o.inventory[ref.Key()]
+	e.external = true
+	o.inventory[ref.Key()] = e
+}
+
 // summarize makes a plan comparable: what is done to what, in order.
 func summarize(p plan) string {
 	text := ""
@@ -178,6 +185,29 @@ func TestPlan(t *testing.T) {
 		{"AClusterThatGoesAlongTakesWhatIsInItAlong", func(o *observed) {
 			deleting(o)
 			o.going = &departure{cluster: goesAlong, deadline: noon.Add(time.Hour)}
+		}, "release; "},
+		{"WhatHasThingsOutsideIsCleanedUpInIt", func(o *observed) {
+			deleting(o)
+			o.standOutside(a)
+			o.going = &departure{cluster: goesAlong, deadline: noon.Add(time.Hour)}
+		}, "remove a; remove b; release; "},
+		{"NothingGoesBeforeTheFinalBackup", func(o *observed) {
+			deleting(o)
+			o.going = &departure{cluster: livesOn, deadline: noon.Add(time.Hour), backupFirst: true}
+		}, ""},
+		{"NorFromAClusterThatGoesAlongHoweverLongThatTakes", func(o *observed) {
+			deleting(o)
+			o.standOutside(a)
+			o.going = &departure{cluster: goesAlong, deadline: noon.Add(-time.Hour), backupFirst: true}
+		}, ""},
+		{"AClusterThatIsGivenUpIsNotBackedUp", func(o *observed) {
+			deleting(o)
+			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, deadline: noon, backupFirst: true}
+		}, "release; "},
+		{"WhatIsAbandonedWaitsForNoBackup", func(o *observed) {
+			deleting(o)
+			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, backupFirst: true}
+			o.release.Annotations = map[string]string{common.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observed) {
 			deleting(o)

@@ -137,7 +137,7 @@ func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *v
 	drifted := meta.FindStatusCondition(next.Conditions, addonsv1alpha1.ConditionDrifted)
 	switch {
 	case !o.release.DeletionTimestamp.IsZero():
-		progress(next, o, common.ReasonDeleting, deletionMessage(next, trouble))
+		progress(next, o, common.ReasonDeleting, deletionMessage(next, o, trouble))
 	case trouble != nil && trouble.stalled:
 		set(next, o, common.ConditionReady, metav1.ConditionFalse, trouble.reason, trouble.message)
 		set(next, o, common.ConditionStalled, metav1.ConditionTrue, trouble.reason, trouble.message)
@@ -169,14 +169,6 @@ func readyMessage(next *addonsv1alpha1.AddonReleaseStatus, o observed, drifted *
 	}
 	if o.suspension.Complaint != "" {
 		message += "; " + o.suspension.Complaint
-	}
-	return message
-}
-
-func deletionMessage(next *addonsv1alpha1.AddonReleaseStatus, trouble *verdict) string {
-	message := fmt.Sprintf("removing %d objects", len(next.Inventory))
-	if trouble != nil {
-		message += ": " + trouble.message
 	}
 	return message
 }

@@ -100,14 +100,22 @@ func (r *Reconciler) releasesIn(ctx context.Context, cluster types.NamespacedNam
 	return list.Items, nil
 }
 
-func (r *Reconciler) enqueue(ctx context.Context, cluster types.NamespacedName, add func(reconcile.Request)) {
+func everyRelease(*addonsv1alpha1.AddonRelease) bool { return true }
+
+func deletedRelease(release *addonsv1alpha1.AddonRelease) bool {
+	return !release.DeletionTimestamp.IsZero()
+}
+
+func (r *Reconciler) enqueue(ctx context.Context, cluster types.NamespacedName, which func(*addonsv1alpha1.AddonRelease) bool, add func(reconcile.Request)) {
 	releases, err := r.releasesIn(ctx, cluster)
 	if err != nil {
 		r.Log.Error(err, "the releases of a cluster are not told of its change", "cluster", cluster.String())
 		return
 	}
 	for i := range releases {
-		add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&releases[i])})
+		if which(&releases[i]) {
+			add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&releases[i])})
+		}
 	}
 }
 
@@ -123,18 +131,19 @@ func (r *Reconciler) tenantChanges() handler.EventHandler {
 				before.TakesClusterAlong() == after.TakesClusterAlong() && equality.Semantic.DeepEqual(before.Status.Deletion, after.Status.Deletion) {
 				return
 			}
-			r.enqueue(ctx, client.ObjectKeyFromObject(after), func(request reconcile.Request) {
+			r.enqueue(ctx, client.ObjectKeyFromObject(after), everyRelease, func(request reconcile.Request) {
 				queue.AddAfter(request, rand.N(spread))
 			})
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) {
-			r.enqueue(ctx, client.ObjectKeyFromObject(e.Object), func(request reconcile.Request) { queue.Add(request) })
+			r.enqueue(ctx, client.ObjectKeyFromObject(e.Object), everyRelease, func(request reconcile.Request) { queue.Add(request) })
 		},
 	}
 }
 
 // subscribe turns what the fleet tells into requests. That a cluster was lost comes by way of its
-// TenantCluster, with the reason.
+// TenantCluster, with the reason. If that said so before, as after a start of the manager, nothing comes: what is
+// deleted has waited for just this.
 func (r *Reconciler) subscribe(ctx context.Context, queue queue) error {
 	r.Fleet.Subscribe(fleet.Subscriber{
 		Object: func(owner fleet.Owner, drifted bool) {
@@ -143,9 +152,11 @@ func (r *Reconciler) subscribe(ctx context.Context, queue queue) error {
 			}
 		},
 		Cluster: func(key types.NamespacedName) {
-			if _, connected := r.Fleet.Get(key); connected {
-				r.enqueue(ctx, key, func(request reconcile.Request) { queue.Add(request) })
+			which := everyRelease
+			if _, connected := r.Fleet.Get(key); !connected {
+				which = deletedRelease
 			}
+			r.enqueue(ctx, key, which, func(request reconcile.Request) { queue.Add(request) })
 		},
 	})
 	return nil

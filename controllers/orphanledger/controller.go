@@ -74,12 +74,15 @@ func (r *Reconciler) applyInTime(ctx context.Context, o observed, p plan) []resu
 	return r.apply(ctx, o, p)
 }
 
-// announce tells what was swept on the TenantClusters that it was swept from.
+// announce tells, on the TenantClusters, what was swept there, and once why nothing is.
 func (r *Reconciler) announce(o observed, results []result) {
 	for _, site := range o.sites {
 		if text := swept(results, site.id); text != "" {
 			r.Recorder.Eventf(site.tenant, nil, eventNormal, eventSwept, actionSweep, "%s", text)
 			r.Log.Info("orphans swept", "cluster", site.key().String(), "what", text)
+		}
+		if text := waits(o, site); r.memory.isNews(site.key(), text) {
+			r.Recorder.Eventf(site.tenant, nil, eventNormal, eventWait, actionSweep, "%s", text)
 		}
 	}
 }

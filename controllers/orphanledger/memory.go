@@ -1,8 +1,11 @@
 package orphanledger
 
 import (
+	"maps"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -21,6 +24,8 @@ const (
 type memory struct {
 	mu          sync.Mutex
 	byNamespace map[string]tries
+	// told is why the sweep of a cluster waits, as it was told last.
+	told map[types.NamespacedName]string
 }
 
 // tries of the objects of one ledger. A namespace is in one worker at a time.
@@ -55,8 +60,25 @@ func (m *memory) of(namespace string, content orphans.Content) tries {
 	delete(m.byNamespace, namespace)
 	if len(content.Entries) > 0 {
 		m.byNamespace[namespace] = kept
+		return kept
 	}
+	maps.DeleteFunc(m.told, func(cluster types.NamespacedName, _ string) bool { return cluster.Namespace == namespace })
 	return kept
+}
+
+// isNews: it was not told of the cluster before. Nothing is no news, and lets it be told again.
+func (m *memory) isNews(cluster types.NamespacedName, text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.told == nil {
+		m.told = map[types.NamespacedName]string{}
+	}
+	before := m.told[cluster]
+	m.told[cluster] = text
+	if text == "" {
+		delete(m.told, cluster)
+	}
+	return text != "" && text != before
 }
 
 func (t tries) due(key itemKey) time.Time { return t[key].next }

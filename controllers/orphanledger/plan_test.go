@@ -195,3 +195,47 @@ func TestTriesComeFurtherApart(t *testing.T) {
 		t.Errorf("what is gone is remembered: %v", known)
 	}
 }
+
+func TestWhyASweepWaitsIsTold(t *testing.T) {
+	const text = "what the ledger daytwo-orphans lists of this cluster is not swept yet: "
+	for _, row := range []struct {
+		name   string
+		change func(*observed)
+		want   string
+	}{
+		{"NothingKeepsIt", func(*observed) {}, ""},
+		{"TheClusterIsHeld", func(o *observed) { o.sites[0].hold.why = "it is not Ready" }, text + "it is not Ready"},
+		{"TheClusterIsHeldForATime", func(o *observed) {
+			o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)}
+		}, text + "it is suspended, and is looked at again at 2026-03-01T13:00:00Z"},
+		{"ItsAddonComesFirst", func(o *observed) {
+			o.awaited = map[string]bool{o.content.Entries[0].Key(): true}
+		}, text + "the add-on of AddonRelease acme/cache-before selects the cluster again, and comes first"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := scene(aConfigMap)
+			row.change(&o)
+			if got := waits(o, o.sites[0]); got != row.want {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}
+
+func TestWhyASweepWaitsIsToldOnce(t *testing.T) {
+	var m memory
+	content := orphans.Content{Entries: scene(aConfigMap).content.Entries}
+	cluster := types.NamespacedName{Namespace: "acme", Name: "prod"}
+	for i, step := range []struct {
+		text string
+		news bool
+	}{{"", false}, {"a", true}, {"a", false}, {"b", true}, {"", false}, {"b", true}} {
+		m.of("acme", content)
+		if got := m.isNews(cluster, step.text); got != step.news {
+			t.Errorf("step %d: news is %v", i, got)
+		}
+	}
+	if m.of("acme", orphans.Content{}); len(m.told) > 0 {
+		t.Errorf("without a ledger it is remembered: %v", m.told)
+	}
+}

@@ -3,6 +3,7 @@ package orphanledger
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 const (
 	eventNormal = corev1.EventTypeNormal
 	eventSwept  = "OrphansSwept"
+	eventWait   = "OrphansWait"
 	actionSweep = "Sweep"
 )
 
@@ -55,6 +57,31 @@ func swept(results []result, clusterID string) string {
 		return ""
 	}
 	return fmt.Sprintf("removed %d objects that were left when the cluster did not answer: %s", len(done.Objects), done)
+}
+
+// waits says why what is listed of a cluster is not swept now; empty if nothing keeps it.
+func waits(o observed, at site) string {
+	why := at.hold.why
+	switch {
+	case why != "" && !at.hold.until.IsZero():
+		why += ", and is looked at again at " + at.hold.until.UTC().Format(time.RFC3339)
+	case why == "":
+		why = awaits(o, at)
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("what the ledger %s lists of this cluster is not swept yet: %s", orphans.Name, why)
+}
+
+// awaits names the add-on that the first of the entries waits for.
+func awaits(o observed, at site) string {
+	for _, entry := range o.content.Entries {
+		if entry.ClusterID == at.id && o.awaited[entry.Key()] {
+			return fmt.Sprintf("the add-on of %s selects the cluster again, and comes first", entry.Holder)
+		}
+	}
+	return ""
 }
 
 // because is what to note of an object after an error: what an API server says. That a cluster does not answer,

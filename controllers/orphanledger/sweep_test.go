@@ -128,6 +128,9 @@ func TestAReleaseThatIsNotAppliedComesFirst(t *testing.T) {
 	r.record(r.make(orphan))
 	release := r.release(metav1.ConditionFalse)
 	r.settle("ConfigMap orphan")
+	if told := <-r.recorder.Events; !strings.Contains(told, "OrphansWait") || !strings.Contains(told, release.Name+" is not applied") || len(r.recorder.Events) > 0 {
+		t.Errorf("it says %q, and %d times more", told, len(r.recorder.Events))
+	}
 	r.applied(release, metav1.ConditionTrue)
 	r.settle()
 }

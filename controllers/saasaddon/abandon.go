@@ -42,7 +42,7 @@ func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
 	}
 }
 
-// isLetGo: the target says so itself, or a person asked for it and there is nothing in the way.
+// isLetGo, as soon as it is gone: the target says so itself, or a person asked for it and there is nothing in the way.
 func isLetGo(target *addonsv1alpha1.AddonRelease) bool {
 	ready := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
 	if ready == nil {
@@ -71,20 +71,25 @@ func recordAbandoned(recorded []addonsv1alpha1.AbandonedTarget, found []abandonm
 	return all[:min(len(all), abandonedLimit)], added
 }
 
-// abandonedMemory keeps targets that were seen being let go until the add-on's status names
-// them: they are often gone from the cache before the add-on is reconciled.
+// abandonedMemory keeps targets that were seen being let go, until they are gone and the add-on's status names them.
+// One that is there still may be cleaned up after all, if its cluster answers at the last moment.
 type abandonedMemory struct {
 	mutex    sync.Mutex
 	byPolicy map[types.NamespacedName]map[types.UID]abandonment
 }
 
 func (m *abandonedMemory) note(policy types.NamespacedName, target *addonsv1alpha1.AddonRelease) {
-	found := abandonmentOf(target)
-	if found == nil {
-		return
-	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	m.noteLocked(policy, target)
+}
+
+func (m *abandonedMemory) noteLocked(policy types.NamespacedName, target *addonsv1alpha1.AddonRelease) {
+	found := abandonmentOf(target)
+	if found == nil {
+		delete(m.byPolicy[policy], target.UID)
+		return
+	}
 	if m.byPolicy == nil {
 		m.byPolicy = map[types.NamespacedName]map[types.UID]abandonment{}
 	}
@@ -94,18 +99,19 @@ func (m *abandonedMemory) note(policy types.NamespacedName, target *addonsv1alph
 	m.byPolicy[policy][found.target] = *found
 }
 
-// with returns what was noted and what is to be seen in the targets, each once, by cluster.
+// with returns the targets that were let go and are not among those that are there, by cluster.
 func (m *abandonedMemory) with(policy types.NamespacedName, targets []addonsv1alpha1.AddonRelease) []abandonment {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	there := make(map[types.UID]bool, len(targets))
+	for i := range targets {
+		there[targets[i].UID] = true
+		m.noteLocked(policy, &targets[i])
+	}
 	var all []abandonment
 	for _, noted := range m.byPolicy[policy] {
-		all = append(all, noted)
-	}
-	for i := range targets {
-		_, known := m.byPolicy[policy][targets[i].UID]
-		if found := abandonmentOf(&targets[i]); found != nil && !known {
-			all = append(all, *found)
+		if !there[noted.target] {
+			all = append(all, noted)
 		}
 	}
 	slices.SortFunc(all, func(a, b abandonment) int {
@@ -127,4 +133,12 @@ func (m *abandonedMemory) forgetAll(policy types.NamespacedName) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	delete(m.byPolicy, policy)
+}
+
+// announceAbandoned tells of the last targets of an add-on that is gone itself: it has no status any more.
+func (r *Reconciler) announceAbandoned(seen observed) {
+	_, added := recordAbandoned(seen.addon.Status.Abandoned, seen.abandoned, metav1.NewTime(seen.now))
+	for _, news := range announcements(seen.addon.Status, seen.addon.Status, added) {
+		r.Events.Eventf(seen.addon, nil, news.kind, news.reason, news.action, "%s", news.note)
+	}
 }

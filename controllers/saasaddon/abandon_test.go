@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -33,5 +34,49 @@ func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
 				t.Errorf("it is abandoned: %v", got)
 			}
 		})
+	}
+}
+
+// It says that it is let go before it is: what removes its finalizer may fail, and then its cluster may answer.
+func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
+	now := metav1.NewTime(noon)
+	addon := types.NamespacedName{Namespace: "acme", Name: "cache"}
+	saying := func(reason string) *addonsv1alpha1.AddonRelease {
+		target := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now, Finalizers: []string{common.FinalizerTarget}}}
+		target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionUnknown, Reason: reason}}
+		return target
+	}
+	for _, row := range []struct {
+		name string
+		last string
+		want int
+	}{
+		{"LeftInItsCluster", addonsv1alpha1.ReasonAbandoned, 1},
+		{"CleanedUpAfterAll", common.ReasonDeleting, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var memory abandonedMemory
+			first, last := saying(addonsv1alpha1.ReasonAbandoned), saying(row.last)
+			memory.note(addon, first)
+			if found := memory.with(addon, []addonsv1alpha1.AddonRelease{*first}); len(found) > 0 {
+				t.Errorf("it counts while it is there: %+v", found)
+			}
+			memory.note(addon, last)
+			if found := memory.with(addon, nil); len(found) != row.want {
+				t.Errorf("when it is gone it counts as %+v", found)
+			}
+		})
+	}
+}
+
+// A manager that started in between knows of it from the list of targets.
+func TestATargetThatWasOnlyListedCountsWhenItIsGone(t *testing.T) {
+	now := metav1.NewTime(noon)
+	var memory abandonedMemory
+	target := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now}}
+	target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionUnknown, Reason: addonsv1alpha1.ReasonAbandoned}}
+	memory.with(types.NamespacedName{}, []addonsv1alpha1.AddonRelease{target})
+	if found := memory.with(types.NamespacedName{}, nil); len(found) != 1 {
+		t.Errorf("it counts as %+v", found)
 	}
 }

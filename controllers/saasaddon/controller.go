@@ -70,6 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	todo := plan(*seen)
 	done := r.apply(ctx, seen, todo)
 	if done.released {
+		r.announceAbandoned(*seen)
 		r.forget(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}

@@ -13,6 +13,9 @@ const (
 	// maxEntries and maxBytes keep the ledger below the 1 MiB that a ConfigMap may have.
 	maxEntries = 200
 	maxBytes   = 700 << 10
+	// maxListed is how many objects all entries together may list: more than fit into maxBytes, whoever names them in
+	// full. Somebody who wrote shorter ones could make us work on a hundred thousand.
+	maxListed = 20_000
 	// shortList is how many objects an old entry keeps when there is no room for all.
 	shortList = 20
 	// droppedKey counts entries that had to go.
@@ -25,7 +28,7 @@ type Content struct {
 	Entries []Entry
 	// Dropped entries had to make room for newer ones.
 	Dropped int
-	// Unreadable are the keys below which stands what is no entry. It is left alone.
+	// Unreadable are the keys below which stands what is no entry. It is left alone, and is the last to make room.
 	Unreadable []string
 }
 
@@ -50,8 +53,22 @@ func read(ledger map[string]string) Content {
 		content.Entries = append(content.Entries, entry)
 	}
 	slices.SortFunc(content.Entries, byAge)
+	content.bound()
 	slices.Sort(content.Unreadable)
 	return content
+}
+
+// bound takes out the latest of entries that list more objects than a ledger of ours could.
+func (c *Content) bound() {
+	listed := 0
+	c.Entries = slices.DeleteFunc(c.Entries, func(entry Entry) bool {
+		if listed+len(entry.Objects) > maxListed {
+			c.Unreadable = append(c.Unreadable, entry.Key())
+			return true
+		}
+		listed += len(entry.Objects)
+		return false
+	})
 }
 
 // count is 0 where somebody wrote something else.
@@ -102,10 +119,11 @@ func revised(ledger map[string]string, revise func(Entry) Entry) (map[string]str
 	return fit(changed)
 }
 
-// fit cuts the long lists of the oldest entries first, and then drops the oldest entries, until the ledger is
+// fit cuts the long lists of the oldest entries first, and then drops what is to go first, until the ledger is
 // within its bounds.
 func fit(ledger map[string]string) (map[string]string, error) {
-	keys, size := oldestFirst(ledger)
+	keys, entries := inOrder(ledger)
+	size := sizeOf(ledger)
 	for _, key := range keys {
 		if size <= maxBytes {
 			break
@@ -124,7 +142,7 @@ func fit(ledger map[string]string) (map[string]string, error) {
 		ledger[key] = text
 	}
 	dropped := 0
-	for ; len(keys)-dropped > maxEntries || size > maxBytes; dropped++ {
+	for ; entries-dropped > maxEntries || size > maxBytes; dropped++ {
 		key := keys[dropped]
 		size -= len(key) + len(ledger[key])
 		delete(ledger, key)
@@ -135,21 +153,35 @@ func fit(ledger map[string]string) (map[string]string, error) {
 	return ledger, nil
 }
 
-// oldestFirst returns the keys of all entries, and how large they are together. What people wrote themselves
-// comes first.
-func oldestFirst(ledger map[string]string) (keys []string, size int) {
+// sizeOf is how large all is but the count of what was dropped.
+func sizeOf(ledger map[string]string) int {
+	size := 0
+	for key, text := range ledger {
+		if key != droppedKey {
+			size += len(key) + len(text)
+		}
+	}
+	return size
+}
+
+// inOrder returns the keys in the order in which they make room, and how many are of entries: these come first, the
+// oldest before all, then what people wrote themselves, and last the newest entry, so that it is never lost.
+func inOrder(ledger map[string]string) (keys []string, count int) {
 	at := map[string]time.Time{}
+	var entries, others []string
 	for key, text := range ledger {
 		if key == droppedKey {
 			continue
 		}
 		entry, err := decode(key, text)
-		if err == nil {
-			at[key] = entry.At
+		if err != nil {
+			others = append(others, key)
+			continue
 		}
-		keys = append(keys, key)
-		size += len(key) + len(text)
+		entries, at[key] = append(entries, key), entry.At
 	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(at[a].Compare(at[b]), strings.Compare(a, b)) })
-	return keys, size
+	slices.SortFunc(entries, func(a, b string) int { return cmp.Or(at[a].Compare(at[b]), strings.Compare(a, b)) })
+	slices.Sort(others)
+	newest := max(len(entries)-1, 0)
+	return slices.Concat(entries[:newest], others, entries[newest:]), len(entries)
 }

@@ -8,14 +8,6 @@ import (
 	"time"
 )
 
-func sizeOf(ledger map[string]string) int {
-	size := 0
-	for key, text := range ledger {
-		size += len(key) + len(text)
-	}
-	return size
-}
-
 func manyObjects(count int) []Object {
 	var many []Object
 	for i := range count {
@@ -93,6 +85,9 @@ func TestWhatPeopleWroteIsLeftAlone(t *testing.T) {
 		"a path for a name":   `{"cluster":"acme/../prod","objects":[]}`,
 		"a negative number":   `{"cluster":"acme/prod","more":-3,"objects":[]}`,
 		"an endless number":   `{"cluster":"acme/prod","more":9223372036854775807,"objects":[]}`,
+		"a year of 5 digits":  `{"cluster":"acme/prod","at":"9999-12-31T23:59:59-01:00","objects":[]}`,
+		"a year before all":   `{"cluster":"acme/prod","at":"0000-01-01T00:00:00Z","objects":[]}`,
+		"endless objects":     `{"cluster":"acme/prod","objects":[` + strings.Repeat(`"0",`, maxObjects) + `"0"]}`,
 		"a terminal's escape": `{"cluster":"acme/prod","holder":"\u001b[2J","objects":[]}`,
 		"an endless id":       `{"cluster":"acme/prod","objects":[{"id":"` + strings.Repeat("x", maxID+1) + `"}]}`,
 		"an endless uid":      `{"cluster":"acme/prod","objects":[{"id":"v1/Service/a/b","uid":"` + strings.Repeat("x", maxUID+1) + `"}]}`,
@@ -108,6 +103,68 @@ func TestWhatPeopleWroteIsLeftAlone(t *testing.T) {
 				t.Errorf("%v, %v", ledger, err)
 			}
 		})
+	}
+}
+
+func TestWhatSomebodySpoiltInOurPlaceIsWrittenAnew(t *testing.T) {
+	entry := entryOf("prod", "AddonRelease acme/a", noon, object("v1/Service/web/lb"))
+	for _, text := range []string{"?", `{"cluster":"acme/prod","at":"9999-12-31T23:59:59-01:00","objects":["a"]}`} {
+		got := only(t, mustAdd(t, map[string]string{entry.Key(): text}, entry))
+		if !got.At.Equal(noon) || len(got.Objects) != 1 {
+			t.Errorf("after %q it is %+v", text, got)
+		}
+	}
+}
+
+// A note is what nobody else knows.
+func TestNotesOfPeopleMakeRoomLast(t *testing.T) {
+	ledger := filled(t, maxEntries+6, 100)
+	ledger["note"] = "ask Jo about the volumes"
+	for i := range maxEntries {
+		ledger[fmt.Sprintf("note-%d", i)] = "?"
+	}
+	after := mustAdd(t, ledger, entryOf("prod", "AddonRelease acme/newest", noon.Add(time.Hour), object("v1/Service/web/lb")))
+	content := read(after)
+	if len(content.Unreadable) != maxEntries+1 || content.Dropped < 7 || sizeOf(after) > maxBytes {
+		t.Errorf("%d notes, %d entries, %d dropped, %d bytes", len(content.Unreadable), len(content.Entries), content.Dropped, sizeOf(after))
+	}
+}
+
+func TestTheNewestEntryIsNeverDroppedForANote(t *testing.T) {
+	ledger := filled(t, 2, 1)
+	ledger["note"] = strings.Repeat("x", maxBytes)
+	newest := entryOf("prod", "AddonRelease acme/newest", noon.Add(time.Hour), object("v1/Service/web/lb"))
+	if got := only(t, mustAdd(t, ledger, newest)); got.Holder != newest.Holder {
+		t.Errorf("what is left is %+v", got)
+	}
+}
+
+// What is told in parts may be more than any release has at a time.
+func TestWhatGrowsBeyondAllBoundsCanStillBeRead(t *testing.T) {
+	var other []Object
+	for i := range maxObjects {
+		other = append(other, object(fmt.Sprintf("v1/Secret/a/%d", i)))
+	}
+	ledger := mustAdd(t, nil, entryOf("prod", "AddonRelease acme/a", noon, manyObjects(2000)...))
+	got := only(t, mustAdd(t, ledger, entryOf("prod", "AddonRelease acme/a", noon, other...)))
+	if len(got.Objects) != maxObjects || got.More != 2000 {
+		t.Errorf("%d objects, and %d more", len(got.Objects), got.More)
+	}
+}
+
+func TestALedgerThatListsMoreThanOursCouldIsReadInPart(t *testing.T) {
+	ledger := map[string]string{}
+	for i := range 100 {
+		ledger[fmt.Sprintf("theirs-%d", i)] = `{"cluster":"acme/prod","at":"2026-03-02T12:00:00Z","objects":[` + strings.Repeat(`"0",`, maxObjects-1) + `"0"]}`
+	}
+	ours := entryOf("prod", "AddonRelease acme/a", noon, object("v1/Service/web/lb"))
+	ledger[ours.Key()], _ = encode(ours)
+	content, listed := read(ledger), 0
+	for _, entry := range content.Entries {
+		listed += len(entry.Objects)
+	}
+	if listed > maxListed || len(content.Entries)+len(content.Unreadable) != 101 || content.Entries[0].Holder != ours.Holder {
+		t.Errorf("%d objects in %d entries, and %d that are unreadable", listed, len(content.Entries), len(content.Unreadable))
 	}
 }
 

@@ -7,6 +7,7 @@
 // out what is gone (controllers/orphanledger). It holds at most 200 entries and 700 KiB: long lists of the oldest
 // entries are cut first, then the oldest entries go, and how many went is told.
 //
-// Customers may write the ledger too. What cannot be read is left where it is and told of, and whoever acts
-// on an entry has to find in the cluster itself that it is true.
+// Customers may write the ledger too. What cannot be read is left where it is and told of; it makes room only when
+// the newest entry would have none otherwise. Whoever acts on an entry has to find in the cluster itself that it is
+// true.
 package orphans

@@ -93,8 +93,8 @@ func raced(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// isFinal tells that no further try helps: the namespace is gone or going, its quota is used up, or somebody
-// made the ledger immutable. A deletion must not hang on that.
+// isFinal tells that no further try helps: the namespace is gone or going, its quota is used up, somebody made the
+// ledger immutable, or a policy of the management cluster refuses it. A deletion must not hang on that.
 func isFinal(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }

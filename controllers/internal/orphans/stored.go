@@ -24,6 +24,8 @@ const (
 	maxWhy    = 1024
 	// maxMore is more objects than any release has.
 	maxMore = 1_000_000
+	// maxObjects are as many as an inventory may have, and the records of a Helm release.
+	maxObjects = 2_100
 )
 
 // record is an entry as it is stored.
@@ -73,6 +75,9 @@ func (e Entry) tidy() Entry {
 		kept = append(kept, object)
 	}
 	slices.SortFunc(kept, byID)
+	if excess := len(kept) - maxObjects; excess > 0 {
+		kept, e.More = kept[:maxObjects], e.More+excess
+	}
 	e.Objects = kept
 	return e
 }
@@ -101,6 +106,12 @@ func (e Entry) check() error {
 	}
 	if e.More < 0 || e.More > maxMore {
 		return fmt.Errorf("more is not from 0 to %d", maxMore)
+	}
+	if year := e.At.UTC().Year(); year < 1 || year > 9999 {
+		return errors.New("at is at no time that can be written in UTC")
+	}
+	if len(e.Objects) > maxObjects {
+		return fmt.Errorf("objects are more than %d", maxObjects)
 	}
 	err := errors.Join(plain("clusterID", e.ClusterID, maxUID), plain("holder", e.Holder, maxHolder), plain("why", e.Why, maxWhy))
 	for _, object := range e.Objects {

@@ -1,0 +1,111 @@
+package addonrelease
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+)
+
+// tenantWith has conditions like "Connected=False/Unreachable".
+func tenantWith(conditions ...string) *tenancyv1alpha1.TenantCluster {
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: tenantName}}
+	for _, text := range conditions {
+		kind, rest, _ := strings.Cut(text, "=")
+		is, reason, _ := strings.Cut(rest, "/")
+		meta.SetStatusCondition(&tenant.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionStatus(is), Reason: reason, Message: "told"})
+	}
+	return tenant
+}
+
+// What a TenantCluster says of its connection may be from before the manager started.
+func TestADeletedReleaseIsGivenUpForWhatIsFoundOutNow(t *testing.T) {
+	const (
+		silent      = "Connected=False/" + tenancyv1alpha1.ReasonUnreachable
+		answered    = "Connected=True/Connected"
+		noAccess    = "Connected=False/" + tenancyv1alpha1.ReasonNoAccess
+		refused     = "KubeconfigValid=False/SecretNotFound"
+		conflict    = "IdentityConflict=True/Changed"
+		given       = "release; "
+		waits       = ""
+		unreachable = "TenantCluster default/prod: told"
+	)
+	for _, row := range []struct {
+		name       string
+		phase      fleet.Phase // empty without a connection
+		conditions []string
+		plan       string
+		why        string
+	}{
+		{"NobodyHasTriedYet", "", []string{silent}, waits, ""},
+		{"TheFirstTryIsUnderWay", fleet.Connecting, []string{silent}, waits, ""},
+		{"ItAnswersAndIsAboutToBeAdmitted", fleet.Connected, []string{silent}, waits, ""},
+		{"ItIsSilent", fleet.Unreachable, []string{silent}, given, unreachable},
+		{"ItRefusesUs", fleet.Unauthorized, []string{silent}, given, unreachable},
+		{"ItWasNotToldOfYet", fleet.Unreachable, []string{answered}, waits, ""},
+		{"ThereIsNothingToConnectWith", "", []string{refused, noAccess}, given, unreachable},
+		{"TheAccessIsGone", "", []string{noAccess}, given, unreachable},
+		{"ItIsAnotherCluster", fleet.Connected, []string{answered, conflict}, given, unreachable},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := scene(deleting)
+			o.going = &departure{cluster: livesOn, deadline: noon.Add(-time.Hour)}
+			o.findOut(tenantWith(row.conditions...), attemptOf(fleet.State{Phase: row.phase}, row.phase != ""))
+			if got := summarize(makePlan(o)); got != row.plan || o.unreachable != row.why || o.pending != (row.why == "") {
+				t.Errorf("plan is %q, unreachable %q, pending %v", got, o.unreachable, o.pending)
+			}
+		})
+	}
+}
+
+func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
+	o := scene()
+	if o.findOut(tenantWith("Connected=False/Unreachable"), underWay); o.unreachable == "" || o.pending {
+		t.Errorf("unreachable %q, pending %v", o.unreachable, o.pending)
+	}
+}
+
+func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
+	o := scene(func(o *observed) {
+		o.release.Spec.ClusterRef = common.ClusterReference{Namespace: "default", Name: tenantName}
+	})
+	o.moveFrom("id-before")
+	want := orphans.Entry{
+		Cluster: clusterKey(o.release), ClusterID: "id-before", Holder: "AddonRelease fleet/cache-prod", At: noon,
+		Objects: []orphans.Object{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
+		Why:     "the provider accepted another cluster in its place",
+	}
+	if !reflect.DeepEqual(o.replaced, want) || len(o.inventory) > 0 {
+		t.Errorf("the entry is %+v, and %d objects are listed still", o.replaced, len(o.inventory))
+	}
+	o = scene(func(o *observed) { o.release.Spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan })
+	if o.moveFrom("id-before"); len(o.replaced.Objects) > 0 {
+		t.Errorf("what is to stay is to be swept: %+v", o.replaced)
+	}
+}
+
+func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
+	now := metav1.NewTime(noon)
+	tenant := tenantWith("Connected=True/Connected")
+	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
+	o := scene(deleting)
+	o.going = departureOf(tenant, o.release)
+	next := report(o, makePlan(o), outcome{}, nil)
+	ready := meta.FindStatusCondition(next.Conditions, common.ConditionReady)
+	if ready.Reason != common.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
+		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
+	}
+	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}
+	if o.going = departureOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
+		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
+	}
+}
