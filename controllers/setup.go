@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
@@ -105,7 +106,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 		return end, fmt.Errorf("set up tenantcluster: %w", err)
 	}
 	addons := &saasaddon.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("saasaddon"),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: brief.Recorder(mgr.GetEventRecorder("saasaddon")),
 		Clock: clock.RealClock{}, ProviderNamespace: options.ProviderNamespace, Inspector: renderer,
 	}
 	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: options.AllowPrivateSources}),
@@ -122,7 +123,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	}
 	if err := (&addonrelease.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: renderer,
-		Controllers: known, Installation: options.Installation, Recorder: mgr.GetEventRecorder("addonrelease"),
+		Controllers: known, Installation: options.Installation, Recorder: brief.Recorder(mgr.GetEventRecorder("addonrelease")),
 		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: addonrelease.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
 	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
@@ -131,7 +132,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err := (&orphanledger.Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Installation: options.Installation,
 		Ledger:    orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		HeadStart: cmp.Or(options.OrphanHeadStart, orphanledger.DefaultHeadStart), Recorder: mgr.GetEventRecorder("orphanledger"),
+		HeadStart: cmp.Or(options.OrphanHeadStart, orphanledger.DefaultHeadStart), Recorder: brief.Recorder(mgr.GetEventRecorder("orphanledger")),
 		Metrics: orphanledger.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("orphanledger"),
 	}).SetupWithManager(mgr, orphanledger.Options{Wrap: wrap}); err != nil {
 		return end, fmt.Errorf("set up orphanledger: %w", err)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -25,7 +26,7 @@ func (r *Reconciler) recordUnremoved(ctx context.Context, o observed) error {
 	}
 	if (o.abandoned() || o.isGivenUp()) && len(o.inventory) > 0 {
 		r.Recorder.Eventf(o.release, nil, eventWarning, eventAbandoned, actionDelete, "%d objects were left in TenantCluster %s: %s: %s",
-			len(o.inventory), clusterKey(o.release), cut(names(o.inventory.sorted()), maxNamesTold), cut(whyLeft(o), maxWhyTold))
+			len(o.inventory), clusterKey(o.release), brief.Cut(names(o.inventory.sorted()), maxNamesTold), brief.Cut(whyLeft(o), maxWhyTold))
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (r *Reconciler) recordOrphans(ctx context.Context, o observed, left orphans
 		return err
 	}
 	r.Recorder.Eventf(o.release, nil, eventWarning, eventOrphaned, actionDelete,
-		"what %s stand for may remain outside of TenantCluster %s: %s", left, clusterKey(o.release), cut(left.Why, maxWhyTold))
+		"what %s stand for may remain outside of TenantCluster %s: %s", left, clusterKey(o.release), brief.Cut(left.Why, maxWhyTold))
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -217,7 +218,7 @@ func (h *hookRunner) isGone(ctx context.Context, one hook, run *addonsv1alpha1.H
 }
 
 func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookPhase, message string) {
-	run.Phase, run.Message = phase, message[:min(len(message), maxMessage)]
+	run.Phase, run.Message = phase, brief.Cut(message, maxMessage)
 	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.now()))
 }
 

@@ -3,7 +3,6 @@ package addonrelease
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -12,6 +11,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -203,16 +203,8 @@ func progress(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, messa
 // maxMessage keeps one condition from filling the screen, in bytes; the API allows 32768.
 const maxMessage = 1024
 
-// cut shortens a text to so many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
 func set(next *addonsv1alpha1.AddonReleaseStatus, o observed, condition string, is metav1.ConditionStatus, reason, message string) {
-	message = cut(message, maxMessage)
+	message = brief.Cut(message, maxMessage)
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 		Type: condition, Status: is, Reason: reason, Message: message,
 		ObservedGeneration: o.release.Generation, LastTransitionTime: metav1.NewTime(o.now),
