@@ -122,6 +122,8 @@ func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
 	edited, unlabelled := desired.DeepCopy(), desired.DeepCopy()
 	edited.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](1)
 	delete(unlabelled.Labels, "tier")
+	both := unlabelled.DeepCopy()
+	both.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](1)
 	order := tenant()
 	order.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](5)
 	another := Desired(order, "v1.36.3", installation)
@@ -138,6 +140,7 @@ func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
 		"the order is another one":             {desired, another, Fingerprint(desired), "", Outdated},
 		"the order was taken, but not noted":   {another, another, Fingerprint(desired), "", FilledIn},
 		"a label that is passed on is missing": {unlabelled, desired, Fingerprint(desired), "", Outdated},
+		"a label, and the topology is edited":  {both, desired, Fingerprint(desired), "somebody", Edited},
 	} {
 		if got := Compare(test.live, test.desired, test.taken, test.editor); got != test.want {
 			t.Errorf("%s: it stands %d", name, got)

@@ -31,16 +31,18 @@ const (
 // took the order last, empty if that is not known, and editor is the Editor of it, which counts only if it has
 // another one.
 func Compare(live, desired *clusterv1.Cluster, taken, editor string) Standing {
-	fresh := live.Labels[common.LabelHash] == desired.Labels[common.LabelHash]
+	untouched := taken == Fingerprint(live)
 	switch {
-	case !fresh || !includes(live.Labels, desired.Labels) || !includes(live.Annotations, desired.Annotations):
+	case live.Labels[common.LabelHash] != desired.Labels[common.LabelHash]:
 		return Outdated
-	case taken == Fingerprint(live):
-		return AsTaken
-	case editor == "" && isAsOrdered(live, desired):
+	case !untouched && (editor != "" || !isAsOrdered(live, desired)):
+		return Edited
+	case !includes(live.Labels, desired.Labels) || !includes(live.Annotations, desired.Annotations):
+		return Outdated
+	case !untouched:
 		return FilledIn
 	}
-	return Edited
+	return AsTaken
 }
 
 // Fingerprint tells one topology from another, with all that Cluster API or people set in it.
