@@ -24,8 +24,9 @@ type chartPhase struct {
 	// before are the steps that lead to it, and act is the step itself.
 	before []chartStep
 	act    chartStep
-	// kills says which writes the manager is killed after: any, if nil.
+	// kills says which writes the manager is killed after: any, if nil. Of those it is every one, or every so manyth.
 	kills func(*http.Request) bool
+	every int
 }
 
 type chartStep func(w *chartWorld, name string)
@@ -52,7 +53,7 @@ func (w *chartWorld) killInEach(phases []chartPhase) {
 		}
 		w.fuse.count(phase.kills)
 		undisturbed, _ := w.play(phase, phase.name+"-undisturbed", forever, "")
-		for last, blew := 1, true; blew && !t.Failed(); last++ {
+		for last, blew := 1, true; blew && !t.Failed(); last += max(phase.every, 1) {
 			t.Run(fmt.Sprintf("%s/AfterWrite%d", phase.name, last), func(t *testing.T) {
 				w.t = t
 				_, blew = w.play(phase, fmt.Sprintf("%s-%d", phase.name, last), last, undisturbed)
