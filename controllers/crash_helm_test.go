@@ -18,12 +18,12 @@ import (
 // TestKilledWhileItTakesOverAReleaseItEndsWhereAnUndisturbedRunEnds gives the manager releases that somebody
 // made with Helm: one that is deployed, and those that a helm which was killed left in the middle of an
 // installation and of an upgrade. It has another version of the chart to install in their place. Most of its writes are
-// those of an upgrade, which another test kills after each, so a part of them does for repairs.
+// those of an upgrade, which another test kills after each, so a part of them does here.
 func TestKilledWhileItTakesOverAReleaseItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
 	w := newChartWorld(t)
 	w.killInEach([]chartPhase{
-		{name: "adoption", before: []chartStep{(*chartWorld).installByHand}, act: (*chartWorld).adoptNewer},
+		{name: "adoption", before: []chartStep{(*chartWorld).installByHand}, act: (*chartWorld).adoptNewer, every: 2},
 		{name: "repair-installation", before: []chartStep{(*chartWorld).installByHandAndDie}, act: (*chartWorld).adoptNewer, kills: inWorkOnRelease, every: 3},
 		{
 			name: "repair-upgrade", before: []chartStep{(*chartWorld).installByHand, (*chartWorld).upgradeByHandAndDie},

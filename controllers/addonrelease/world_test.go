@@ -2,6 +2,7 @@ package addonrelease
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -64,6 +65,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == render.WorkerArgument {
 		os.Exit(render.WorkerMain(os.Args[2:]))
 	}
+	flag.Parse()
+	_ = flag.Set("test.parallel", "4") // The flag exists. Tests wait more than they work.
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
 	code, err := runInWorld(m)
 	if err != nil {
