@@ -4,6 +4,7 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,70 +76,105 @@ type Options struct {
 // to be called when the manager has ended: reconciles in flight need it until then.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(), err error) {
 	if options.Installation == "" {
-		identity, err := ManagementIdentity(ctx, mgr.GetAPIReader())
-		if err != nil {
+		if options.Installation, err = ManagementIdentity(ctx, mgr.GetAPIReader()); err != nil {
 			return nil, err
 		}
-		options.Installation = identity
 	}
 	if options.Registry == nil {
 		options.Registry = metrics.Registry
 	}
-	known := ownership.NewControllers(ownership.ManagerOf(options.Installation), options.ControllerManagers...)
-	connections := fleet.New(fleet.Options{
-		Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
-		Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
-	})
-	renderer := render.NewPool(render.Options{})
-	end = func() {
-		connections.Close()
-		renderer.Close()
-	}
-	wrap := func(inner reconcile.Reconciler) reconcile.Reconciler {
-		return graceful.Reconciler(inner, options.Grace)
-	}
+	b := newBase(mgr, options)
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpLedgers())
+}
 
-	if err := tenantcluster.SetupWithManager(ctx, mgr, tenantcluster.Options{
-		Fleet: connections, Installation: options.Installation, ProviderNamespace: options.ProviderNamespace,
-		Kubeconfig:               kubeconfig.Options{AllowProxyURL: options.AllowProxyURL},
-		CredentialsExpiryWarning: options.CredentialsExpiryWarning,
-		Grace:                    options.Grace, Clock: clock.RealClock{},
-	}); err != nil {
-		return end, fmt.Errorf("set up tenantcluster: %w", err)
+// base is what the controllers stand on.
+type base struct {
+	ctrl.Manager
+	options     Options
+	known       ownership.Controllers
+	connections *fleet.Fleet
+	renderer    *render.Pool
+	charts      *charts.Desk[types.NamespacedName]
+}
+
+func newBase(mgr ctrl.Manager, options Options) *base {
+	known := ownership.NewControllers(ownership.ManagerOf(options.Installation), options.ControllerManagers...)
+	return &base{
+		Manager: mgr, options: options, known: known, renderer: render.NewPool(render.Options{}),
+		connections: fleet.New(fleet.Options{
+			Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
+			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
+		}),
 	}
+}
+
+func (b *base) close() {
+	if b.charts != nil {
+		b.charts.Close()
+	}
+	b.connections.Close()
+	b.renderer.Close()
+}
+
+func (b *base) wrap(inner reconcile.Reconciler) reconcile.Reconciler {
+	return graceful.Reconciler(inner, b.options.Grace)
+}
+
+func (b *base) recorder(controller string) events.EventRecorder {
+	return brief.Recorder(b.GetEventRecorder(controller))
+}
+
+func (b *base) ledger() orphans.Ledger {
+	return orphans.Ledger{Reader: b.GetAPIReader(), Writer: b.GetClient()}
+}
+
+func (b *base) setUpTenantClusters(ctx context.Context) error {
+	err := tenantcluster.SetupWithManager(ctx, b.Manager, tenantcluster.Options{
+		Fleet: b.connections, Installation: b.options.Installation, ProviderNamespace: b.options.ProviderNamespace,
+		Kubeconfig:               kubeconfig.Options{AllowProxyURL: b.options.AllowProxyURL},
+		CredentialsExpiryWarning: b.options.CredentialsExpiryWarning,
+		Grace:                    b.options.Grace, Clock: clock.RealClock{},
+	})
+	return setUp("tenantcluster", err)
+}
+
+func (b *base) setUpAddons() error {
 	addons := &saasaddon.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: brief.Recorder(mgr.GetEventRecorder("saasaddon")),
-		Clock: clock.RealClock{}, ProviderNamespace: options.ProviderNamespace, Inspector: renderer,
+		Client: b.GetClient(), Live: b.GetAPIReader(), Events: b.recorder("saasaddon"),
+		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Inspector: b.renderer,
 	}
-	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: options.AllowPrivateSources}),
+	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: b.options.AllowPrivateSources}),
 		charts.DeskOptions[types.NamespacedName]{
 			Done: addons.Fetched, Tenant: func(addon types.NamespacedName) string { return addon.Namespace },
 		})
-	end = func() {
-		addons.Charts.Close()
-		connections.Close()
-		renderer.Close()
+	b.charts = addons.Charts
+	return setUp("saasaddon", addons.SetupWithManager(b.Manager, saasaddon.Options{Wrap: b.wrap}))
+}
+
+func (b *base) setUpReleases() error {
+	releases := &addonrelease.Reconciler{
+		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
+		Controllers: b.known, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.ledger(),
+		Metrics: addonrelease.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}
-	if err := addons.SetupWithManager(mgr, saasaddon.Options{Wrap: wrap}); err != nil {
-		return end, fmt.Errorf("set up saasaddon: %w", err)
+	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
+		addonrelease.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+}
+
+func (b *base) setUpLedgers() error {
+	ledgers := &orphanledger.Reconciler{
+		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Installation: b.options.Installation, Ledger: b.ledger(),
+		HeadStart: cmp.Or(b.options.OrphanHeadStart, orphanledger.DefaultHeadStart), Recorder: b.recorder("orphanledger"),
+		Metrics: orphanledger.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("orphanledger"),
 	}
-	if err := (&addonrelease.Reconciler{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: renderer,
-		Controllers: known, Installation: options.Installation, Recorder: brief.Recorder(mgr.GetEventRecorder("addonrelease")),
-		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		Metrics: addonrelease.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("addonrelease"),
-	}).SetupWithManager(mgr, addonrelease.Options{MaxConcurrentReconciles: options.ConcurrentTargets, Wrap: wrap}); err != nil {
-		return end, fmt.Errorf("set up addonrelease: %w", err)
+	return setUp("orphanledger", ledgers.SetupWithManager(b.Manager, orphanledger.Options{Wrap: b.wrap}))
+}
+
+func setUp(controller string, err error) error {
+	if err != nil {
+		return fmt.Errorf("set up %s: %w", controller, err)
 	}
-	if err := (&orphanledger.Reconciler{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Installation: options.Installation,
-		Ledger:    orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		HeadStart: cmp.Or(options.OrphanHeadStart, orphanledger.DefaultHeadStart), Recorder: brief.Recorder(mgr.GetEventRecorder("orphanledger")),
-		Metrics: orphanledger.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("orphanledger"),
-	}).SetupWithManager(mgr, orphanledger.Options{Wrap: wrap}); err != nil {
-		return end, fmt.Errorf("set up orphanledger: %w", err)
-	}
-	return end, nil
+	return nil
 }
 
 // ManagementIdentity is the UID of the management cluster's namespace kube-system, as for any cluster.
