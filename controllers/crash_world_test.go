@@ -137,7 +137,12 @@ func (w *crashWorld) begin() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	identity, err := ManagementIdentity(ctx, mgr.GetAPIReader())
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	end, err := SetupAll(ctx, mgr, Options{
+		Installation:      identity,
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
 		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: logr.Discard(),
 	})

@@ -49,8 +49,8 @@ func DefaultControllerManagers() []string { return ownership.DefaultControllers(
 type Options struct {
 	// ProviderNamespace is where policies may select across namespaces.
 	ProviderNamespace string
-	// Installation marks what Daytwo applies, as the value of daytwo.dev/managed-by. Empty for the
-	// identity of the management cluster.
+	// Installation marks what Daytwo applies, as the value of daytwo.dev/managed-by: the ManagementIdentity, where
+	// nobody says otherwise.
 	Installation string
 	// ControllerManagers are the field managers whose changes are no drift.
 	ControllerManagers []string
@@ -75,11 +75,6 @@ type Options struct {
 // SetupAll adds every controller to the manager. What they stand on ends with the returned function,
 // to be called when the manager has ended: reconciles in flight need it until then.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(), err error) {
-	if options.Installation == "" {
-		if options.Installation, err = ManagementIdentity(ctx, mgr.GetAPIReader()); err != nil {
-			return nil, err
-		}
-	}
 	if options.Registry == nil {
 		options.Registry = metrics.Registry
 	}
