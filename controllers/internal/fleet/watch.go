@@ -22,10 +22,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// pageSize is how many objects one answer to a list may hold: what nobody claimed is dropped page by
-// page, so that memory does not grow with what others labelled.
-const pageSize = 500
-
 // Watch sees to it that the objects of a kind are watched, as long as the connection lasts. It
 // returns at once; Tracker.Synced tells when the first list is in.
 func (c *Cluster) Watch(ctx context.Context, kind schema.GroupVersionKind) error {
@@ -47,32 +43,6 @@ func (c *Cluster) Watch(ctx context.Context, kind schema.GroupVersionKind) error
 		go w.run(c.ctx)
 	}
 	return nil
-}
-
-// source lists and watches one kind; dynamic clients and metadata clients differ in types only.
-type source struct {
-	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
-}
-
-// sourceFor watches kinds with a status whole, for their health, and others metadata-only.
-func (c *Cluster) sourceFor(resource Resource) source {
-	if resource.HasStatus {
-		client := c.dynamic.Resource(resource.GroupVersionResource)
-		return source{
-			list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				return client.List(ctx, options)
-			},
-			watch: client.Watch,
-		}
-	}
-	client := c.metadata.Resource(resource.GroupVersionResource)
-	return source{
-		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, options)
-		},
-		watch: client.Watch,
-	}
 }
 
 // kindWatch keeps the tracker informed of one kind, until its context ends.
@@ -175,42 +145,24 @@ func (w *kindWatch) resuming(stop context.CancelCauseFunc) watcherFunc {
 	}
 }
 
-// list takes in what is there, page by page, and returns the resource version to watch from.
+// list takes in what is there and returns the resource version to watch from.
 func (w *kindWatch) list(ctx context.Context) (string, error) {
 	seen := map[objects.Key]Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
-	options := metav1.ListOptions{LabelSelector: w.selector(), Limit: pageSize}
-	for {
-		page, err := w.page(ctx, options)
-		if apierrors.IsNotFound(err) {
-			return "", errKindGone
+	version, err := w.source.each(ctx, w.selector(), func(item runtime.Object) error {
+		if key, sighting, ok := w.look(item, now); ok {
+			seen[key] = sighting
 		}
-		if err != nil {
-			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
-		}
-		if err := meta.EachListItem(page, func(item runtime.Object) error {
-			if key, sighting, ok := w.look(item, now); ok {
-				seen[key] = sighting
-			}
-			return nil
-		}); err != nil {
-			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
-		}
-		list, err := meta.ListAccessor(page)
-		if err != nil {
-			return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			w.cluster.Tracker.replace(w.kind.GroupKind(), seen, list.GetResourceVersion(), now)
-			return list.GetResourceVersion(), nil
-		}
+		return nil
+	})
+	if apierrors.IsNotFound(err) {
+		return "", errKindGone
 	}
-}
-
-func (w *kindWatch) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := w.cluster.deadline(ctx)
-	defer cancel()
-	return w.source.list(ctx, options)
+	if err != nil {
+		return "", fmt.Errorf("list %s: %w", w.kind.Kind, err)
+	}
+	w.cluster.Tracker.replace(w.kind.GroupKind(), seen, version, now)
+	return version, nil
 }
 
 func (w *kindWatch) handle(event watch.Event) {
