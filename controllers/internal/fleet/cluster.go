@@ -36,6 +36,8 @@ type Cluster struct {
 	dynamic    dynamic.Interface
 	connection *connection
 
+	confirmations confirmations
+
 	ctx   context.Context
 	close context.CancelFunc
 

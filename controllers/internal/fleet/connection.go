@@ -109,6 +109,9 @@ func (c *connection) supervise(ctx context.Context, l *link) error {
 		case <-c.wake:
 			timer.Stop()
 			continue
+		case <-c.mismatch():
+			timer.Stop()
+			return errOtherCluster
 		case <-c.suspicious:
 		case <-c.hurry:
 		case <-timer.C:
