@@ -22,6 +22,8 @@ type Options struct {
 	// Bare leaves out controllers, scheduler and nodes, in all clusters. No pod becomes ready
 	// then, and a namespace that is deleted stays Terminating.
 	Bare bool
+	// OwnEtcd gives each cluster an etcd of its own, the management cluster too, so that it can be put back to a snapshot.
+	OwnEtcd bool
 	// ClusterAPI runs Cluster API in the management cluster, so that clusters can be ordered.
 	ClusterAPI bool
 	// Manager is the path of the manager's binary. Empty builds it.
@@ -56,7 +58,7 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 	fleet, err := localfleet.Start(ctx, localfleet.Options{
 		StateDir:       options.StateDir,
 		Clusters:       options.Clusters,
-		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare},
+		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare, OwnEtcd: options.OwnEtcd},
 		ClusterAPI:     options.ClusterAPI,
 		Progress:       options.Progress,
 	})

@@ -16,8 +16,9 @@ const (
 	kwok        = "kwok"
 )
 
-// programsOfCluster are in the order in which they are ended.
-var programsOfCluster = []string{kwok, scheduler, controllers, apiServer}
+// programsOfCluster are in the order in which they are ended. The last one is
+// only there if it is the cluster's own.
+var programsOfCluster = []string{kwok, scheduler, controllers, apiServer, etcdName}
 
 // No packet is ever sent to these addresses, so all clusters may use the same.
 const (
@@ -60,7 +61,7 @@ func loopbackURL(port int) string {
 func (c *Cluster) apiServerArgs() []string {
 	etcdPKI := func(file string) string { return filepath.Join(c.fleet.paths.etcdPKI(), file) }
 	args := []string{
-		"--etcd-servers=" + loopbackURL(c.fleet.etcdPorts().ClientPort),
+		"--etcd-servers=" + c.etcd().url(),
 		"--etcd-cafile=" + etcdPKI(certificateFile(authorityName)),
 		"--etcd-certfile=" + etcdPKI(certificateFile(etcdClientName)),
 		"--etcd-keyfile=" + etcdPKI(keyFile(etcdClientName)),

@@ -29,6 +29,7 @@ func TestBareFleet(t *testing.T) {
 		"never answers while it is paused":            testPauseSwallowsRequests,
 		"gives other users no more than their roles":  testKubeconfigForAddsNoRights,
 		"writes private and complete kubeconfigs":     testKubeconfigFiles,
+		"has no snapshots of an etcd that is shared":  testSharedEtcdHasNoSnapshots,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, fleet) })

@@ -22,6 +22,7 @@ type Cluster struct {
 	fleet       *Fleet
 	name        string
 	port        int
+	etcdPorts   etcdState
 	options     ClusterOptions
 	credentials *credentials
 	config      *rest.Config
@@ -44,7 +45,7 @@ func (f *Fleet) newCluster(s clusterState) (*Cluster, error) {
 		return nil, err
 	}
 	return &Cluster{
-		fleet: f, name: s.Name, port: s.Port, options: s.ClusterOptions, credentials: credentials, config: config,
+		fleet: f, name: s.Name, port: s.Port, etcdPorts: s.Etcd, options: s.ClusterOptions, credentials: credentials, config: config,
 	}, nil
 }
 
@@ -76,7 +77,7 @@ func (c *Cluster) Start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	start := time.Now()
-	if err := c.fleet.startEtcd(ctx); err != nil {
+	if err := c.fleet.startEtcd(ctx, c.etcd()); err != nil {
 		return err
 	}
 	if err := c.startAPIServer(ctx); err != nil {
@@ -92,7 +93,7 @@ func (c *Cluster) Start(ctx context.Context) error {
 }
 
 // Stop kills all programs of the cluster, as a machine that dies would. Its data
-// stays in etcd.
+// stays in etcd, or in the files of an etcd of its own, which is killed too.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

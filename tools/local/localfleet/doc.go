@@ -2,7 +2,8 @@
 // without containers: a management cluster and as many workload clusters as
 // asked, for tests, demonstrations and benchmarks.
 //
-// One etcd serves all clusters. Each cluster is a kube-apiserver with an etcd
+// One etcd serves all clusters but those with OwnEtcd, whose data can be put back
+// to an earlier state with Cluster.Snapshot and Cluster.Restore. Each cluster is a kube-apiserver with an etcd
 // prefix, certificate authority, credentials and service account key of its own
 // and RBAC on. Unless it is bare, a kube-controller-manager works in it, and in a
 // workload cluster also a kube-scheduler, and KWOK, which plays two nodes, so
@@ -20,7 +21,8 @@
 //	                         fleet.json, clusters/, run/ and pki/ of their own
 //	logs/                    a file for each program; kept when the fleet ends
 //	run/                     a record of each program that was started
-//	etcd/, pki/              data, certificates and keys
+//	etcd/, own-etcd/, pki/   data, certificates and keys
+//	snapshots/               copies of the data of clusters with an etcd of their own
 //
 // A test starts a fleet that dies with it, even if the test is killed:
 //

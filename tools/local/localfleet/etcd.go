@@ -16,24 +16,46 @@ const (
 
 func etcdPrefix(cluster string) string { return "/" + cluster }
 
+// etcdServer is an etcd of the fleet: the one that clusters share, or a cluster's own. All of them have the same
+// certificates, since one fleet is one trust.
+type etcdServer struct {
+	program string
+	dataDir string
+	ports   etcdState
+}
+
+func (e etcdServer) url() string { return loopbackURL(e.ports.ClientPort) }
+
+func (f *Fleet) sharedEtcd() etcdServer {
+	return etcdServer{program: etcdName, dataDir: f.paths.etcd(), ports: f.etcdPorts()}
+}
+
+// etcd is where the cluster's data is.
+func (c *Cluster) etcd() etcdServer {
+	if !c.options.OwnEtcd {
+		return c.fleet.sharedEtcd()
+	}
+	return etcdServer{program: c.program(etcdName), dataDir: c.fleet.paths.etcdOf(c.name), ports: c.etcdPorts}
+}
+
 // startEtcd makes sure that etcd runs and answers. Both sides show certificates
 // of an authority that only this fleet has, so nothing is ever written to an
 // etcd that isn't its own, and nobody else writes to this one.
-func (f *Fleet) startEtcd(ctx context.Context) error {
+func (f *Fleet) startEtcd(ctx context.Context, server etcdServer) error {
 	if f.usesEtcdOfAnother() {
-		return f.etcdAnswers(ctx)
+		return f.etcdAnswers(ctx, server)
 	}
 	f.etcdMu.Lock()
 	defer f.etcdMu.Unlock()
 	if err := f.createEtcdCredentials(); err != nil {
 		return fmt.Errorf("create credentials of etcd: %w", err)
 	}
-	client, err := f.etcdClient()
+	client, err := f.etcdClient(server)
 	if err != nil {
 		return err
 	}
 	defer client.close()
-	p, err := f.ensure(ctx, program{name: etcdName, binary: "etcd", args: f.etcdArgs(), ports: f.etcdPorts().all()})
+	p, err := f.ensure(ctx, program{name: server.program, binary: "etcd", args: f.etcdArgs(server), ports: server.ports.all()})
 	if err != nil {
 		return err
 	}
@@ -43,8 +65,8 @@ func (f *Fleet) startEtcd(ctx context.Context) error {
 // usesEtcdOfAnother tells whether another fleet starts etcd.
 func (f *Fleet) usesEtcdOfAnother() bool { return f.paths.host != "" }
 
-func (f *Fleet) etcdAnswers(ctx context.Context) error {
-	client, err := f.etcdClient()
+func (f *Fleet) etcdAnswers(ctx context.Context, server etcdServer) error {
+	client, err := f.etcdClient(server)
 	if err != nil {
 		return err
 	}
@@ -55,12 +77,12 @@ func (f *Fleet) etcdAnswers(ctx context.Context) error {
 	return nil
 }
 
-func (f *Fleet) etcdArgs() []string {
+func (f *Fleet) etcdArgs(server etcdServer) []string {
 	file := func(name string) string { return filepath.Join(f.paths.pki(etcdName), name) }
-	client, peer := loopbackURL(f.etcdPorts().ClientPort), loopbackURL(f.etcdPorts().PeerPort)
+	client, peer := server.url(), loopbackURL(server.ports.PeerPort)
 	return []string{
 		"--name=local",
-		"--data-dir=" + f.paths.etcd(),
+		"--data-dir=" + server.dataDir,
 		"--listen-client-urls=" + client,
 		"--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer,

@@ -21,7 +21,7 @@ type etcdClient struct {
 	http *http.Client
 }
 
-func (f *Fleet) etcdClient() (*etcdClient, error) {
+func (f *Fleet) etcdClient(server etcdServer) (*etcdClient, error) {
 	pair, err := readPair(f.paths.etcdPKI(), etcdClientName)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (f *Fleet) etcdClient() (*etcdClient, error) {
 		MinVersion:   tls.VersionTLS12,
 	}}
 	return &etcdClient{
-		url:  loopbackURL(f.etcdPorts().ClientPort),
+		url:  server.url(),
 		http: &http.Client{Transport: transport, Timeout: etcdTimeout},
 	}, nil
 }

@@ -47,8 +47,16 @@ func (f *Fleet) RemoveCluster(ctx context.Context, name string) error {
 		os.RemoveAll(f.paths.pki(name)),
 		os.RemoveAll(f.paths.kwok(name)),
 		os.RemoveAll(f.paths.kubeconfig(name)),
-		f.registry.Release(ctx, f.paths.root, cluster.port),
+		f.releaseClusterPorts(ctx, cluster),
 	)
+}
+
+func (f *Fleet) releaseClusterPorts(ctx context.Context, cluster *Cluster) error {
+	var problems []error
+	for _, port := range append(cluster.etcdPorts.all(), cluster.port) {
+		problems = append(problems, f.registry.Release(ctx, f.paths.root, port))
+	}
+	return errors.Join(problems...)
 }
 
 // empty stops the cluster and deletes its data.
@@ -61,7 +69,7 @@ func (c *Cluster) empty(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.fleet.deleteData(ctx, c.name); err != nil {
+	if err := c.deleteData(ctx); err != nil {
 		return fmt.Errorf("delete the data of %s: %w", c.name, err)
 	}
 	return nil
@@ -73,13 +81,16 @@ func (f *Fleet) ensureCluster(ctx context.Context, name string, options ClusterO
 	if cluster, err := f.Cluster(name); err == nil {
 		return cluster, nil
 	}
-	port, err := f.registry.Claim(ctx, f.paths.root)
-	if err != nil {
+	added := clusterState{Name: name, ClusterOptions: options}
+	ports := []*int{&added.Port}
+	if options.OwnEtcd {
+		ports = append(ports, &added.Etcd.ClientPort, &added.Etcd.PeerPort)
+	}
+	if err := f.claimPorts(ctx, ports...); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	added := clusterState{Name: name, Port: port, ClusterOptions: options}
 	cluster, err := f.newCluster(added)
 	if err != nil {
 		return nil, err
@@ -97,16 +108,20 @@ func (f *Fleet) forget(cluster *Cluster) error {
 	return writeState(f.paths, f.state)
 }
 
-func (f *Fleet) deleteData(ctx context.Context, cluster string) error {
-	if err := f.startEtcd(ctx); err != nil {
+// deleteData expects that the cluster's programs have ended.
+func (c *Cluster) deleteData(ctx context.Context) error {
+	if c.options.OwnEtcd {
+		return errors.Join(os.RemoveAll(c.etcd().dataDir), os.RemoveAll(c.fleet.paths.snapshots(c.name)))
+	}
+	if err := c.fleet.startEtcd(ctx, c.etcd()); err != nil {
 		return err
 	}
-	client, err := f.etcdClient()
+	client, err := c.fleet.etcdClient(c.etcd())
 	if err != nil {
 		return err
 	}
 	defer client.close()
-	return client.deletePrefix(ctx, etcdPrefix(cluster))
+	return client.deletePrefix(ctx, etcdPrefix(c.name))
 }
 
 func (f *Fleet) etcdPorts() etcdState {

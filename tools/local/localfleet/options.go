@@ -43,6 +43,10 @@ type ClusterOptions struct {
 	// APIServerArgs are further flags of kube-apiserver, such as
 	// "--min-request-timeout=5". They win over the fleet's own.
 	APIServerArgs []string `json:"apiServerArgs,omitempty"`
+	// OwnEtcd gives the cluster an etcd of its own in the place of the fleet's, so
+	// that Cluster.Snapshot and Cluster.Restore are possible. It cannot be changed
+	// later.
+	OwnEtcd bool `json:"ownEtcd,omitempty"`
 }
 
 func (o Options) complete() (Options, error) {

@@ -2,6 +2,7 @@ package localfleet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/client-go/rest"
@@ -50,6 +51,9 @@ func (c *Cluster) Ready(ctx context.Context) error {
 // another version, or with other flags. Data, keys and endpoint stay. A version
 // that cannot be had is refused before anything ends.
 func (c *Cluster) Reconfigure(ctx context.Context, options ClusterOptions) error {
+	if options.OwnEtcd != c.Options().OwnEtcd {
+		return fmt.Errorf("cluster %s cannot move to another etcd: remove it, and add it again", c.name)
+	}
 	if _, err := c.fleet.components.BinaryAt(ctx, apiServer, options.Version); err != nil {
 		return err
 	}

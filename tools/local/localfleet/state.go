@@ -45,8 +45,13 @@ func (e etcdState) all() []int {
 type clusterState struct {
 	Name string `json:"name"`
 	Port int    `json:"port"`
+	// Etcd is the cluster's own, if it has one.
+	Etcd etcdState `json:"etcd,omitzero"`
 	ClusterOptions
 }
+
+// ports returns all ports of the cluster.
+func (c clusterState) ports() []int { return append(c.Etcd.all(), c.Port) }
 
 // companions are the programs beside the cluster's API server.
 func (c clusterState) companions() []string {
@@ -87,7 +92,7 @@ func (c clusterAPIState) all() []int { return append(c.manager(), c.ProviderHeal
 func (s state) ports() []int {
 	all := s.Etcd.all()
 	for _, cluster := range s.Clusters {
-		all = append(all, cluster.Port)
+		all = append(all, cluster.ports()...)
 	}
 	if s.Manager != nil {
 		all = append(all, s.Manager.all()...)
@@ -114,12 +119,18 @@ func (p paths) ordered() paths {
 // withEtcd is the state directory of the fleet whose etcd is used.
 func (p paths) withEtcd() paths { return paths{root: cmp.Or(p.host, p.root)} }
 
-func (p paths) state() string              { return filepath.Join(p.root, "fleet.json") }
-func (p paths) lock() string               { return filepath.Join(p.root, "lock") }
-func (p paths) records() string            { return filepath.Join(p.root, "run") }
-func (p paths) logs() string               { return filepath.Join(p.withEtcd().root, "logs") }
-func (p paths) log(program string) string  { return filepath.Join(p.logs(), program+".log") }
-func (p paths) etcd() string               { return filepath.Join(p.root, "etcd") }
+func (p paths) state() string             { return filepath.Join(p.root, "fleet.json") }
+func (p paths) lock() string              { return filepath.Join(p.root, "lock") }
+func (p paths) records() string           { return filepath.Join(p.root, "run") }
+func (p paths) logs() string              { return filepath.Join(p.withEtcd().root, "logs") }
+func (p paths) log(program string) string { return filepath.Join(p.logs(), program+".log") }
+func (p paths) etcd() string              { return filepath.Join(p.root, "etcd") }
+func (p paths) etcdOf(cluster string) string {
+	return filepath.Join(p.root, "own-etcd", cluster)
+}
+func (p paths) snapshots(cluster string) string {
+	return filepath.Join(p.root, "snapshots", cluster)
+}
 func (p paths) etcdPKI() string            { return p.withEtcd().pki(etcdName) }
 func (p paths) pki(cluster string) string  { return filepath.Join(p.root, "pki", cluster) }
 func (p paths) kwok(cluster string) string { return filepath.Join(p.root, "kwok", cluster) }

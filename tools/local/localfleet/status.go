@@ -89,6 +89,9 @@ func clusterStatus(table *process.Table, cluster clusterState) []ProgramStatus {
 	list := []ProgramStatus{
 		programStatus(table, programName(cluster.Name, apiServer), cluster.Name, loopbackURL(cluster.Port)),
 	}
+	if cluster.OwnEtcd {
+		list = append(list, programStatus(table, programName(cluster.Name, etcdName), cluster.Name+"/"+etcdName, loopbackURL(cluster.Etcd.ClientPort)))
+	}
 	for _, binary := range cluster.companions() {
 		list = append(list, programStatus(table, programName(cluster.Name, binary), cluster.Name+"/"+binary, ""))
 	}
