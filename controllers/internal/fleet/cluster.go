@@ -32,11 +32,15 @@ type Cluster struct {
 	link       *link
 	config     *rest.Config
 	bounded    *http.Client
+	raw        rest.Interface
 	metadata   metadata.Interface
 	dynamic    dynamic.Interface
 	connection *connection
 
 	confirmations confirmations
+
+	// decoding is held while an object of a list or a watch is decoded.
+	decoding sync.Mutex
 
 	ctx   context.Context
 	close context.CancelFunc
@@ -46,7 +50,7 @@ type Cluster struct {
 }
 
 func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
-	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: common.FieldManager}
+	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: common.FieldManager, WarningHandler: rest.NoWarnings{}}
 	httpClient := &http.Client{Transport: c.fleet.metrics.count(l.RoundTripper())}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {
@@ -55,6 +59,10 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 	dynamicClient, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("dynamic client: %w", err)
+	}
+	rawClient, err := rest.UnversionedRESTClientForConfigAndClient(rawConfig(config), httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("client for lists and watches: %w", err)
 	}
 	// Without a watch among its requests, a client can bound each of them.
 	bounded := &http.Client{Transport: httpClient.Transport, Timeout: c.fleet.options.Timeouts.Request}
@@ -68,6 +76,7 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 		link:       l,
 		config:     config,
 		bounded:    bounded,
+		raw:        rawClient,
 		metadata:   metadataClient,
 		dynamic:    dynamicClient,
 		connection: c,

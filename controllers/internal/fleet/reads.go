@@ -19,6 +19,10 @@ import (
 // maxListed is how many objects a read of several returns at most.
 const maxListed = 500
 
+var podResource = Resource{
+	GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), Kind: "Pod", Namespaced: true, HasStatus: true,
+}
+
 // List reads the metadata of the objects of a kind that a label selector selects in a namespace, at
 // most 500.
 func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string) ([]metav1.PartialObjectMetadata, error) {
@@ -28,12 +32,15 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.metadata.Resource(resource.GroupVersionResource).Namespace(namespace).
-		List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: maxListed})
+	items := []metav1.PartialObjectMetadata{}
+	_, err = c.reader(resource, namespace).collect(ctx, selector, func(object runtime.Object) error {
+		items = append(items, *object.(*metav1.PartialObjectMetadata))
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 	}
-	return list.Items, nil
+	return items, nil
 }
 
 // Secrets is a client for the Secrets of a namespace, for those who keep records in them. Its requests
@@ -50,16 +57,15 @@ func (c *Cluster) Secrets(namespace string) (corev1client.SecretInterface, error
 func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	list, err := c.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(namespace).
-		List(ctx, metav1.ListOptions{LabelSelector: selector, Limit: maxListed})
+	reader := c.reader(podResource, namespace)
+	reader.whole = true
+	pods := []corev1.Pod{}
+	_, err := reader.collect(ctx, selector, func(object runtime.Object) error {
+		pods = append(pods, corev1.Pod{})
+		return runtime.DefaultUnstructuredConverter.FromUnstructured(object.(*unstructured.Unstructured).Object, &pods[len(pods)-1])
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list pods: %w", err)
-	}
-	pods := make([]corev1.Pod, len(list.Items))
-	for i := range list.Items {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &pods[i]); err != nil {
-			return nil, fmt.Errorf("read pod %s: %w", list.Items[i].GetName(), err)
-		}
 	}
 	return pods, nil
 }
@@ -84,11 +90,25 @@ func (c *Cluster) Lookup(ctx context.Context, ref objects.Ref) (map[string]any, 
 		}
 		return object.Object, nil
 	}
-	list, err := client.List(ctx, metav1.ListOptions{Limit: maxListed})
+	return c.lookupAll(ctx, resource, ref.Namespace)
+}
+
+func (c *Cluster) lookupAll(ctx context.Context, resource Resource, namespace string) (map[string]any, error) {
+	reader := c.reader(resource, namespace)
+	reader.whole = true
+	list := &unstructured.UnstructuredList{Object: map[string]any{}}
+	page, err := reader.collect(ctx, "", func(object runtime.Object) error {
+		list.Items = append(list.Items, *object.(*unstructured.Unstructured))
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	return (&unstructured.UnstructuredList{Object: list.Object, Items: list.Items}).UnstructuredContent(), nil
+	list.SetAPIVersion(resource.GroupVersion().String())
+	list.SetKind(resource.Kind + "List")
+	list.SetResourceVersion(page.ResourceVersion)
+	list.SetContinue(page.Continue)
+	return list.UnstructuredContent(), nil
 }
 
 // APIVersions returns what the cluster serves, as in "apps/v1" and "apps/v1/Deployment". What an

@@ -18,9 +18,14 @@ import (
 // Resource is how a kind is served.
 type Resource struct {
 	schema.GroupVersionResource
+	Kind       string
 	Namespaced bool
 	// HasStatus: the kind has a status subresource, so its health is more than its existence.
 	HasStatus bool
+}
+
+func (r Resource) groupKind() schema.GroupKind {
+	return schema.GroupKind{Group: r.Group, Kind: r.Kind}
 }
 
 // catalog knows how kinds are served. Those that come with Kubernetes are learned once for all
@@ -131,6 +136,7 @@ func find(list *metav1.APIResourceList, kind schema.GroupVersionKind) (Resource,
 		}
 		return Resource{
 			GroupVersionResource: kind.GroupVersion().WithResource(candidate.Name),
+			Kind:                 kind.Kind,
 			Namespaced:           candidate.Namespaced,
 			HasStatus: slices.ContainsFunc(list.APIResources, func(other metav1.APIResource) bool {
 				return other.Name == candidate.Name+"/status"

@@ -2,67 +2,96 @@ package fleet
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// pageSize is how many objects one answer to a list may hold: what nobody claimed is dropped page by
-// page, so that memory does not grow with what others labelled.
-const pageSize = 500
+const (
+	// pageSize is how many objects one page of a list may hold.
+	pageSize = 500
+	// firstPageSize is how many objects the first page holds, before it is known how large they are. Most
+	// clusters have fewer of a kind that carry the label.
+	firstPageSize = 25
+	// aimedPage is how many bytes a page is to have: few requests for small objects, and little in memory for
+	// large ones.
+	aimedPage = 4 << 20
+	// maxListTime bounds a whole list. 50,000 objects of a customer's own take less than a minute.
+	maxListTime = 5 * time.Minute
+	// maxContinue bounds the token that a server wants back for the next page, in bytes. etcd's keys, of which it
+	// is made, have less than 1 KiB.
+	maxContinue = 16 << 10
+)
 
-// source lists and watches one kind; dynamic clients and metadata clients differ in types only.
+// source lists and watches one kind. Of objects that no target claims it decodes no more than the name.
 type source struct {
-	// list returns one page, within the deadline of a request.
-	list  func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	// list hands on the objects of one page, within the deadline of a request, and returns how many bytes it had.
+	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error) (page, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// page is what a list tells beside its objects.
+type page struct {
+	metav1.ListMeta
+	// items and bytes that were in it.
+	items, bytes int
 }
 
 // sourceFor watches kinds with a status whole, for their health, and others metadata-only.
 func (c *Cluster) sourceFor(resource Resource) source {
-	if resource.HasStatus {
-		client := c.dynamic.Resource(resource.GroupVersionResource)
-		return source{
-			list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				ctx, cancel := c.deadline(ctx)
-				defer cancel()
-				return client.List(ctx, options)
-			},
-			watch: client.Watch,
-		}
+	reader := c.reader(resource, metav1.NamespaceAll)
+	reader.whole = resource.HasStatus
+	reader.wanted = func(namespace, name string) bool {
+		return c.Tracker.claims(objects.Key{GroupKind: resource.groupKind(), Namespace: namespace, Name: name})
 	}
-	client := c.metadata.Resource(resource.GroupVersionResource)
 	return source{
-		list: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error) (page, error) {
 			ctx, cancel := c.deadline(ctx)
 			defer cancel()
-			return client.List(ctx, options)
+			return reader.list(ctx, options, take)
 		},
-		watch: client.Watch,
+		watch: reader.watch,
 	}
 }
 
-// each calls take for every object that the label selector selects, page by page, and returns the
+// each calls take for every claimed object that the label selector selects, page by page, and returns the
 // resource version to watch from. An error of take ends it. A page that fails fails the list; what was
-// taken by then is incomplete.
+// taken by then is incomplete, and an object may be taken twice.
 func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error) (string, error) {
-	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
+	ctx, cancel := context.WithTimeout(ctx, maxListTime)
+	defer cancel()
+	options := metav1.ListOptions{LabelSelector: selector, Limit: firstPageSize}
 	for {
-		page, err := s.list(ctx, options)
+		page, err := s.list(ctx, options, take)
+		if errors.Is(err, errPageTooLarge) && options.Limit > 1 {
+			options.Limit = max(1, options.Limit/4)
+			continue
+		}
 		if err != nil {
 			return "", err
 		}
-		if err := meta.EachListItem(page, take); err != nil {
-			return "", err
+		if len(page.Continue) > maxContinue {
+			return "", fmt.Errorf("the list goes on at a token of %d bytes; no more than %d are sent back", len(page.Continue), maxContinue)
 		}
-		list, err := meta.ListAccessor(page)
-		if err != nil {
-			return "", err
+		if page.Continue == "" {
+			return page.ResourceVersion, nil
 		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return list.GetResourceVersion(), nil
-		}
+		options.Continue, options.Limit = page.Continue, nextLimit(options.Limit, page)
 	}
+}
+
+// nextLimit is how many objects the next page may hold, given how large those of the last one were. It grows
+// slowly, since the next ones may be larger.
+func nextLimit(limit int64, last page) int64 {
+	if last.items == 0 {
+		return limit
+	}
+	fitting := int64(aimedPage / (last.bytes/last.items + 1))
+	return max(1, min(fitting, 4*limit, pageSize))
 }

@@ -81,7 +81,7 @@ func newLink(config *rest.Config, timeouts Timeouts) (*link, error) {
 		if err != nil {
 			return failing{err}
 		}
-		return wrapped
+		return bounded{inner: wrapped, root: server.Path}
 	}
 	return l, nil
 }
