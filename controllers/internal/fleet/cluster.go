@@ -72,7 +72,7 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 	}
 	cluster := &Cluster{
 		ID: state.Identity, Version: state.Version, Tracker: c.tracker,
-		resources:  &resources{version: state.Version, shared: c.fleet.catalog, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
+		resources:  &resources{version: state.Version, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
 		link:       l,
 		config:     config,
 		bounded:    bounded,

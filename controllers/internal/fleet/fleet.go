@@ -33,7 +33,6 @@ type Fleet struct {
 	options Options
 	metrics *Metrics
 	clock   clock.PassiveClock
-	catalog *catalog
 	events  broadcaster
 
 	mu          sync.Mutex
@@ -48,7 +47,6 @@ func New(options Options) *Fleet {
 		options:     options,
 		metrics:     options.Metrics,
 		clock:       options.Clock,
-		catalog:     newCatalog(),
 		connections: map[types.NamespacedName]*connection{},
 		trackers:    map[types.NamespacedName]*Tracker{},
 		admitted:    map[types.UID]types.NamespacedName{},

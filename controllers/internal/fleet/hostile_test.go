@@ -35,13 +35,19 @@ const (
 // hostileServer says that it is a cluster, and answers everything else as it likes.
 func hostileServer(t *testing.T, answer http.HandlerFunc) kubeconfig.Access {
 	t.Helper()
+	return serverOf(t, "v1.36.3", answer)
+}
+
+// serverOf is one that claims to have some version.
+func serverOf(t *testing.T, version string, answer http.HandlerFunc) kubeconfig.Access {
+	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch request.URL.Path {
 		case identityPath:
 			_, _ = io.WriteString(w, `{"metadata":{"uid":"hostile"}}`)
 		case "/version":
-			_, _ = io.WriteString(w, `{"gitVersion":"v1.36.3"}`)
+			_, _ = fmt.Fprintf(w, `{"gitVersion":%q}`, version)
 		default:
 			answer(w, request)
 		}

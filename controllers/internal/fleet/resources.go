@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Resource is how a kind is served.
@@ -28,39 +27,10 @@ func (r Resource) groupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Group, Kind: r.Kind}
 }
 
-// catalog knows how kinds are served. Those that come with Kubernetes are learned once for all
-// clusters of a version; the others belong to their cluster.
-type catalog struct {
-	mu      sync.Mutex
-	builtin map[versionedKind]Resource
-}
-
-type versionedKind struct {
-	version string
-	kind    schema.GroupVersionKind
-}
-
-func newCatalog() *catalog {
-	return &catalog{builtin: map[versionedKind]Resource{}}
-}
-
-func (c *catalog) get(key versionedKind) (Resource, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	resource, ok := c.builtin[key]
-	return resource, ok
-}
-
-func (c *catalog) put(key versionedKind, resource Resource) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.builtin[key] = resource
-}
-
-// resources finds out how one cluster serves kinds.
+// resources finds out how one cluster serves kinds. The kinds that come with Kubernetes are known by the version of the
+// API server; of all others the cluster is believed, for itself alone.
 type resources struct {
 	version string
-	shared  *catalog
 	ask     *discovery.DiscoveryClient
 
 	mu  sync.Mutex
@@ -75,17 +45,29 @@ func (r *resources) Resource(ctx context.Context, kind schema.GroupVersionKind) 
 	}
 	list, err := r.serverResources(ctx, kind.GroupVersion())
 	if apierrors.IsNotFound(err) {
-		return Resource{}, &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+		return Resource{}, notServed(kind)
 	}
 	if err != nil {
 		return Resource{}, fmt.Errorf("discover %s: %w", kind.GroupVersion(), err)
 	}
 	resource, ok := find(list, kind)
 	if !ok {
-		return Resource{}, &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+		return Resource{}, notServed(kind)
 	}
-	r.remember(kind, resource)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own[kind] = resource
 	return resource, nil
+}
+
+// notServed is the error for a kind that a cluster says it does not serve. That a kind is not served lets its objects
+// count as gone, so of a kind that every cluster serves it is not believed.
+func notServed(kind schema.GroupVersionKind) error {
+	if isBuiltin(kind) {
+		return fmt.Errorf("discover %s: the API server says that it does not serve %s, which comes with Kubernetes; look at what answers at the cluster's address",
+			kind.GroupVersion(), kind.Kind)
+	}
+	return &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
 }
 
 func (r *resources) serverResources(ctx context.Context, version schema.GroupVersion) (*metav1.APIResourceList, error) {
@@ -99,8 +81,8 @@ func (r *resources) serverResources(ctx context.Context, version schema.GroupVer
 }
 
 func (r *resources) known(kind schema.GroupVersionKind) (Resource, bool) {
-	if isBuiltin(kind.Group) {
-		return r.shared.get(versionedKind{r.version, kind})
+	if resource, ok := builtinResource(r.version, kind); ok {
+		return resource, true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,30 +90,17 @@ func (r *resources) known(kind schema.GroupVersionKind) (Resource, bool) {
 	return resource, ok
 }
 
-func (r *resources) remember(kind schema.GroupVersionKind, resource Resource) {
-	if isBuiltin(kind.Group) {
-		r.shared.put(versionedKind{r.version, kind}, resource)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.own[kind] = resource
-}
-
-// forget drops what is known of kinds that do not come with Kubernetes.
+// forget drops what the cluster said of a kind.
 func (r *resources) forget(kind schema.GroupVersionKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.own, kind)
 }
 
-func isBuiltin(group string) bool {
-	return scheme.Scheme.IsGroupRegistered(group)
-}
-
+// find looks a kind up. A name that no resource can have would lead to another path.
 func find(list *metav1.APIResourceList, kind schema.GroupVersionKind) (Resource, bool) {
 	for _, candidate := range list.APIResources {
-		if candidate.Kind != kind.Kind || strings.Contains(candidate.Name, "/") {
+		if candidate.Kind != kind.Kind || len(validation.IsDNS1035Label(candidate.Name)) > 0 {
 			continue
 		}
 		return Resource{

@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+)
+
+var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+// lying is a server of some version that serves ConfigMaps as cluster-wide Secrets.
+func lying(t *testing.T, version, discovery string) kubeconfig.Access {
+	return serverOf(t, version, func(w http.ResponseWriter, request *http.Request) {
+		if request.URL.Path != "/api/v1" {
+			http.NotFound(w, request)
+			return
+		}
+		_, _ = io.WriteString(w, discovery)
+	})
+}
+
+const wrongDiscovery = `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"secrets","kind":"ConfigMap","namespaced":false}]}`
+
+func TestAClusterIsBelievedForItselfAlone(t *testing.T) {
+	access := lying(t, "v1.36.3", wrongDiscovery)
+	first := newRig(t, timeouts())
+	liar := first.connected(access)
+	unknown := newRig(t, timeouts())
+	unknown.fleet = first.fleet
+	unknown.key.Name = "other"
+	t.Cleanup(func() { unknown.fleet.Forget(unknown.key) })
+	honest := unknown.connected(shared.access(hostOf(t, shared.first)))
+	for name, cluster := range map[string]*Cluster{"itself": liar, "another of its version": honest} {
+		resource, err := cluster.Resource(t.Context(), configMapKind)
+		if err != nil || resource.Resource != "configmaps" || !resource.Namespaced || resource.HasStatus {
+			t.Errorf("%s: got %+v, %v", name, resource, err)
+		}
+	}
+}
+
+func TestAVersionThatIsNotKnownIsAsked(t *testing.T) {
+	access := lying(t, "v1.99.0", wrongDiscovery)
+	cluster := newRig(t, timeouts()).connected(access)
+	resource, err := cluster.Resource(t.Context(), configMapKind)
+	if err != nil || resource.Resource != "secrets" {
+		t.Errorf("got %+v, %v", resource, err)
+	}
+}
+
+func TestThatABuiltinKindIsNotServedIsNotBelieved(t *testing.T) {
+	for name, answer := range map[string]string{
+		"version lacks it": `{"kind":"APIResourceList","groupVersion":"v1","resources":[]}`,
+		"leads elsewhere":  strings.Replace(wrongDiscovery, "secrets", "../../apis", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			access := lying(t, "v1.99.0", answer)
+			cluster := newRig(t, timeouts()).connected(access)
+			if _, err := cluster.Resource(t.Context(), configMapKind); err == nil || meta.IsNoMatchError(err) || !strings.Contains(err.Error(), "ConfigMap") {
+				t.Errorf("got %v, want an error that names the kind and is not that it is not served", err)
+			}
+			if _, err := cluster.Resource(t.Context(), widget.GroupVersionKind); !meta.IsNoMatchError(err) {
+				t.Errorf("got %v for a kind that does not come with Kubernetes", err)
+			}
+		})
+	}
+}
+
+func TestBuiltinKindsAreWhatServersServe(t *testing.T) {
+	config := shared.first.Config()
+	client := discovery.NewDiscoveryClientForConfigOrDie(config)
+	version, err := client.ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := map[schema.GroupVersion]bool{}
+	for kind, want := range builtinKinds()[fmt.Sprintf("v%s.%s", version.Major, version.Minor)] {
+		lists[kind.GroupVersion()] = true
+		list, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := find(list, kind); !ok || got != want {
+			t.Errorf("%s: the table has %+v, and the server %+v", kind, want, got)
+		}
+	}
+	if len(lists) < 15 {
+		t.Errorf("the table knows of %d versions of groups for %s", len(lists), version)
+	}
+}
