@@ -7,6 +7,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 const (
@@ -135,7 +137,7 @@ type boundedBody struct {
 	request string
 	limit   sizeLimit
 	left    int
-	size    jsonSize
+	size    untrusted.JSONSize
 }
 
 func (b *boundedBody) Read(into []byte) (int, error) {
@@ -144,11 +146,8 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 	if b.left -= n; b.left < 0 {
 		return 0, b.exceeded()
 	}
-	for rest := into[:n]; len(rest) > 0; {
-		taken, _ := b.size.scan(rest)
-		rest = rest[taken:]
-	}
-	if b.size.values > b.limit.values {
+	b.size.ScanAll(into[:n])
+	if b.size.Values > b.limit.values {
 		return 0, b.exceeded()
 	}
 	return n, err

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 const (
@@ -50,11 +52,11 @@ func (f *frames) next() ([]byte, error) {
 		f.close()
 	})
 	defer timer.Stop()
-	var size jsonSize
+	var size untrusted.JSONSize
 	for scanned := 0; ; {
-		taken, ended := size.scan(f.buffer[scanned:])
+		taken, ended := size.Scan(f.buffer[scanned:])
 		scanned += taken
-		if scanned > maxFrame || size.values > maxValues {
+		if scanned > maxFrame || size.Values > maxValues {
 			return nil, &limitError{"an event of the watch", sizeLimit{maxFrame, maxValues}}
 		}
 		if ended {

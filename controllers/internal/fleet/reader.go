@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 // errPageTooLarge: a page of a list has more than maxPage bytes.
@@ -90,13 +92,13 @@ func (r objectReader) list(ctx context.Context, options metav1.ListOptions, take
 // collect hands on the objects of one page that a label selector selects: at most maxListed of them, and no more values
 // than maxListValues together, since they are kept.
 func (r objectReader) collect(ctx context.Context, selector string, take func(runtime.Object) error) (page, error) {
-	var size jsonSize
+	var size untrusted.JSONSize
 	count := 0
 	return r.listRaw(ctx, metav1.ListOptions{LabelSelector: selector, Limit: maxListed}, func(raw []byte) error {
 		if count++; count > maxListed {
 			return nil
 		}
-		if size.scan(raw); size.values > maxListValues {
+		if size.Scan(raw); size.Values > maxListValues {
 			return &limitError{"the list of " + r.resource.Resource, sizeLimit{maxPage, maxListValues}}
 		}
 		object, err := r.decode(raw)
@@ -143,8 +145,8 @@ func (r objectReader) head(raw []byte) (objectHead, bool, error) {
 
 // decode makes an object of JSON that is not too large.
 func (r objectReader) decode(raw []byte) (runtime.Object, error) {
-	size := jsonSize{}
-	if size.scan(raw); len(raw) > maxObject || size.values > maxValues {
+	size := untrusted.JSONSize{}
+	if size.Scan(raw); len(raw) > maxObject || size.Values > maxValues {
 		return nil, &limitError{"one of the " + r.resource.Resource, sizeLimit{maxObject, maxValues}}
 	}
 	r.decoding.Lock()

@@ -21,11 +21,19 @@ import (
 	"helm.sh/helm/v4/pkg/storage/driver"
 
 	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
-// maxRecord is how large a record may be once it is inflated, in bytes. The Secret holds at most 1 MiB
-// of it; that a chart's text shrinks to less than a 32nd is no honest record's case.
-const maxRecord = 32 << 20
+const (
+	// maxPacked is how large a record may be as it is stored, in bytes: what the data of a Secret may have
+	// (corev1.MaxSecretSize).
+	maxPacked = corev1.MaxSecretSize
+	// maxRecord is how large a record may be once it is inflated, in bytes. The text of charts shrinks to a fifth to a
+	// tenth; that it shrinks to less than a 16th is no honest record's case.
+	maxRecord = 16 << 20
+	// maxRecordValues bounds the values in a record. Files and manifests are one value each, so most have some hundreds.
+	maxRecordValues = 100_000
+)
 
 // Store reads and writes the records of one release.
 type Store struct {
@@ -120,8 +128,11 @@ func (s *Store) Delete(entry Entry) error {
 	return nil
 }
 
-// decode reads what the driver wrote: base64 of gzip of JSON. It inflates no more than maxRecord.
+// decode reads what the driver wrote: base64 of gzip of JSON. The JSON is inflated and counted before it is decoded.
 func decode(data []byte) (*release.Release, error) {
+	if len(data) > maxPacked {
+		return nil, fmt.Errorf("is larger than %d bytes", maxPacked)
+	}
 	compressed, err := base64.StdEncoding.DecodeString(string(data))
 	if err != nil {
 		return nil, err
@@ -138,6 +149,10 @@ func decode(data []byte) (*release.Release, error) {
 	}
 	if len(plain) > maxRecord {
 		return nil, fmt.Errorf("inflates beyond %d bytes", maxRecord)
+	}
+	var size untrusted.JSONSize
+	if size.ScanAll(plain); size.Values > maxRecordValues {
+		return nil, fmt.Errorf("holds more than %d values", maxRecordValues)
 	}
 	record := &release.Release{}
 	if err := json.Unmarshal(plain, record); err != nil {

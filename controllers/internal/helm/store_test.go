@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"fmt"
+	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,33 +65,75 @@ func TestSettlingARecordKeepsItsContentAndLabels(t *testing.T) {
 	}
 }
 
-// Whoever may write Secrets in a workload cluster may write such a record.
-func TestARecordThatInflatesWithoutEndIsNoRecord(t *testing.T) {
-	var bomb bytes.Buffer
-	writer := gzip.NewWriter(&bomb)
-	chunk := []byte(strings.Repeat(" ", 1<<20))
-	for range 512 {
-		if _, err := writer.Write(chunk); err != nil {
+// recordOf is the Secret of a record that begins and ends with some text, and has another one repeated in between.
+func recordOf(t *testing.T, start, repeated string, size int, end string) *corev1.Secret {
+	t.Helper()
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	chunk := strings.Repeat(repeated, 1+(64<<10)/len(repeated))
+	parts := append(append([]string{start}, slices.Repeat([]string{chunk}, 1+size/len(chunk))...), end)
+	for _, part := range parts {
+		if _, err := io.WriteString(writer, part); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	client := fake.NewClientset(&corev1.Secret{
+	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: shop.SecretName(1)},
-		Data:       map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(bomb.Bytes()))},
-	})
-	store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	record, err := store.Read(1)
-	runtime.ReadMemStats(&after)
-	if record != nil || err != nil {
-		t.Errorf("it was read: %v, %v", record, err)
+		Data:       map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
 	}
-	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 6*maxRecord {
-		t.Errorf("%d MiB were allocated", allocated>>20)
+}
+
+// Whoever may write Secrets in a workload cluster may write such records.
+func TestARecordThatTakesTooMuchMemoryIsNoRecord(t *testing.T) {
+	for name, secret := range map[string]*corev1.Secret{
+		"inflates without end":   recordOf(t, "", " ", 512<<20, ""),
+		"many values":            recordOf(t, `{"config":{"a":[{}`, ",{}", 12<<20, `]}}`),
+		"many small objects":     recordOf(t, `{"config":{"a":[{}`, `,{"":0}`, 12<<20, `]}}`),
+		"larger than any Secret": {ObjectMeta: metav1.ObjectMeta{Namespace: shop.Namespace, Name: shop.SecretName(1)}, Data: map[string][]byte{"release": make([]byte, 64<<20)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset(secret)
+			store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			record, err := store.Read(1)
+			runtime.ReadMemStats(&after)
+			if record != nil || err != nil {
+				t.Errorf("it was read, with error %v", err)
+			}
+			// The fake client copies the Secret.
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 8*maxRecord {
+				t.Errorf("%d MiB were allocated", allocated>>20)
+			}
+		})
+	}
+}
+
+func TestAManifestIsNotExpanded(t *testing.T) {
+	var bomb strings.Builder
+	bomb.WriteString("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\na0: &a0 [x, x, x, x, x, x, x, x, x]\n")
+	for i := range 9 {
+		fmt.Fprintf(&bomb, "a%d: &a%[1]d [%s]\n", i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), ", "))
+	}
+	for name, document := range map[string]string{
+		"aliases":     bomb.String(),
+		"many values": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\na: [" + strings.Repeat("{},", 4<<20) + "]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			refs := Objects(document + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+			runtime.ReadMemStats(&after)
+			if len(refs) != 1 || refs[0].Name != "a" {
+				t.Errorf("found %v, want the object beside the bomb", refs)
+			}
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 100<<20 {
+				t.Errorf("%d MiB were allocated", allocated>>20)
+			}
+		})
 	}
 }
 

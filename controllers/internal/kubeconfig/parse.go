@@ -2,12 +2,14 @@ package kubeconfig
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 // MaxBytes is the size, in bytes, beyond which a kubeconfig is refused unread. Real ones with
@@ -75,12 +77,11 @@ func Parse(raw []byte, opts Options) (Access, error) {
 // stand for gigabytes.
 func load(raw []byte) (*clientcmdapi.Config, error) {
 	if !json.Valid(raw) {
-		var document yaml.Node
-		if err := yaml.Unmarshal(raw, &document); err != nil {
-			return nil, unparsable(err)
-		}
-		if hasAlias(&document) {
+		switch _, err := untrusted.ParseYAML(raw); {
+		case errors.Is(err, untrusted.ErrAlias):
 			return nil, &RefusedError{Problem: "uses a YAML alias", Remedy: "write the value out where it is used"}
+		case err != nil:
+			return nil, unparsable(err)
 		}
 	}
 	config, err := clientcmd.Load(raw)
@@ -88,18 +89,6 @@ func load(raw []byte) (*clientcmdapi.Config, error) {
 		return nil, unparsable(err)
 	}
 	return config, nil
-}
-
-func hasAlias(node *yaml.Node) bool {
-	if node.Kind == yaml.AliasNode {
-		return true
-	}
-	for _, child := range node.Content {
-		if hasAlias(child) {
-			return true
-		}
-	}
-	return false
 }
 
 var errorLine = regexp.MustCompile(`\bline (\d+):`)

@@ -14,6 +14,10 @@ import (
 // behalf of a chart that may not be trusted. Charts of good will make a handful.
 const maxLookups = 1000
 
+// maxFound is how many times the limit of one lookup all lookups of a rendering may find together: a rendering may hold
+// what it found, and a chart can list whole kinds again and again.
+const maxFound = 4
+
 // LookupFunc answers the template function lookup: one object or, if name is "", the list of all,
 // in the namespace or, if that is "", in all namespaces. That an object or its kind is not found is
 // told by an error of the API server that says so, or an empty result. It is called from the
@@ -49,6 +53,8 @@ type lookups struct {
 	// limit of an answer, in bytes.
 	limit int
 	count int
+	// found so far, in bytes.
+	found int
 	// failed is the first error; the rendering's own failure follows from it.
 	failed error
 }
@@ -56,7 +62,7 @@ type lookups struct {
 // begin forgets what an earlier try found.
 func (l *lookups) begin() {
 	if l != nil {
-		l.count, l.failed = 0, nil
+		l.count, l.found, l.failed = 0, 0, nil
 	}
 }
 
@@ -97,6 +103,10 @@ func (l *lookups) ask(ctx context.Context, query lookupQuery) ([]byte, error) {
 	if len(encoded) > l.limit {
 		return nil, &Error{OutputLimitExceeded, fmt.Sprintf(
 			"the chart's lookup of %s finds more than %s: use a chart that looks up single objects", query, size(int64(l.limit)))}
+	}
+	if l.found += len(encoded); l.found > maxFound*l.limit {
+		return nil, &Error{OutputLimitExceeded, fmt.Sprintf(
+			"the chart's lookups find more than %s together, the last of them %s: use a chart that looks up single objects", size(int64(maxFound*l.limit)), query)}
 	}
 	return encoded, nil
 }

@@ -86,6 +86,8 @@ func TestLookupsAreLimited(t *testing.T) {
 	}{
 		"too many":  {`{{ range until 1001 }}{{ $x := lookup "v1" "Secret" "a" "b" }}{{ end }}`, nil, TemplateFailed, "more than 1000 lookups"},
 		"too large": {`{{ $x := lookup "v1" "Secret" "" "" }}`, map[string]any{"x": strings.Repeat("x", 10000)}, OutputLimitExceeded, "lookup of v1 Secret finds more than 5000 bytes"},
+		"too much together": {`{{ range until 6 }}{{ $x := lookup "v1" "Secret" "a" (toString .) }}{{ end }}`, map[string]any{"x": strings.Repeat("x", 4000)},
+			OutputLimitExceeded, "lookups find more than 20000 bytes together, the last of them v1 Secret a/4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Output: 5000}})
