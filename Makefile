@@ -26,8 +26,9 @@ demo: build ## Show the whole story on this machine, with its timings, and stop.
 ##@ Development
 
 .PHONY: generate
-generate: ## Generate deepcopy functions, and what the local provider needs.
+generate: ## Generate deepcopy functions, the tables of built-in kinds, and what the local provider needs.
 	$(CONTROLLER_GEN) object paths=./apis/...
+	go run -C tools ./builtinkinds
 	go generate -C tools ./local/provider/api/...
 
 .PHONY: manifests
@@ -43,7 +44,7 @@ fmt: ## Format the code.
 lint: $(GOLANGCI_LINT) generate manifests ## Lint, and check that generated files are up to date.
 	$(GOLANGCI_LINT) run ./...
 	cd tools && $(GOLANGCI_LINT) run --config $(ROOT)/.golangci.yml ./...
-	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config tools || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
+	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config controllers tools || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
 
 .PHONY: test
 test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which takes some minutes.

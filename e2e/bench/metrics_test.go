@@ -13,10 +13,10 @@ import (
 )
 
 const exposition = `# TYPE daytwo_remote_requests_total counter
-daytwo_remote_requests_total{code="200",verb="probe"} 3
-daytwo_remote_requests_total{code="200",verb="get"} 2
-daytwo_remote_requests_total{code="200",verb="watch"} 7
-daytwo_remote_requests_total{code="409",verb="patch"} 1
+daytwo_remote_requests_total{code="2xx",verb="probe"} 3
+daytwo_remote_requests_total{code="2xx",verb="get"} 2
+daytwo_remote_requests_total{code="2xx",verb="watch"} 7
+daytwo_remote_requests_total{code="4xx",verb="patch"} 1
 # TYPE daytwo_cluster_connected gauge
 daytwo_cluster_connected{cluster="a"} 1
 daytwo_cluster_connected{cluster="b"} 0

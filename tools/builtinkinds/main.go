@@ -22,8 +22,8 @@ import (
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
 func main() {
-	components := flag.String("components", "tools/local/components", "directory of the modules that require a version of Kubernetes")
-	out := flag.String("out", "controllers/internal/fleet/builtin", "directory to write to")
+	components := flag.String("components", "local/components", "directory of the modules that require a version of Kubernetes")
+	out := flag.String("out", "../controllers/internal/fleet/builtin", "directory to write to")
 	flag.Parse()
 	if err := run(*components, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -51,7 +51,7 @@ type Cluster struct {
 
 func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
 	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: common.FieldManager, WarningHandler: rest.NoWarnings{}}
-	httpClient := &http.Client{Transport: c.fleet.metrics.count(l.RoundTripper())}
+	httpClient := &http.Client{Transport: paced{inner: c.fleet.metrics.count(l.RoundTripper()), pace: c.pace}}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("metadata client: %w", err)

@@ -20,6 +20,7 @@ type connection struct {
 	key     types.NamespacedName
 	access  kubeconfig.Access
 	tracker *Tracker
+	pace    *pace
 
 	// suspicious is poked by a watch that ended: look now whether the cluster still answers.
 	suspicious chan struct{}

@@ -29,7 +29,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		}, []string{"namespace", "cluster"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "daytwo_remote_requests_total",
-			Help: "Requests to workload clusters, by verb and HTTP status code; code 0 is no answer.",
+			Help: "Requests to workload clusters, by verb and class of the HTTP status code, as in 2xx; 0 is no answer.",
 		}, []string{"verb", "code"}),
 	}
 	registry.MustRegister(metrics.connected, metrics.lastSeen, metrics.requests)
@@ -52,8 +52,19 @@ func (c counter) RoundTrip(request *http.Request) (*http.Response, error) {
 	if response != nil {
 		code = response.StatusCode
 	}
-	c.requests.WithLabelValues(verb(request), strconv.Itoa(code)).Inc()
+	c.requests.WithLabelValues(verb(request), class(code)).Inc()
 	return response, err
+}
+
+// class of a status code. A server may make up hundreds of codes, each of which would be a series of its own.
+func class(code int) string {
+	switch {
+	case code == 0:
+		return "0"
+	case code < 100 || code > 599:
+		return "other"
+	}
+	return strconv.Itoa(code/100) + "xx"
 }
 
 func verb(request *http.Request) string {

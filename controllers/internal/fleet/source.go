@@ -34,6 +34,7 @@ type source struct {
 	// list hands on the objects of one page, within the deadline of a request, and returns how many bytes it had.
 	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error) (page, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	pace  *pace
 }
 
 // page is what a list tells beside its objects.
@@ -57,6 +58,7 @@ func (c *Cluster) sourceFor(resource Resource) source {
 			return reader.list(ctx, options, take)
 		},
 		watch: reader.watch,
+		pace:  c.connection.pace,
 	}
 }
 
@@ -66,6 +68,9 @@ func (c *Cluster) sourceFor(resource Resource) source {
 func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxListTime)
 	defer cancel()
+	if err := s.pace.awaitList(ctx); err != nil {
+		return "", err
+	}
 	options := metav1.ListOptions{LabelSelector: selector, Limit: firstPageSize}
 	for {
 		page, err := s.list(ctx, options, take)

@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"golang.org/x/time/rate"
+)
+
+// What one cluster may cost, in a burst and then each second. A healthy one meets none of this: the largest add-on has
+// 2,000 objects, which take two requests and some 10 KiB each, and the kinds of all add-ons together are some tens, which
+// are listed when the cluster is connected. A page of a list, at most 8 MiB, is read within its deadline at any time.
+const (
+	requestRate, requestBurst = 200, 10_000
+	byteRate, byteBurst       = 8 << 20, 64 << 20
+	listRate, listBurst       = 5, 200
+)
+
+// pace limits what a cluster may cost. It belongs to the connection, so that a server cannot begin anew by closing that.
+type pace struct {
+	requests, bytes, lists *rate.Limiter
+}
+
+func newPace() *pace {
+	return &pace{
+		requests: rate.NewLimiter(requestRate, requestBurst),
+		bytes:    rate.NewLimiter(byteRate, byteBurst),
+		lists:    rate.NewLimiter(listRate, listBurst),
+	}
+}
+
+// awaitList waits until a kind may be listed once more.
+func (p *pace) awaitList(ctx context.Context) error {
+	if err := p.lists.Wait(ctx); err != nil {
+		return fmt.Errorf("the cluster's kinds are listed more often than %v times a second: %w", p.lists.Limit(), err)
+	}
+	return nil
+}
+
+// paced lets requests and what is read of their answers wait for their turn.
+type paced struct {
+	inner http.RoundTripper
+	pace  *pace
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p paced) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := p.pace.requests.Wait(request.Context()); err != nil {
+		return nil, fmt.Errorf("%s %s: the cluster gets more than %v requests a second: %w", request.Method, request.URL.Path, p.pace.requests.Limit(), err)
+	}
+	response, err := p.inner.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = &pacedBody{ReadCloser: response.Body, request: request, bytes: p.pace.bytes}
+	return response, nil
+}
+
+type pacedBody struct {
+	io.ReadCloser
+	request *http.Request
+	bytes   *rate.Limiter
+}
+
+// Read implements io.Reader. What was read counts before it is handed on.
+func (b *pacedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into[:min(len(into), b.bytes.Burst())])
+	if n == 0 {
+		return 0, err
+	}
+	if wait := b.bytes.WaitN(b.request.Context(), n); wait != nil {
+		return 0, fmt.Errorf("%s %s: the cluster sends more than %d KiB a second: %w", b.request.Method, b.request.URL.Path, int(b.bytes.Limit())>>10, wait)
+	}
+	return n, err
+}
