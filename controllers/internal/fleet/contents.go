@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -43,46 +42,50 @@ func (c *Cluster) ContentOf(ctx context.Context, ref objects.Ref) (Occupant, err
 }
 
 // OccupantOf returns an object in a namespace, one that stays before one that is passing. What every
-// namespace has does not count, nor do events and the like, which nobody keeps.
+// namespace has does not count, nor do events and the like, which nobody keeps. While an API group does not say
+// what it serves, a namespace without an occupant may still hold its objects: that is an *UndiscoveredError.
 func (c *Cluster) OccupantOf(ctx context.Context, namespace string) (Occupant, error) {
-	lists, err := discovery.ServerPreferredNamespacedResources(c.ask)
-	if err != nil && len(lists) == 0 {
-		return Occupant{}, fmt.Errorf("discover namespaced kinds: %w", err)
+	found, err := c.discover()
+	if err != nil {
+		return Occupant{}, err
 	}
 	var passing Occupant
-	for _, list := range lists {
+	for _, list := range found.lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			return Occupant{}, err
 		}
 		for _, resource := range list.APIResources {
-			if !slices.Contains(resource.Verbs, "list") || fleeting(version.Group, resource.Kind) {
+			if !resource.Namespaced || !slices.Contains(resource.Verbs, "list") || fleeting(version.Group, resource.Kind) {
 				continue
 			}
-			found, err := c.occupant(ctx, version.WithResource(resource.Name), resource.Kind, namespace)
+			occupant, err := c.occupant(ctx, version.WithResource(resource.Name), resource.Kind, namespace)
 			if err != nil {
 				return Occupant{}, err
 			}
-			if found.Name != "" && !found.Passing {
-				return found, nil
+			if occupant.Name != "" && !occupant.Passing {
+				return occupant, nil
 			}
-			if found.Name != "" {
-				passing = found
+			if occupant.Name != "" {
+				passing = occupant
 			}
 		}
 	}
-	return passing, nil
+	if passing.Name != "" {
+		return passing, nil
+	}
+	return Occupant{}, found.failed.any()
 }
 
 // InstanceOf returns an object of the kind that a CustomResourceDefinition defines, given the
-// definition's name, <plural>.<group>.
+// definition's name, <plural>.<group>. Its group must say what it serves; otherwise that is an *UndiscoveredError.
 func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Occupant, error) {
 	plural, group, _ := strings.Cut(definition, ".")
-	lists, err := discovery.ServerPreferredResources(c.ask)
-	if err != nil && len(lists) == 0 {
-		return Occupant{}, fmt.Errorf("discover %s: %w", definition, err)
+	found, err := c.discover()
+	if err != nil {
+		return Occupant{}, err
 	}
-	for _, list := range lists {
+	for _, list := range found.lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			return Occupant{}, err
@@ -93,18 +96,18 @@ func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Occupant, 
 			}
 		}
 	}
-	return Occupant{}, nil
+	return Occupant{}, found.failed.in(group)
 }
 
 func (c *Cluster) occupant(ctx context.Context, resource schema.GroupVersionResource, kind, namespace string) (Occupant, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: pageSize})
-	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+	if apierrors.IsMethodNotSupported(err) || apierrors.IsNotFound(err) && c.servesNoMore(ctx, resource) {
 		return Occupant{}, nil
 	}
 	if err != nil {
-		return Occupant{}, fmt.Errorf("list %s: %w", resource.Resource, err)
+		return Occupant{}, fmt.Errorf("list %s: %w", resource.GroupResource(), err)
 	}
 	var passing Occupant
 	for i := range list.Items {
@@ -122,6 +125,14 @@ func (c *Cluster) occupant(ctx context.Context, resource schema.GroupVersionReso
 		passing = found
 	}
 	return passing, nil
+}
+
+// servesNoMore is whether a kind that was just discovered is not served any more, as when its definition goes.
+func (c *Cluster) servesNoMore(ctx context.Context, resource schema.GroupVersionResource) bool {
+	list, err := c.serverResources(ctx, resource.GroupVersion())
+	return apierrors.IsNotFound(err) || err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool {
+		return one.Name == resource.Resource
+	})
 }
 
 // fleeting kinds come and go by themselves, or are only views of others.
