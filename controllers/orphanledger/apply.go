@@ -39,7 +39,7 @@ func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result
 	}
 	seen := make([]sighting, len(work.items))
 	each(len(seen), func(i int) {
-		seen[i].object, seen[i].err = cluster.Get(ctx, work.items[i].Ref)
+		seen[i].object, seen[i].err = cluster.Find(ctx, work.items[i].Ref)
 	})
 	guard, histories, err := r.lookAround(ctx, o, work, cluster)
 	if err != nil {
@@ -85,6 +85,9 @@ type histories map[helm.Release][]metav1.PartialObjectMetadata
 
 // lookAround reads from the API server whether the cluster may be swept still, and who has what there.
 func (r *Reconciler) lookAround(ctx context.Context, o observed, work batch, cluster *fleet.Cluster) (guard, histories, error) {
+	if err := cluster.Confirm(ctx); err != nil {
+		return guard{}, nil, err // What was looked at may be another cluster's.
+	}
 	tenant := &tenancyv1alpha1.TenantCluster{}
 	if err := r.Reader.Get(ctx, work.site.key(), tenant); err != nil {
 		return guard{}, nil, fmt.Errorf("read TenantCluster %s: %w", work.site.key(), err)
@@ -134,8 +137,8 @@ func (r *Reconciler) wrote(release helm.Release, entry helm.Entry, secrets []met
 
 // remove asks for the deletion of an object as it was looked at.
 func (r *Reconciler) remove(ctx context.Context, cluster *fleet.Cluster, one item, seen *metav1.PartialObjectMetadata, found histories) (outcome, string) {
-	switch one.stage {
-	case foundations:
+	switch {
+	case one.isFoundation():
 		content, err := cluster.ContentOf(ctx, one.Ref)
 		switch {
 		case err != nil:
@@ -145,17 +148,21 @@ func (r *Reconciler) remove(ctx context.Context, cluster *fleet.Cluster, one ite
 		case content.Name != "":
 			return left, "it still holds " + content.String()
 		}
-	case records:
-		if err := r.removeOlder(ctx, cluster, *one.release, seen.UID, found[*one.release]); err != nil {
+	case one.stage == records:
+		removing, err := r.removeOlder(ctx, cluster, *one.release, seen.UID, found[*one.release])
+		if err != nil {
 			return failed, one.because(err)
+		}
+		if removing > 0 {
+			return failed, one.noted // Its turn comes when they are seen to be gone.
 		}
 	}
 	return one.asked(cluster.DeleteAsRead(ctx, one.Ref, seen))
 }
 
-// removeOlder removes the records of a release that came before the one that the ledger knows, which goes last:
-// as long as that is there, they are found again.
-func (r *Reconciler) removeOlder(ctx context.Context, cluster *fleet.Cluster, release helm.Release, known types.UID, secrets []metav1.PartialObjectMetadata) error {
+// removeOlder removes the records of a release that came before the one that the ledger knows, and returns how many
+// there still were. The known one goes last: as long as that is there, they are found again.
+func (r *Reconciler) removeOlder(ctx context.Context, cluster *fleet.Cluster, release helm.Release, known types.UID, secrets []metav1.PartialObjectMetadata) (removing int, err error) {
 	for _, entry := range helm.NewHistory(release, secrets) {
 		secret := r.wrote(release, entry, secrets)
 		if secret == nil || secret.UID == known {
@@ -163,19 +170,18 @@ func (r *Reconciler) removeOlder(ctx context.Context, cluster *fleet.Cluster, re
 		}
 		ref := objects.Ref{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"), Namespace: secret.Namespace, Name: secret.Name}
 		if err := cluster.DeleteAsRead(ctx, ref, secret); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("remove %s: %w", ref, err)
+			return removing, fmt.Errorf("remove %s: %w", ref, err)
 		}
+		removing++
 	}
-	return nil
+	return removing, nil
 }
 
-// asked is what came of asking for a deletion.
+// asked is what came of asking for a deletion. That the object is gone is believed when it is seen, at the next look.
 func (i item) asked(err error) (outcome, string) {
 	switch {
-	case err == nil:
+	case err == nil, apierrors.IsNotFound(err):
 		return removing, deleting
-	case apierrors.IsNotFound(err):
-		return gone, ""
 	case apierrors.IsConflict(err):
 		return failed, "somebody changed it at the same moment"
 	}

@@ -6,9 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
@@ -44,7 +41,7 @@ type result struct {
 	sent bool
 }
 
-// sighting is what a look at one object showed.
+// sighting is what a look at one object showed: nil, without an error, if it is not in the cluster.
 type sighting struct {
 	object *metav1.PartialObjectMetadata
 	err    error
@@ -90,10 +87,10 @@ func newGuard(installation string, releases []addonsv1alpha1.AddonRelease) guard
 // judge decides about one object. It is pure. Only what it calls removable is removed.
 func (g guard) judge(one item, seen sighting) (outcome, string) {
 	switch {
-	case apierrors.IsNotFound(seen.err), meta.IsNoMatchError(seen.err):
-		return gone, ""
 	case seen.err != nil:
 		return failed, one.because(seen.err)
+	case seen.object == nil:
+		return gone, ""
 	}
 	object := seen.object
 	ours := object.Labels[common.LabelManagedBy] == g.installation

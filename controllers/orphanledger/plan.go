@@ -12,22 +12,21 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
 )
 
 // batchSize is how many objects of one cluster are swept in one reconcile, each with two or three requests: some
 // seconds' work.
 const batchSize = 100
 
-// stage orders what goes: everything of one is gone, or will not go, before the next.
+// stage orders what goes: everything of one is gone, or will not go, before the next. Stages are those of package
+// teardown, with the records of Helm releases before definitions and namespaces.
 type stage int
 
 const (
-	plain stage = iota
 	// records of Helm releases tell that their objects are ours to remove.
-	records
-	// foundations are what others need to exist, namespaces and definitions.
-	foundations
-	stages
+	records = stage(teardown.Definitions)
+	stages  = stage(teardown.Namespaces) + 2
 )
 
 // plan is what to sweep now. The zero plan is to do nothing.
@@ -136,14 +135,18 @@ func (p *plan) currentStage(o observed, entry orphans.Entry) []item {
 }
 
 func stageOf(ref objects.Ref) stage {
+	at := stage(teardown.StageOf(ref.GroupKind()))
 	switch {
-	case objects.IsFoundation(ref.GroupKind()):
-		return foundations
 	case recordedBy(ref) != nil:
 		return records
+	case at >= records:
+		return at + 1
 	}
-	return plain
+	return at
 }
+
+// isFoundation: what it holds decides whether it may go.
+func (i item) isFoundation() bool { return objects.IsFoundation(i.GroupKind()) }
 
 // refOf reads an object's ID. What would lead a request astray is refused, whoever wrote it.
 func refOf(object orphans.Object) (objects.Ref, error) {

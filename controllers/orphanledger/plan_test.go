@@ -24,10 +24,12 @@ func requestFor(namespace string) ctrl.Request {
 }
 
 const (
+	aWidget    = "example.com/v1/Widget/a/one"
 	aConfigMap = "v1/ConfigMap/a/settings"
 	aService   = "v1/Service/a/web"
 	aRecord    = "v1/Secret/a/sh.helm.release.v1.web.v3"
 	aNamespace = "v1/Namespace//a"
+	aKind      = "apiextensions.k8s.io/v1/CustomResourceDefinition//widgets.example.com"
 	aClaim     = "v1/PersistentVolumeClaim/a/data"
 )
 
@@ -69,16 +71,19 @@ func summarize(p plan) string {
 }
 
 func TestPlan(t *testing.T) {
-	all := []string{aConfigMap, aService, aRecord, aNamespace, aClaim}
+	all := []string{aConfigMap, aService, aRecord, aNamespace, aKind, aClaim}
 	for _, row := range []struct {
 		name   string
 		ids    []string
 		change func(*observed)
 		want   string
 	}{
-		{"FoundationsAndRecordsComeLast", all, func(*observed) {}, "ConfigMap Service"},
-		{"RecordsComeWhenTheRestIsGone", []string{aRecord, aNamespace, aClaim}, func(*observed) {}, "Secret"},
-		{"FoundationsComeWhenAllElseIsGone", []string{aNamespace, aClaim}, func(*observed) {}, "Namespace"},
+		{"CustomResourcesGoFirst", append([]string{aWidget}, all...), func(*observed) {}, "Widget"},
+		{"WhatRunsGoesBeforeWhatItNeeds", all, func(*observed) {}, "Service"},
+		{"SettingsGoBeforeRecords", []string{aConfigMap, aRecord, aNamespace, aKind, aClaim}, func(*observed) {}, "ConfigMap"},
+		{"RecordsComeWhenTheRestIsGone", []string{aRecord, aNamespace, aKind, aClaim}, func(*observed) {}, "Secret"},
+		{"DefinitionsComeWhenAllElseIsGone", []string{aNamespace, aKind, aClaim}, func(*observed) {}, "CustomResourceDefinition"},
+		{"NamespacesComeLast", []string{aNamespace, aClaim}, func(*observed) {}, "Namespace"},
 		{"ClaimsStay", []string{aClaim}, func(*observed) {}, ""},
 		{"WhatIsMarkedStays", []string{"final backup"}, func(o *observed) { o.content.Entries[0].Objects[0].Stays = true }, ""},
 		{"WhatIsOnItsWayHoldsUpTheRest", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, removing, time.Second) }, "wake in 1s"},

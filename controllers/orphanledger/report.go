@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
@@ -84,11 +85,14 @@ func awaits(o observed, at site) string {
 	return ""
 }
 
-// because is what to note of an object after an error: what an API server says. That a cluster does not answer,
+// because is what to note of an object after an error: what an API server says, or which group of its API is silent. That a cluster does not answer,
 // or is not to be swept just now, is no news of an object. Nothing of an object is in the answer to a deletion.
 func (i item) because(err error) string {
-	status := apierrors.APIStatus(nil)
-	if errors.As(err, &status) && status.Status().Message != "" {
+	status, undiscovered := apierrors.APIStatus(nil), (*fleet.UndiscoveredError)(nil)
+	switch {
+	case errors.As(err, &undiscovered):
+		return "whether it is empty cannot be told: " + undiscovered.Error()
+	case errors.As(err, &status) && status.Status().Message != "":
 		return status.Status().Message
 	}
 	return i.noted

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
@@ -46,6 +47,7 @@ const (
 type world struct {
 	management, workload client.Client
 	access               kubeconfig.Access
+	config               *rest.Config
 	identity             types.UID
 	tests                atomic.Int64
 }
@@ -99,6 +101,7 @@ func (w *world) prepare(ctx context.Context, servers *localfleet.Fleet) error {
 	if err := manifests.Apply(ctx, servers.Management().Config(), definitions); err != nil {
 		return err
 	}
+	w.config = workload.Config()
 	if w.access, err = kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{}); err != nil {
 		return err
 	}
@@ -122,6 +125,12 @@ type rig struct {
 // newRig registers the workload cluster, which has been Ready for an hour.
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return newRigBy(t, shared.access)
+}
+
+// newRigBy reaches it in another way.
+func newRigBy(t *testing.T, access kubeconfig.Access) *rig {
+	t.Helper()
 	r := &rig{
 		T: t, namespace: fmt.Sprintf("acme-%d", shared.tests.Add(1)), clock: testingclock.NewFakeClock(time.Now()),
 		recorder: events.NewFakeRecorder(1000), registry: prometheus.NewRegistry(),
@@ -140,7 +149,7 @@ func newRig(t *testing.T) *rig {
 	}}
 	r.must(shared.management.Status().Update(t.Context(), r.tenant))
 	r.reconciler = &Reconciler{
-		Client: shared.management, Reader: shared.management, Fleet: r.connect(), Installation: installation, HeadStart: time.Minute,
+		Client: shared.management, Reader: shared.management, Fleet: r.connect(access), Installation: installation, HeadStart: time.Minute,
 		Ledger:   orphans.Ledger{Reader: shared.management, Writer: shared.management},
 		Recorder: r.recorder, Metrics: NewMetrics(r.registry), Clock: r.clock, Log: logr.Discard(),
 	}
@@ -156,13 +165,13 @@ func (r *rig) must(err error) {
 
 func (r *rig) key() types.NamespacedName { return client.ObjectKeyFromObject(r.tenant) }
 
-func (r *rig) connect() *fleet.Fleet {
+func (r *rig) connect(access kubeconfig.Access) *fleet.Fleet {
 	connections := fleet.New(fleet.Options{
 		Installation: installation, Controllers: ownership.NewControllers("daytwo"), Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r.Cleanup(connections.Close)
-	connections.Connect(r.key(), shared.access)
+	connections.Connect(r.key(), access)
 	r.must(connections.Admit(r.key(), shared.identity))
 	r.eventually("the cluster is connected", func() error {
 		if _, connected := connections.Get(r.key()); !connected {
