@@ -42,6 +42,9 @@ const (
 	AnnotationRunTests = "daytwo.dev/run-tests"
 	// AnnotationAbandon with the value "true" lets a target go whose cluster cannot be reached.
 	AnnotationAbandon = "daytwo.dev/abandon"
+	// AnnotationSkipDeleteHooks with the value "true" on a target removes it without the pre-delete and post-delete
+	// hooks of its chart, as helm uninstall --no-hooks does.
+	AnnotationSkipDeleteHooks = "daytwo.dev/skip-delete-hooks"
 	// AnnotationAcceptClusterID holds the identity of the cluster that a TenantCluster may lead
 	// to from now on, though it led to another one before.
 	AnnotationAcceptClusterID = "daytwo.dev/accept-cluster-id"

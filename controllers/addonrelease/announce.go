@@ -47,13 +47,24 @@ func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, 
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
 			"operation", correction.Operation, "fields", correction.Fields, "took", w.took.String())
 	}
-	if o.unrendered != nil && done.purged {
-		r.Recorder.Eventf(release, nil, eventWarning, eventWithoutHooks, actionDelete, "uninstalled in %s without its hooks: %s", release.Spec.ClusterRef.Name, o.unrendered)
+	if why := o.whyWithoutHooks(); why != "" && done.purged {
+		r.Recorder.Eventf(release, nil, eventWarning, eventWithoutHooks, actionDelete, "uninstalled in %s without its hooks: %s", release.Spec.ClusterRef.Name, why)
 	}
 	for _, left := range done.left {
 		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)
 	}
 	r.Metrics.setReady(seriesOf(release), readiness(release))
+}
+
+// whyWithoutHooks says why a release ends without its hooks; empty if it does not.
+func (o observed) whyWithoutHooks() string {
+	switch {
+	case o.unrendered != nil:
+		return o.unrendered.Error()
+	case skipsDeleteHooks(o.release):
+		return "the annotation " + common.AnnotationSkipDeleteHooks + " asks for it"
+	}
+	return ""
 }
 
 // countReported counts drift that is left in place, once however often it is looked at.

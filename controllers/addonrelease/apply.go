@@ -28,7 +28,9 @@ type outcome struct {
 	// gone were removed, and are not there any more.
 	gone []entry
 	// removing were asked to go, and are still there.
-	removing []entry
+	removing []removed
+	// deletions are how far these came, and what failed to be removed.
+	deletions map[objects.Key]deletion
 	// left stay in the cluster because something else needs them.
 	left []leftover
 	// awaiting are definitions that are not established yet.

@@ -49,6 +49,9 @@ type Reconciler struct {
 	Clock   clock.PassiveClock
 	Log     logr.Logger
 
+	// WebhookPatience of removals; DefaultWebhookPatience if it is zero.
+	WebhookPatience time.Duration
+
 	memory memory
 	caches caches
 }
@@ -176,9 +179,9 @@ func (r *Reconciler) remember(o observed, done outcome, known *remembered, clust
 		}
 	}
 	for _, e := range done.gone {
-		delete(known.deleted, e.uid)
 		delete(known.fights, e.Key())
 	}
+	known.keepDeletions(o.inventory, done.deletions)
 	if cluster == nil {
 		return
 	}

@@ -84,7 +84,7 @@ func (s helmSteps) after(ctx context.Context) bool {
 	}
 	switch {
 	case s.plan.purge:
-		s.done.err = s.recorder.purge()
+		s.done.err = s.purge(ctx)
 		s.done.purged = s.done.err == nil
 	case s.plan.record:
 		changed, _ := recordRef(s.o.release)
@@ -95,6 +95,23 @@ func (s helmSteps) after(ctx context.Context) bool {
 		s.done.err = s.test(ctx)
 	}
 	return s.done.err == nil
+}
+
+// purge removes the records, and makes sure that they go: that a deletion was answered does not say so.
+func (s helmSteps) purge(ctx context.Context) error {
+	if err := s.recorder.purge(); err != nil {
+		return err
+	}
+	release := s.o.chart.release
+	secrets, err := s.cluster.List(ctx, secretKind, release.Namespace, release.Selector())
+	if err != nil {
+		return err
+	}
+	secrets = slices.DeleteFunc(secrets, func(secret metav1.PartialObjectMetadata) bool { return secret.DeletionTimestamp != nil })
+	if helm.NewHistory(release, secrets).HasOurs() {
+		return fmt.Errorf("the records of Helm release %s are there still, though their deletion was answered", release)
+	}
+	return nil
 }
 
 // strays are the objects of somebody else's record that have to go.

@@ -256,10 +256,24 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 	return nil
 }
 
-// deleteHook deletes a hook's object. One that is gone, or that another took the place of, is no error.
-func deleteHook(ctx context.Context, cluster clusterView, ref objects.Ref, uid types.UID) error {
-	if err := cluster.Delete(ctx, ref, uid); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+// deleteHook deletes a hook's object. One that is gone, or that another took the place of, is no error, if that is so.
+func deleteHook(ctx context.Context, cluster hookCluster, ref objects.Ref, uid types.UID) error {
+	err := cluster.Delete(ctx, ref, uid)
+	if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return err
 	}
-	return nil
+	object, lookErr := cluster.Find(ctx, ref)
+	if lookErr != nil {
+		return lookErr
+	}
+	if object == nil || object.UID != uid || object.DeletionTimestamp != nil {
+		return nil
+	}
+	return err
+}
+
+// hookCluster is what the deletion of a hook needs of its cluster.
+type hookCluster interface {
+	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
+	Find(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
 }

@@ -8,6 +8,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	daytwo "github.com/daytwo-dev/daytwo/apis/common"
 )
 
 // helmPlan is what to do about a Helm release beside its objects. The zero plan is to do nothing.
@@ -130,8 +131,18 @@ func planUninstall(o observed) helmPlan {
 		operation = *begun.DeepCopy()
 	}
 	h := helmPlan{purge: true}
+	if skipsDeleteHooks(o.release) {
+		// An operation of its own, so that a hook that still runs is deleted with the one that it belongs to.
+		h.operation = &addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-without-hooks-" + o.inputs}
+		return h
+	}
 	h.begin(o, operation)
 	return h
+}
+
+// skipsDeleteHooks is whether a person wants a release to be removed without its hooks.
+func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
+	return release.Annotations[daytwo.AnnotationSkipDeleteHooks] == "true"
 }
 
 // testsDue is the token of the tests that are asked for and were not run, or not to their end.

@@ -10,6 +10,7 @@ import (
 	"helm.sh/helm/v4/pkg/release/common"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	daytwo "github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
@@ -40,6 +41,19 @@ func begun(phase addonsv1alpha1.HookPhase, ago time.Duration) func(*observed) {
 			Hooks: []addonsv1alpha1.HookRun{{Event: "pre-upgrade", Object: "batch/v1/Job/cache/migrate", Phase: phase, CompletedAt: &completed}},
 		}
 	}
+}
+
+// begunUninstall is an uninstallation in whose course one hook came to an end just now.
+func begunUninstall(phase addonsv1alpha1.HookPhase) func(*observed) {
+	return func(o *observed) {
+		begun(phase, 0)(o)
+		o.release.Status.Helm.Operation.Kind, o.release.Status.Helm.Operation.ID = addonsv1alpha1.HelmUninstall, "uninstall-new"
+		o.release.Status.Helm.Operation.Hooks[0].Event = "pre-delete"
+	}
+}
+
+func skippingHooks(o *observed) {
+	o.release.Annotations = map[string]string{daytwo.AnnotationSkipDeleteHooks: "true"}
 }
 
 func settled(o *observed) { o.inputs = "old" }
@@ -89,6 +103,9 @@ func TestPlanHelm(t *testing.T) {
 		{"Adoption", chartScene(func(o *observed) { o.history = helm.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
 		{"SuspensionHoldsAll", chartScene(func(o *observed) { o.suspension = suspension.Suspension{Active: true} }), ""},
 		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
+		{"UninstallWithoutHooks", chartScene(deleting, skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
+		{"AHookThatFailedDoesNotHoldThat", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed), skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
+		{"AHookOfAnUninstallHolds", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed)), "Uninstall uninstall-new pre-delete..post-delete (1 run) blocked purge "},
 		{"NothingToUninstall", chartScene(deleting, func(o *observed) { o.history = nil }), ""},
 		{"Tests", chartScene(settled, func(o *observed) { o.tests = "token" }), "tests token"},
 		{"TestsThatHaveRun", chartScene(settled, func(o *observed) {

@@ -3,8 +3,6 @@ package addonrelease
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -53,7 +51,7 @@ func (r *Reconciler) strays(ctx context.Context, o observed, recorder *recorder,
 			return nil, err
 		}
 		if err == nil && o.chart.release.Owns(object) && ref.GroupKind() != objects.ClaimKind {
-			found = append(found, removal{entry: entry{Ref: ref, uid: types.UID(object.UID)}, untracked: true})
+			found = append(found, removal{entry: entry{Ref: ref, uid: object.UID}})
 		}
 	}
 	return found, nil

@@ -1,6 +1,7 @@
 package addonrelease
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -26,8 +27,8 @@ type remembered struct {
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *addonsv1alpha1.AddonRelease
 	fights  map[objects.Key]fight
-	// deleted are the objects whose deletion was asked for, by UID.
-	deleted map[types.UID]bool
+	// deletions are how far the removal of objects has come.
+	deletions map[objects.Key]deletion
 	// refused are the objects that the API server would not take as they are.
 	refused map[objects.Key]refusal
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
@@ -51,6 +52,15 @@ func (r refusal) stands(w write, request string, now time.Time) bool {
 	return r.hash == w.hash && r.request == request && now.Before(r.at.Add(retryStalled))
 }
 
+// keepDeletions takes in how far removals came, and forgets those of objects that are not to be removed any more.
+func (r *remembered) keepDeletions(listed inventory, now map[objects.Key]deletion) {
+	maps.DeleteFunc(r.deletions, func(key objects.Key, _ deletion) bool {
+		_, inInventory := listed[key]
+		return !inInventory
+	})
+	maps.Copy(r.deletions, now)
+}
+
 func (m *memory) of(key types.NamespacedName) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +69,7 @@ func (m *memory) of(key types.NamespacedName) *remembered {
 	}
 	found := m.releases[key]
 	if found == nil {
-		found = &remembered{fights: map[objects.Key]fight{}, deleted: map[types.UID]bool{}, refused: map[objects.Key]refusal{}}
+		found = &remembered{fights: map[objects.Key]fight{}, deletions: map[objects.Key]deletion{}, refused: map[objects.Key]refusal{}}
 		m.releases[key] = found
 	}
 	return found

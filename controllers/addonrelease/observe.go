@@ -72,7 +72,7 @@ type observed struct {
 	holders   map[objects.Key]string
 	fights    map[objects.Key]fight
 	refused   map[objects.Key]refusal
-	deleted   map[types.UID]bool
+	deletions map[objects.Key]deletion
 }
 
 // sighting is what a watch saw of an object, and whether that is drift.
@@ -137,7 +137,7 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 	o := observed{
 		release: release, stored: release.DeepCopy(), restored: known.restore(release), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
-		fights:     known.fights, deleted: known.deleted, refused: known.refused,
+		fights:     known.fights, deletions: known.deletions, refused: known.refused,
 	}
 	var err error
 	if o.inventory, err = readInventory(release.Status.Inventory); err != nil {
@@ -159,7 +159,7 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 	if o.needsDesired() {
 		o.problem = r.observeDesired(ctx, &o, cluster)
 	}
-	if o.problem != nil && !release.DeletionTimestamp.IsZero() && !mayPass(o.problem) {
+	if o.problem != nil && !release.DeletionTimestamp.IsZero() && (!mayPass(o.problem) || skipsDeleteHooks(release)) {
 		o.unrendered, o.problem = o.problem, r.observeUnrendered(ctx, &o, cluster)
 	}
 	return o, cluster, nil

@@ -35,16 +35,6 @@ type write struct {
 	spare []string
 }
 
-// removal is one object to remove.
-type removal struct {
-	entry
-	seen *fleet.Seen
-	// sent: its deletion was asked for already.
-	sent bool
-	// untracked: no watch tells when it is gone.
-	untracked bool
-}
-
 // conflict is an object that belongs to another target.
 type conflict struct {
 	objects.Ref
@@ -57,7 +47,7 @@ type plan struct {
 	foundations, rest []write
 	// awaited are the definitions that must be established before rest is applied.
 	awaited []objects.Key
-	// removals are made when everything was applied. Foundations among them come last.
+	// removals are made when everything was applied, stage by stage.
 	removals []removal
 	// refused are writes that the API server would not take, and that are not due for another try.
 	refused []written
@@ -174,21 +164,6 @@ func (p *plan) await(d desired, known entry, seen *fleet.Seen) {
 	if d.GroupKind() == objects.DefinitionKind && (!d.implied || !known.unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
 		p.awaited = append(p.awaited, d.Key())
 	}
-}
-
-// planRemovals finds what left the source.
-func planRemovals(o observed) []removal {
-	declared := make(map[objects.Key]bool, len(o.desired))
-	for _, d := range o.desired {
-		declared[d.Key()] = true
-	}
-	var removals []removal
-	for _, e := range o.inventory.sorted() {
-		if !declared[e.Key()] {
-			removals = append(removals, removal{entry: e, seen: o.sightings[e.Key()].seen, sent: o.deleted[e.uid]})
-		}
-	}
-	return removals
 }
 
 // planDeletion removes everything, or lets go of it.

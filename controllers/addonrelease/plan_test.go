@@ -43,7 +43,7 @@ func scene(change ...func(*observed)) observed {
 		now:     noon, controllers: ownership.NewControllers("daytwo"), clusterID: "id",
 		desiredKnown: true, desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 		inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{},
-		fights: map[objects.Key]fight{}, deleted: map[types.UID]bool{},
+		fights: map[objects.Key]fight{},
 	}
 	for _, name := range []string{"a", "b"} {
 		o.hold(configMapRef(name), "1")

@@ -1,92 +1,84 @@
 package addonrelease
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
 )
 
-// remove removes what left the source; foundations last, when all else is gone and done.
+// DefaultWebhookPatience is how long the deletion of a custom resource is tried while an admission webhook does not
+// answer, before the webhook configurations of the same release go first: longer than a restart of its server takes.
+const DefaultWebhookPatience = time.Minute
+
+// remove removes what left the source, stage by stage: the next begins when all of one is gone or stays.
 func (r *Reconciler) remove(ctx context.Context, o observed, removals []removal, cluster *fleet.Cluster, done *outcome, steps helmSteps) {
 	strays, err := steps.strays(ctx)
 	if err != nil {
 		done.err = err
 		return
 	}
-	var foundation []removal
-	for _, one := range append(slices.Clip(removals), strays...) {
-		if one.kept {
-			done.left = append(done.left, leftover{one.entry, "it is kept on purpose"})
-			continue
-		}
-		if stageOf(one.GroupKind()) == foundations {
-			foundation = append(foundation, one)
-			continue
-		}
-		r.removeOne(ctx, o, one, cluster, done)
+	for i := range strays {
+		strays[i].deletion = o.deletions[strays[i].Key()]
 	}
-	if len(done.removing) > 0 || done.err != nil || !steps.after(ctx) {
+	remover := &remover{cluster: cluster, installation: r.Installation, claimant: o.claimant, now: o.now}
+	stages := teardown.Group(append(slices.Clip(removals), strays...), removal.stage)
+	hooksRan := false
+	for i, stage := range stages {
+		if at := stage[0].stage(); at >= teardown.Definitions && !hooksRan {
+			if hooksRan = steps.after(ctx); !hooksRan {
+				return
+			}
+		}
+		results := remover.all(ctx, stage)
+		done.take(results)
+		if len(done.removing) == 0 && done.err == nil {
+			continue
+		}
+		unblocks := mayUnblock(results, o.now, cmp.Or(r.WebhookPatience, DefaultWebhookPatience))
+		done.take(remover.all(ctx, outOfTurn(slices.Concat(stages[i+1:]...), unblocks, o.goesAlong())))
 		return
 	}
-	for _, one := range foundation {
-		r.removeFoundation(ctx, o, one, cluster, done)
+	if !hooksRan {
+		steps.after(ctx)
 	}
 }
 
-// removeOne asks for the deletion of one object, once, and finds out whether it is gone.
-func (r *Reconciler) removeOne(ctx context.Context, o observed, one removal, cluster *fleet.Cluster, done *outcome) {
-	vanished := one.seen != nil && one.seen.Gone
-	if one.sent {
-		if vanished {
-			done.gone = append(done.gone, one.entry)
-		} else {
-			done.removing = append(done.removing, one.entry)
+// take takes in what came of removals.
+func (o *outcome) take(results []removed) {
+	var failed []removed
+	for _, one := range results {
+		switch {
+		case one.err != nil:
+			failed = append(failed, one)
+		case one.gone:
+			o.gone = append(o.gone, one.entry)
+			continue
+		case one.because != "":
+			o.left = append(o.left, leftover{one.entry, one.because})
+			continue
+		default:
+			o.removing = append(o.removing, one)
+			o.wake(one.deletion.next)
 		}
-		return
+		if o.deletions == nil {
+			o.deletions = map[objects.Key]deletion{}
+		}
+		o.deletions[one.Key()] = one.deletion
 	}
-	if owner := r.otherOwner(o, one); owner != "" {
-		done.left = append(done.left, leftover{one.entry, "it belongs to " + owner})
-		return
+	if len(failed) > 0 && o.err == nil {
+		o.err = failed[0].err
+		if more := len(failed) - 1; more > 0 {
+			o.err = fmt.Errorf("%w (and %d more)", o.err, more)
+		}
 	}
-	target, err := r.identify(ctx, o, one.entry, cluster)
-	if err == nil && target.intended() {
-		done.gone = append(done.gone, one.entry)
-		return
-	}
-	if err == nil {
-		err = cluster.Delete(ctx, target.Ref, target.uid)
-	}
-	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err), meta.IsNoMatchError(err):
-		// Gone, or another object by now.
-		done.gone = append(done.gone, one.entry)
-	case err != nil:
-		done.err = errors.Join(done.err, fmt.Errorf("delete %s: %w", one.Ref, err))
-	case vanished, one.untracked:
-		// It has not our label, so no watch tells when it is gone.
-		done.recheck = true
-		done.removing = append(done.removing, one.entry)
-	default:
-		o.deleted[target.uid] = true
-		done.removing = append(done.removing, one.entry)
-	}
-}
-
-// otherOwner says who took an object over since it was applied last; empty for nobody.
-func (r *Reconciler) otherOwner(o observed, one removal) string {
-	if one.seen == nil || one.seen.Gone || one.seen.Object == nil {
-		return ""
-	}
-	return o.claimant(one.seen.Object, r.Installation)
 }
 
 // claimant says who else an object belongs to; empty for nobody.
@@ -95,20 +87,4 @@ func (o observed) claimant(object metav1.Object, installation string) string {
 		return ""
 	}
 	return objects.ClaimedBy(object, installation)
-}
-
-// identify fills in what an entry does not say because the manager died before it learned it. What is
-// not ours after all is left alone: the entry stays without a UID.
-func (r *Reconciler) identify(ctx context.Context, o observed, e entry, cluster *fleet.Cluster) (entry, error) {
-	if !e.intended() {
-		return e, nil
-	}
-	object, err := cluster.Get(ctx, e.Ref)
-	if err != nil {
-		return e, err
-	}
-	if object.Labels[common.LabelManagedBy] == r.Installation && o.claimant(object, r.Installation) == "" {
-		e.uid = object.UID
-	}
-	return e, nil
 }

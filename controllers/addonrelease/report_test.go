@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 			o.problem = revision.ErrNotFound
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, common.ConditionStalled, "change the SaaSAddon"},
 		{"Removing", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
-			done.removing = []entry{{Ref: a}}
+			done.removing = []removed{{removal: removal{entry: entry{Ref: a}}}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, common.ConditionReconciling, "ConfigMap cache/a to be gone"},
 		{"Fighting", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			p.held = []write{{desired: declared(a, "1"), culprit: culprit{manager: "stubborn"}}}

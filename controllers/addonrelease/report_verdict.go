@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	release "helm.sh/helm/v4/pkg/release/v1"
+
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -48,7 +50,7 @@ func judge(o observed, p plan, done outcome) *verdict {
 		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.awaiting) + " to be established"}
 	}
 	if len(done.removing) > 0 {
-		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.removing) + " to be gone"}
+		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: removalMessage(done.removing)}
 	}
 	return nil
 }
@@ -57,10 +59,20 @@ func judgeHook(hook hookReport) *verdict {
 	if hook.run.Phase == addonsv1alpha1.HookFailed {
 		return &verdict{
 			reason: addonsv1alpha1.ReasonHookFailed, stalled: true,
-			message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s", hook, retryStalled, common.AnnotationRequestedAt),
+			message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s%s",
+				hook, retryStalled, common.AnnotationRequestedAt, wayOut(hook.run.Event)),
 		}
 	}
 	return &verdict{reason: addonsv1alpha1.ReasonHookRunning, message: hook.String()}
+}
+
+// wayOut says how an add-on ends though a hook of its deletion does not.
+func wayOut(event string) string {
+	if event != string(release.HookPreDelete) && event != string(release.HookPostDelete) {
+		return ""
+	}
+	return fmt.Sprintf("; to end without hooks, set the annotation %s: \"true\" on this AddonRelease, or deletionPolicy: Orphan in its SaaSAddon to leave everything in the cluster",
+		common.AnnotationSkipDeleteHooks)
 }
 
 // mayPass is whether another try may do where a problem kept the desired objects from being known.

@@ -148,6 +148,7 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, known ownership.C
 		Controllers: known, Installation: installation, Recorder: events.NewFakeRecorder(1000),
 		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
+		WebhookPatience: time.Second,
 	}
 }
 

@@ -1,0 +1,186 @@
+package addonrelease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// maxDeletes is how often one reconcile sends the deletion of one object that the API server contradicts.
+const maxDeletes = 3
+
+// removed is what came of one removal: it is gone, or stays because of something, or failed; or else it is on its way.
+type removed struct {
+	removal
+	gone    bool
+	because string
+	err     error
+}
+
+// removalCluster is what a removal needs of its cluster.
+type removalCluster interface {
+	Confirm(ctx context.Context) error
+	ServedRef(ctx context.Context, ref objects.Ref) (objects.Ref, bool, error)
+	Find(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
+	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
+	ContentOf(ctx context.Context, ref objects.Ref) (fleet.Occupant, error)
+}
+
+// remover removes objects from one cluster.
+type remover struct {
+	cluster      removalCluster
+	installation string
+	// claimant says who else an object belongs to; empty for nobody.
+	claimant func(object metav1.Object, installation string) string
+	now      time.Time
+}
+
+// all carries removals out, some at a time. One that fails does not stop the others.
+func (r *remover) all(ctx context.Context, removals []removal) []removed {
+	results := make([]removed, len(removals))
+	var group errgroup.Group
+	group.SetLimit(concurrency)
+	for i := range removals {
+		group.Go(func() error {
+			results[i] = r.one(ctx, removals[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // Each result has its own error.
+	r.confirm(ctx, results)
+	return results
+}
+
+// confirm asks who answers before anything counts as gone: in another cluster behind the same connection it never was.
+func (r *remover) confirm(ctx context.Context, results []removed) {
+	if !slices.ContainsFunc(results, func(one removed) bool { return one.gone }) {
+		return
+	}
+	if err := r.cluster.Confirm(ctx); err != nil {
+		for i, one := range results {
+			if one.gone {
+				results[i] = r.failed(one.removal, fmt.Errorf("look up %s: %w", one.Ref, err))
+			}
+		}
+	}
+}
+
+// one does what is next for one object.
+func (r *remover) one(ctx context.Context, one removal) removed {
+	switch one.move(r.now) {
+	case leave:
+		return removed{removal: one, because: "it is kept on purpose"}
+	case await:
+		if one.isTerminating() && one.seen.Object != nil {
+			one.deletion = deletion{uid: one.uid, sent: one.deletion.sent, why: finalizersOf(one.seen.Object)}
+		}
+		return removed{removal: one}
+	case look:
+		object, err := r.cluster.Find(ctx, one.Ref)
+		if err != nil {
+			return r.failed(one, fmt.Errorf("look up %s: %w", one.Ref, err))
+		}
+		return r.found(ctx, one, object)
+	}
+	if one.seen != nil && one.seen.Object != nil {
+		if owner := r.claimant(one.seen.Object, r.installation); owner != "" {
+			return removed{removal: one, because: "it belongs to " + owner}
+		}
+	}
+	return r.ask(ctx, one)
+}
+
+// found goes on with an object that was looked at.
+func (r *remover) found(ctx context.Context, one removal, object *metav1.PartialObjectMetadata) removed {
+	owner := ""
+	if object != nil {
+		owner = r.claimant(object, r.installation)
+	}
+	is := one.examine(object, r.installation, owner)
+	if is == foundGone {
+		return removed{removal: one, gone: true}
+	}
+	if is == foundOfOthers {
+		return removed{removal: one, because: "it belongs to " + owner}
+	}
+	one.uid = object.UID
+	switch {
+	case one.isFoundation() && one.adopted:
+		return removed{removal: one, because: "it was there before"}
+	case is == foundTerminating:
+		return r.pending(one, finalizersOf(object))
+	case one.isFoundation():
+		return r.askIfEmpty(ctx, one)
+	}
+	return r.ask(ctx, one)
+}
+
+// ask sends a deletion. That the object is gone, or another one by now, is believed when it is seen: a conflict may
+// have other reasons.
+func (r *remover) ask(ctx context.Context, one removal) removed {
+	ref, served, err := r.cluster.ServedRef(ctx, one.Ref)
+	if err != nil {
+		return r.failed(one, fmt.Errorf("look up %s: %w", one.Ref, err))
+	}
+	if !served {
+		return removed{removal: one, gone: true}
+	}
+	for range maxDeletes {
+		err = r.cluster.Delete(ctx, ref, one.uid)
+		if err == nil {
+			one.deletion.sent = true
+			return r.pending(one, "")
+		}
+		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !meta.IsNoMatchError(err) {
+			break
+		}
+		object, lookErr := r.cluster.Find(ctx, one.Ref)
+		if lookErr != nil {
+			return r.failed(one, fmt.Errorf("look up %s: %w", one.Ref, lookErr))
+		}
+		switch one.examine(object, r.installation, "") {
+		case foundGone:
+			return removed{removal: one, gone: true}
+		case foundTerminating:
+			return r.pending(one, finalizersOf(object))
+		}
+	}
+	return r.failed(one, fmt.Errorf("delete %s: %s", one.Ref, explain(one.Ref, err)), err)
+}
+
+// pending: the object is on its way, and is looked at again unless a watch tells.
+func (r *remover) pending(one removal, why string) removed {
+	one.deletion.uid, one.deletion.unansweredSince = one.uid, time.Time{}
+	one.deletion = one.deletion.again(r.now, why)
+	return removed{removal: one}
+}
+
+// failed: nothing is known to have happened.
+func (r *remover) failed(one removal, err error, cause ...error) removed {
+	since := one.deletion.unansweredSince
+	one.deletion.uid, one.deletion.unansweredSince = one.uid, time.Time{}
+	if len(cause) > 0 && isWebhookSilent(cause[0]) {
+		one.deletion.unansweredSince = since
+		if since.IsZero() {
+			one.deletion.unansweredSince = r.now
+		}
+	}
+	return removed{removal: one, err: err}
+}
+
+// isWebhookSilent tells that the API server could not ask an admission webhook, from its text: the status has no
+// reason of its own for that. A webhook that says no is another matter.
+func isWebhookSilent(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+}
