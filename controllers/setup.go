@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
@@ -28,6 +30,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
@@ -79,7 +82,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 		options.Registry = metrics.Registry
 	}
 	b := newBase(mgr, options)
-	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpLedgers())
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpLedgers(), b.detectRestores())
 }
 
 // base is what the controllers stand on.
@@ -163,6 +166,18 @@ func (b *base) setUpLedgers() error {
 		Metrics: orphanledger.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("orphanledger"),
 	}
 	return setUp("orphanledger", ledgers.SetupWithManager(b.Manager, orphanledger.Options{Wrap: b.wrap}))
+}
+
+// detectRestores looks at what every rollout changes.
+func (b *base) detectRestores() error {
+	return b.Add(&storerestore.Detector{
+		Cache: b.GetCache(), Live: b.GetAPIReader(), Log: b.options.Log.WithName("storerestore"),
+		Kinds: []storerestore.Kind{
+			{Object: &tenancyv1alpha1.TenantCluster{}, List: &tenancyv1alpha1.TenantClusterList{}},
+			{Object: &addonsv1alpha1.SaaSAddon{}, List: &addonsv1alpha1.SaaSAddonList{}},
+			{Object: &addonsv1alpha1.AddonRelease{}, List: &addonsv1alpha1.AddonReleaseList{}},
+		},
+	})
 }
 
 func setUp(controller string, err error) error {
