@@ -55,6 +55,12 @@ test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which tak
 		go test ./controllers ./controllers/addonrelease ./e2e/order ./e2e ./controllers/tenantcluster ./... || status=1; \
 		wait $$tools || status=1; exit $$status
 
+.PHONY: faults
+faults: $(BIN)/local ## Inject faults between the manager and workload clusters; writes docs/reliability.md.
+	$(BIN)/local build
+	mkdir -p docs
+	go test ./e2e -run TestFaultsChangeNoEndState -count=1 -timeout 30m -v -fault-table $(ROOT)/docs/reliability.md
+
 .PHONY: bench
 bench: build ## Measure against bare loops; writes bench/results.json.
 	go run ./e2e/bench --manager $(BIN)/daytwo --output bench/results.json

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/e2e/faults"
+)
+
+const (
+	// restFor is how long no write may come after the end state.
+	restFor = 3 * time.Second
+	// firstRetry is the first step of the manager's backoff; each is at least twice as long as the one before.
+	firstRetry = 200 * time.Millisecond
+)
+
+// faultEnv is a customer with one cluster, to which a proxy leads.
+type faultEnv struct {
+	*customer
+	fault   fault
+	cluster string
+	proxy   *faults.Proxy
+	// wanted are the end states of an undisturbed run; nil in that itself.
+	wanted map[string]outcome
+}
+
+func newFaultEnv(t *testing.T, fault fault) *faultEnv {
+	t.Helper()
+	borrowed := clusters.take(1, 0)
+	t.Cleanup(func() { clusters.giveBack(borrowed) })
+	e := &faultEnv{fault: fault, cluster: borrowed.full[0]}
+	e.proxy = faults.Start(t, fleetCluster(t, e.cluster).Config())
+	e.customer = moveIn(t, borrowed)
+	must(t, env.Lead(t.Context(), client.ObjectKey{Namespace: e.namespace, Name: e.cluster}, e.proxy.Kubeconfig()))
+	expect.Eventually(t, "the manager comes through the proxy", func(context.Context) error {
+		if len(e.proxy.Requests(faults.Match{Resources: []string{"namespaces"}})) == 0 {
+			return fmt.Errorf("it has not come")
+		}
+		return nil
+	})
+	e.awaitCluster(e.cluster, common.ConditionReady, metav1.ConditionTrue, "")
+	return e
+}
+
+// run prepares the scenarios, disturbs all of them, and compares how they end. It returns that.
+func (e *faultEnv) run(table *resultTable, wanted map[string]outcome) map[string]outcome {
+	e.Helper()
+	e.wanted = wanted
+	row := table.row(e.fault.name)
+	scenarios := e.prepare()
+	start := time.Now()
+	rules := e.inject()
+	for _, s := range scenarios {
+		s.act()
+	}
+	outcomes := e.await(scenarios, row)
+	for _, rule := range rules {
+		row.disturbed += rule.Count()
+		rule.Remove()
+	}
+	if e.fault.rules != nil && row.disturbed == 0 {
+		e.Errorf("no request met the fault")
+	}
+	row.took = time.Since(start)
+	e.rests()
+	row.tries = e.mostTries()
+	return outcomes
+}
+
+func (e *faultEnv) inject() []*faults.Injected {
+	var injected []*faults.Injected
+	for _, rule := range e.fault.rules {
+		injected = append(injected, e.proxy.Inject(rule))
+	}
+	if e.fault.reopen {
+		e.proxy.Disconnect()
+		expect.Eventually(e, "the fault is met", func(context.Context) error {
+			if injected[0].Count() == 0 {
+				return fmt.Errorf("no request met it")
+			}
+			return nil
+		})
+	}
+	return injected
+}
+
+// await waits for the end of each scenario. They go on at the same time, so one after the other is waited for.
+func (e *faultEnv) await(scenarios []scenario, row *resultRow) map[string]outcome {
+	outcomes := map[string]outcome{}
+	for _, s := range scenarios {
+		e.Run(s.name, func(t *testing.T) {
+			defer func() { row.tell(s.name, !t.Failed()) }()
+			outcomes[s.name] = s.end(e.in(t))
+			if e.wanted != nil {
+				e.wanted[s.name].same(t, outcomes[s.name])
+			}
+		})
+	}
+	return outcomes
+}
+
+// rests complains about writes after the end state.
+func (e *faultEnv) rests() {
+	e.Helper()
+	end := time.Now()
+	expect.Eventually(e, "time has passed", func(context.Context) error {
+		if passed := time.Since(end); passed < restFor {
+			return fmt.Errorf("it is %s", passed)
+		}
+		return nil
+	})
+	for _, one := range e.proxy.Requests(faults.Match{Verbs: faults.Writes()}) {
+		if one.IsWrite() && one.Arrived.After(end) {
+			e.Errorf("%s after the end state there is another write: %s %s?%s, answered %d", one.Arrived.Sub(end), one.Verb, one.Path, one.Query, one.Code)
+		}
+	}
+}
+
+// mostTries is how often the request was sent that failed most often. It complains if that is more than once a step of
+// the backoff.
+func (e *faultEnv) mostTries() int {
+	e.Helper()
+	most := 0
+	if !e.fault.refuses {
+		return most
+	}
+	tries := map[string][]time.Time{}
+	for _, one := range e.proxy.Requests(faults.Match{Resources: []string{"*"}}) {
+		if one.Disturbed {
+			key := one.Verb + " " + one.Path
+			tries[key] = append(tries[key], one.Arrived)
+		}
+	}
+	for key, at := range tries {
+		most = max(most, len(at))
+		if steps := stepsWithin(at[len(at)-1].Sub(at[0])); len(at) > steps {
+			e.Errorf("%s failed %d times within %s, where the backoff has %d steps", key, len(at), at[len(at)-1].Sub(at[0]), steps)
+		}
+	}
+	return most
+}
+
+// stepsWithin is how many tries a backoff has in a time, and one more, since what happens in the cluster is a reason of
+// its own to try again.
+func stepsWithin(passed time.Duration) int {
+	steps := 2
+	for step, at := firstRetry, firstRetry; at <= passed; at += step {
+		steps, step = steps+1, 2*step
+	}
+	return steps
+}
