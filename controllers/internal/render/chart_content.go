@@ -1,11 +1,17 @@
 package render
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	release "helm.sh/helm/v4/pkg/release/v1"
@@ -61,7 +67,7 @@ func collectCRDs(c *chart.Chart) ([]map[string]any, *Error) {
 	collected := newCollector()
 	collected.lenient, collected.firstCounts = true, true
 	for _, crd := range c.CRDObjects() {
-		if failure := collected.addSource(filepath.ToSlash(crd.Filename), crd.File.Data); failure != nil {
+		if failure := collected.addFile(filepath.ToSlash(crd.Filename), crd.File.Data); failure != nil {
 			return nil, failure
 		}
 	}
@@ -72,7 +78,7 @@ func collectObjects(manifests []releaseutil.Manifest) ([]map[string]any, *Error)
 	collected := newCollector()
 	collected.lenient = true
 	for _, manifest := range manifests {
-		if failure := collected.addTemplate(manifest.Name, manifest.Content); failure != nil {
+		if failure := collected.addTemplate(manifest.Name, recordedContent(manifest)); failure != nil {
 			return nil, failure
 		}
 	}
@@ -81,12 +87,53 @@ func collectObjects(manifests []releaseutil.Manifest) ([]map[string]any, *Error)
 
 // addTemplate adds what one document of a chart's template renders to; Helm no longer knows which.
 func (c *collector) addTemplate(path, text string) *Error {
-	for _, d := range splitDocuments([]byte(text)) {
+	documents, failure := readDocuments(path, []byte(text))
+	if failure != nil {
+		return failure
+	}
+	for _, d := range documents {
 		if failure := c.addDocument(path, d); failure != nil {
 			return failure
 		}
 	}
 	return nil
+}
+
+// addFile adds what a file holds that is no template.
+func (c *collector) addFile(path string, text []byte) *Error {
+	documents, failure := readDocuments(path, text)
+	if failure != nil {
+		return failure
+	}
+	for _, d := range documents {
+		if failure := c.addDocument(fmt.Sprintf("%s, document %d", path, d.number), d); failure != nil {
+			return failure
+		}
+	}
+	return nil
+}
+
+// readDocuments splits a text as Helm does when it applies it, by the reader of kube.Client.Build. That
+// ends every line with a newline, the last one as well, so a block scalar at the end of a text keeps its
+// own, and it knows no end of a document ("...").
+func readDocuments(path string, text []byte) ([]document, *Error) {
+	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	var documents []document
+	line := 1
+	for {
+		content, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return nil, invalidManifest("%s: a line that starts with --- holds something else too: move it to the next line", path)
+		}
+		d := document{number: len(documents) + 1, line: line, text: content}
+		line += bytes.Count(content, []byte("\n")) + 1
+		if !d.isEmpty() {
+			documents = append(documents, d)
+		}
+	}
 }
 
 func collectHooks(hooks []*release.Hook) ([]hookContent, *Error) {

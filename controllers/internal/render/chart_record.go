@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	release "helm.sh/helm/v4/pkg/release/v1"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 func (r *rendering) record(c *chart.Chart, result rendered) *release.Release {
 	var manifest strings.Builder
 	for _, m := range result.manifests {
-		fmt.Fprintf(&manifest, "---\n# Source: %s\n%s\n", m.Name, m.Content)
+		fmt.Fprintf(&manifest, "---\n# Source: %s\n%s", m.Name, recordedContent(m))
 	}
 	return &release.Release{
 		Name: r.release.Name, Namespace: r.release.Namespace, Version: r.release.Revision,
@@ -35,6 +36,9 @@ func (r *rendering) record(c *chart.Chart, result rendered) *release.Release {
 		ApplyMethod: string(release.ApplyMethodServerSideApply),
 	}
 }
+
+// recordedContent is a manifest as it is in the record, from which Helm applies it.
+func recordedContent(m releaseutil.Manifest) string { return m.Content + "\n" }
 
 // encodeRecord leaves out parts of the chart only where the record would be too large. What uses a
 // record, such as a rollback or an upgrade with --reuse-values, needs neither.

@@ -29,6 +29,10 @@ func splitDocuments(text []byte) []document {
 		if current.isEmpty() {
 			return
 		}
+		if !bytes.HasSuffix(current.text, []byte("\n")) {
+			// As kubectl reads it: a block scalar at the end of a text keeps its own newline.
+			current.text = append(current.text, '\n')
+		}
 		documents = append(documents, current)
 		current.number++
 	}

@@ -49,6 +49,19 @@ func TestNumbersStayWhatTheyAre(t *testing.T) {
 	}
 }
 
+func TestABlockScalarAtTheEndOfAManifestKeepsItsNewline(t *testing.T) {
+	const one = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata:\n  x: |\n    text"
+	objects, failure := collect(strings.Replace(one, "NAME", "a", 1)+"\n---\n"+strings.Replace(one, "NAME", "b", 1), strings.Replace(one, "NAME", "c", 1)+"\n")
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	for _, object := range objects {
+		if got := object["data"].(map[string]any)["x"]; got != "text\n" {
+			t.Errorf("%v: got %q", object["metadata"], got)
+		}
+	}
+}
+
 func TestWhatIsNoManifestIsRefused(t *testing.T) {
 	const secret = "s3cr3t"
 	object := func(metadata string) string { return "apiVersion: v1\nkind: Secret\nmetadata: " + metadata + "\n" }
