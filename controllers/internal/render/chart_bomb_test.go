@@ -53,7 +53,8 @@ func TestChartsThatExceedALimitAreStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool := newTestPool(t, Options{Workers: 1, Limits: test.limits})
-			_, err := pool.RenderChart(context.Background(), chartRequest(t, test.files, test.values))
+			request := chartRequest(t, test.files, test.values)
+			_, err := atLast(func() (*RenderedChart, error) { return pool.RenderChart(context.Background(), request) })
 			if reason, _ := ReasonOf(err); !slices.Contains(test.want, reason) {
 				t.Fatalf("got reason %q (%v), want one of %s", reason, err, test.want)
 			}

@@ -64,6 +64,9 @@ func (w *worker) performChart(request task, packed []byte) (reply, *Error) {
 	if failure != nil {
 		return reply{}, failure
 	}
+	if err := writeFrame(w.out, frameAgain, nil); err != nil {
+		return reply{}, templateFailed("the manager is gone: %v", err)
+	}
 	volatile := !first.differently().repeats(packed, result, encoded)
 	return reply{Chart: &chartReply{chartContent: content, Record: record, Volatile: volatile}}, nil
 }

@@ -8,14 +8,14 @@ import (
 // Reason says which sort of thing is wrong with a request. It is fit for a condition.
 type Reason string
 
-// Reasons of an Error. The same request fails for the same reason again, except that a time
-// limit may be kept on a machine that is less busy.
+// Reasons of an Error. The same request fails for the same reason again, except that a cluster may answer lookups
+// faster.
 const (
 	// TemplateFailed: a template, or one of a chart's, cannot be parsed or executed.
 	TemplateFailed Reason = "TemplateFailed"
 	// InvalidManifest: a template yields something that is no acceptable object.
 	InvalidManifest Reason = "InvalidManifest"
-	// TimeLimitExceeded: rendering took longer than Limits.Time.
+	// TimeLimitExceeded: rendering took more than Limits.Time.
 	TimeLimitExceeded Reason = "TimeLimitExceeded"
 	// OutputLimitExceeded: the result is larger than Limits.Output, or has more than MaxObjects objects.
 	OutputLimitExceeded Reason = "OutputLimitExceeded"
@@ -46,8 +46,8 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // ReasonOf returns the reason of a request that was at fault itself. False means another sort of
-// error: a cancelled context, ErrClosed, ErrWorkerLost, or a lookup that failed, all of which the
-// next try may mend.
+// error: a cancelled context, ErrClosed, ErrWorkerLost, ErrMachineBusy, or a lookup that failed, all of
+// which the next try may mend.
 func ReasonOf(err error) (Reason, bool) {
 	var failure *Error
 	if !errors.As(err, &failure) {
@@ -60,6 +60,9 @@ var (
 	// ErrWorkerLost means that worker processes could not be started, or died for a reason that
 	// has nothing to do with the request as far as can be told. Another try may succeed.
 	ErrWorkerLost = errors.New("render worker lost")
+	// ErrMachineBusy means that the rendering was stopped because it lasted too long, though it took
+	// less than it may: the machine had other things to do. Another try may succeed.
+	ErrMachineBusy = errors.New("the machine is too busy to render")
 	// ErrClosed means that the Pool was closed.
 	ErrClosed = errors.New("render pool is closed")
 )

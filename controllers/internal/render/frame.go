@@ -10,7 +10,7 @@ import (
 // The manager and a worker exchange frames: four bytes of length, big-endian, one that says what
 // sort of frame it is, and the payload. The manager sends a request, and after that of a chart its
 // archive. The worker answers with a reply, before which it may ask for any number of lookups; each
-// is answered at once.
+// is answered at once. In between it says once that it renders a chart for the second time.
 
 // frameKind tells what a frame's payload is.
 type frameKind byte
@@ -28,6 +28,8 @@ const (
 	frameLookup
 	// frameFound holds a lookupAnswer as JSON.
 	frameFound
+	// frameAgain is empty. The limit of time is to be measured anew.
+	frameAgain
 )
 
 // frameHeader is the length of what is before the payload.

@@ -11,7 +11,9 @@ const MaxObjects = 2000
 
 // Limits bounds what one request may use.
 type Limits struct {
-	// Time from the moment a worker has the request to its answer; 10 s if zero.
+	// Time that a rendering may take of a worker's processor, and for lookups; 10 s if zero. A chart is rendered
+	// twice, and each of the two may take as much. On a machine that is busy with other things a rendering may last five
+	// times as long. Processor time is measured on Linux only; elsewhere only those five times count.
 	Time time.Duration
 	// Output in bytes: of all templates together, and again of the objects as JSON; 10 MiB if
 	// zero. The sources of a request, or its layers of values, may not be larger either.
@@ -34,9 +36,20 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func (l Limits) timeExceeded() *Error {
+// timeExceeded blames lookups if most of the time was theirs.
+func (l Limits) timeExceeded(lookups time.Duration) *Error {
+	if lookups > l.Time/2 {
+		return &Error{TimeLimitExceeded, fmt.Sprintf("rendering took longer than %s, most of it for the chart's lookups, and was stopped: "+
+			"see why the cluster answers slowly, or use a chart that looks up less", l.Time)}
+	}
 	return &Error{TimeLimitExceeded, fmt.Sprintf(
-		"rendering took longer than %s and was stopped: look for a loop that never ends or ranges over too much", l.Time)}
+		"rendering took more than %s of processor time and was stopped: look for a loop that never ends or ranges over too much", l.Time)}
+}
+
+// impatient has no figures that differ from one try to the next.
+func (l Limits) impatient() error {
+	return fmt.Errorf("%w: it had less than %s of processor time within %s; it is tried again. If that goes on, give the manager more processors",
+		ErrMachineBusy, l.Time, patience*l.Time)
 }
 
 func (l Limits) memoryExceeded() *Error {

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // executable is the program that is running, even if the file it was started from has been
@@ -43,6 +46,18 @@ func limitProcess(bytes int64) error {
 		return fmt.Errorf("forbid further files: %w", err)
 	}
 	return nil
+}
+
+// processorTime is what all threads of a process have taken, or zero if it has ended. Its clock is the one that
+// clock_getcpuclockid(3) returns: the process ID inverted, and CPUCLOCK_SCHED of linux/posix-timers.h, which is
+// precise to the nanosecond. Reading it opens no file.
+func processorTime(pid int) time.Duration {
+	const scheduled = 2
+	var taken unix.Timespec
+	if err := unix.ClockGettime(int32(^pid)<<3|scheduled, &taken); err != nil {
+		return 0
+	}
+	return time.Duration(taken.Nano())
 }
 
 // startPoller makes the Go runtime open the files of its network poller, which its timers need

@@ -105,7 +105,7 @@ func TestTimeInALookupCounts(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}, `{{ lookup "v1" "Secret" "a" "b" }}`)
-	wantRefusal(t, err, TimeLimitExceeded)
+	wantRefusal(t, err, TimeLimitExceeded, "300ms, most of it for the chart's lookups")
 }
 
 func TestALookupEndsWithItsCaller(t *testing.T) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 
@@ -20,6 +21,16 @@ func newTestPool(t testing.TB, options Options) *Pool {
 	pool := NewPool(options)
 	t.Cleanup(pool.Close)
 	return pool
+}
+
+// atLast tries again as the controllers do, as long as the machine is busy with other things.
+func atLast[Result any](try func() (Result, error)) (Result, error) {
+	for {
+		result, err := try()
+		if !errors.Is(err, ErrMachineBusy) {
+			return result, err
+		}
+	}
 }
 
 func inline(text string) Request {

@@ -147,10 +147,12 @@ func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 		}
 		w = started
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, p.limits.Time, p.limits.timeExceeded())
-	defer cancel()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	release := context.AfterFunc(limited, w.kill)
-	answer, err := w.exchange(limited, o)
+	measured := startMeter(p.limits, w.processorTime, cancel)
+	answer, err := w.exchange(limited, o, measured)
+	measured.stop()
 	if release() && err == nil {
 		p.putIdle(w)
 		return answer, nil

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // process is the manager's end of one worker. It serves one request at a time.
@@ -60,8 +61,9 @@ type order struct {
 }
 
 // exchange sends an order, answers lookups, and returns the reply. It fails when the worker dies or
-// replies with more than it may; the worker is of no use then. Lookups end when ctx does.
-func (w *process) exchange(ctx context.Context, o order) ([]byte, error) {
+// replies with more than it may; the worker is of no use then. Lookups end when ctx does. The meter is told
+// of them, and when the worker renders for the second time.
+func (w *process) exchange(ctx context.Context, o order, measured *meter) ([]byte, error) {
 	o.lookups.begin()
 	if err := writeFrame(w.input, frameRequest, o.task); err != nil {
 		return nil, err
@@ -71,15 +73,22 @@ func (w *process) exchange(ctx context.Context, o order) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for {
+	for renderings := 1; ; {
 		received, err := readFrame(w.output, o.maxReply)
 		if err != nil || received.kind == frameReply {
 			return received.payload, err
 		}
+		if received.kind == frameAgain && o.archive != nil && renderings == 1 {
+			renderings++
+			measured.begin()
+			continue
+		}
 		if received.kind != frameLookup {
 			return nil, fmt.Errorf("got a frame of kind %d, want a reply or a lookup", received.kind)
 		}
+		answered := measured.lookup()
 		found, err := o.lookups.answer(ctx, received.payload)
+		answered()
 		if err != nil {
 			return nil, err
 		}
@@ -88,6 +97,9 @@ func (w *process) exchange(ctx context.Context, o order) ([]byte, error) {
 		}
 	}
 }
+
+// processorTime is what the worker has taken since it was started; zero if that cannot be told.
+func (w *process) processorTime() time.Duration { return processorTime(w.command.Process.Pid) }
 
 // kill ends the worker at once, whatever it does. It may be called at any time.
 func (w *process) kill() {

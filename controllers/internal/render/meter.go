@@ -1,0 +1,91 @@
+package render
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// patience is how many times Limits.Time a rendering may last on a machine that is busy with other things.
+const patience = 5
+
+// meterPause is the least time between two looks at a worker's processor time.
+const meterPause = 10 * time.Millisecond
+
+// meter measures what one worker takes for one rendering, and ends that when it is too much: of processor time,
+// in which the time that lookups take counts too, or of time at all.
+type meter struct {
+	limits Limits
+	// processorTime of the worker since it was started.
+	processorTime func() time.Duration
+	// end is told why the rendering has to end.
+	end context.CancelCauseFunc
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+	// began, and the worker's processor time then.
+	began  time.Time
+	before time.Duration
+	// asked is how long the lookups took that are answered; asking since when one is under way, or zero.
+	asked  time.Duration
+	asking time.Time
+}
+
+// startMeter measures from now on, until it is stopped.
+func startMeter(limits Limits, processorTime func() time.Duration, end context.CancelCauseFunc) *meter {
+	m := &meter{limits: limits, processorTime: processorTime, end: end}
+	m.begin()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.timer = time.AfterFunc(limits.Time, m.look)
+	return m
+}
+
+// begin measures from now on, as another rendering begins: a long-lived worker has taken much for earlier ones.
+func (m *meter) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.began, m.before, m.asked = time.Now(), m.processorTime(), 0
+}
+
+func (m *meter) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopped = true
+	m.timer.Stop()
+}
+
+// lookup measures a lookup until the returned function is called.
+func (m *meter) lookup() (answered func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asking = time.Now()
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.asked += time.Since(m.asking)
+		m.asking = time.Time{}
+	}
+}
+
+// look ends the rendering if it has taken too much, and otherwise looks again when that may be so at the earliest.
+func (m *meter) look() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asked := m.asked
+	if !m.asking.IsZero() {
+		asked += time.Since(m.asking)
+	}
+	left := m.limits.Time - asked - (m.processorTime() - m.before)
+	patient := patience*m.limits.Time - time.Since(m.began)
+	switch {
+	case m.stopped:
+	case left <= 0:
+		m.end(m.limits.timeExceeded(asked))
+	case patient <= 0:
+		m.end(m.limits.impatient())
+	default:
+		m.timer.Reset(max(min(left, patient), meterPause))
+	}
+}
