@@ -196,7 +196,7 @@ func setIn(object *unstructured.Unstructured, in map[string]string, key, value s
 // look finds out whether a hook has ended, by what the watch saw of it.
 func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) {
 	seen, _ := h.cluster.Tracker.Look(one.Key())
-	same := seen != nil && (seen.Gone || seen.UID == types.UID(run.UID))
+	same := seen != nil && seen.UID == types.UID(run.UID)
 	switch {
 	case !h.cluster.Tracker.Synced(one.GroupKind()):
 		// The watch has not listed yet: what ended meanwhile is not known. It tells when it has.
@@ -204,8 +204,8 @@ func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.Hoo
 		h.end(run, addonsv1alpha1.HookSucceeded, "")
 	case same && seen.Health.End == fleet.Failed:
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
-	case same && run.UID != "" && seen.Gone && h.isGone(ctx, one, run):
-		h.end(run, addonsv1alpha1.HookFailed, "was deleted before it ended")
+	case run.UID != "" && seen != nil && seen.Gone && h.isGone(ctx, one, run):
+		h.end(run, addonsv1alpha1.HookFailed, "was deleted, and nothing was seen of how it ended; if it deletes itself, raise its ttlSecondsAfterFinished")
 	case !h.now().Before(run.StartedAt.Add(h.o.chart.hookTimeout)):
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.o.chart.hookTimeout)))
 	}

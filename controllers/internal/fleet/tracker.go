@@ -20,7 +20,8 @@ type Owner struct {
 
 // Seen is what a watch last saw of an object.
 type Seen struct {
-	// Gone: the watch knows of no such object. It was deleted, or lost our label.
+	// Gone: the watch knows of no such object. It was deleted, or lost our label. Of what it was, only its UID and
+	// its Health.End are told, if the watch saw how it went.
 	Gone            bool
 	UID             types.UID
 	ResourceVersion string

@@ -172,7 +172,8 @@ func (w *kindWatch) handle(event watch.Event) {
 		return
 	}
 	if event.Type == watch.Deleted {
-		seen = Seen{Gone: true, UID: seen.UID, ResourceVersion: seen.ResourceVersion, At: now}
+		// How it ended is in this event only, if it deletes itself as soon as it has.
+		seen = Seen{Gone: true, UID: seen.UID, ResourceVersion: seen.ResourceVersion, Health: Health{End: seen.Health.End}, At: now}
 	}
 	if event.Type != watch.Bookmark {
 		w.cluster.Tracker.observe(key, seen)

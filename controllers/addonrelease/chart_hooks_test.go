@@ -1,0 +1,103 @@
+package addonrelease
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	chartcommon "helm.sh/helm/v4/pkg/chart/common"
+	chartv2 "helm.sh/helm/v4/pkg/chart/v2"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+)
+
+// packaged stores a revision with a chart of the given files, by their path in it.
+func (a *addon) packaged(files map[string]string) string {
+	a.t.Helper()
+	made := &chartv2.Chart{Metadata: &chartv2.Metadata{APIVersion: chartv2.APIVersionV2, Name: "packaged", Version: "1.0.0"}}
+	for name, text := range files {
+		file := &chartcommon.File{Name: name, Data: []byte(text)}
+		if strings.HasPrefix(name, "templates/") {
+			made.Templates = append(made.Templates, file)
+		} else {
+			made.Files = append(made.Files, file)
+		}
+	}
+	saved, err := chartutil.Save(made, a.t.TempDir())
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	archive, err := os.ReadFile(saved)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return a.revisionOf(revision.AddonContent{
+		Namespace: a.namespace, CreateNamespace: true,
+		Chart: &revision.ChartContent{
+			Repository: "oci://registry.example/charts", Name: made.Name(), Version: "1.0.0", Digest: "sha256:packaged",
+			Archive: archive, Values: []revision.Source{{Name: "values", Text: "{}"}},
+			ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute,
+		},
+	})
+}
+
+// shortLived is a hook that the cluster removes as soon as it has ended. It starts when it is told to.
+const shortLived = `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: short-lived
+  annotations: {helm.sh/hook: pre-install}
+spec:
+  suspend: true
+  ttlSecondsAfterFinished: 0
+  backoffLimit: 0
+  template:
+    metadata: {labels: %s}
+    spec:
+      restartPolicy: Never
+      containers: [{name: migrate, image: migrate}]
+`
+
+// TestAHookThatTheClusterRemovedTellsHowItEnded has the release look only when the Job is gone.
+func TestAHookThatTheClusterRemovedTellsHowItEnded(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		podLabels, condition, reason, message string
+	}{
+		"succeeded": {"{}", daytwo.ConditionReady, daytwo.ReasonSucceeded, ""},
+		"failed":    {`{pod-container-running-failed.stage.kwok.x-k8s.io: "true"}`, daytwo.ConditionStalled, addonsv1alpha1.ReasonHookFailed, "short-lived failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := declareAddon(t, "")
+			a.start(a.packaged(map[string]string{"templates/hook.yaml": fmt.Sprintf(shortLived, row.podLabels)}))
+			a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
+			a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
+			a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, daytwo.ReasonSuspended)
+			job := &batchv1.Job{}
+			if !a.exists(job, "short-lived") {
+				t.Fatal("there is no Job")
+			}
+			started := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
+			if err := shared.workload.Patch(t.Context(), job, started); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the Job is gone", func() (bool, string) { return !a.exists(job, "short-lived"), fmt.Sprintf("%+v", job.Status) })
+			a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
+			release := a.waitFor(row.condition, metav1.ConditionTrue, row.reason)
+			if message := messageOf(release); !strings.Contains(message, row.message) {
+				t.Errorf("the message is %q", message)
+			}
+		})
+	}
+}
