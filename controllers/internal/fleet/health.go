@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"fmt"
+
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,16 +29,49 @@ const (
 	Failed    End = "Failed"
 )
 
+// requiredConditions are those that say of a kind that it works, where kstatus does not know of them.
+var requiredConditions = map[schema.GroupKind]string{
+	{Group: "apiregistration.k8s.io", Kind: "APIService"}: "Available",
+}
+
 // healthOf computes the health of a whole object.
 func healthOf(object *unstructured.Unstructured) Health {
 	result, err := status.Compute(object)
 	if err != nil {
 		return Health{Status: status.UnknownStatus, Message: err.Error()}
 	}
-	if result.Status == status.CurrentStatus {
-		return Health{Status: status.CurrentStatus, End: endOf(object)}
+	if result.Status != status.CurrentStatus {
+		return Health{Status: result.Status, Message: result.Message, End: endOf(object)}
 	}
-	return Health{Status: result.Status, Message: result.Message, End: endOf(object)}
+	if required, ok := requiredConditions[object.GroupVersionKind().GroupKind()]; ok {
+		return healthOfCondition(object, required)
+	}
+	return Health{Status: status.CurrentStatus, End: endOf(object)}
+}
+
+// healthOfCondition is for kinds that work as long as a condition is True.
+func healthOfCondition(object *unstructured.Unstructured, required string) Health {
+	for _, condition := range conditionsOf(object) {
+		switch {
+		case condition["type"] != required:
+		case condition["status"] == string(corev1.ConditionTrue):
+			return Health{Status: status.CurrentStatus}
+		default:
+			return Health{Status: status.InProgressStatus, Message: fmt.Sprintf("condition %s is %v (%v): %v", required, condition["status"], condition["reason"], condition["message"])}
+		}
+	}
+	return Health{Status: status.InProgressStatus, Message: "condition " + required + " is not reported yet"}
+}
+
+func conditionsOf(object *unstructured.Unstructured) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	conditions := make([]map[string]any, 0, len(list))
+	for _, one := range list {
+		if condition, ok := one.(map[string]any); ok {
+			conditions = append(conditions, condition)
+		}
+	}
+	return conditions
 }
 
 // endOf reads the phase of a Pod, and the conditions of a Job.
@@ -48,9 +83,7 @@ func endOf(object *unstructured.Unstructured) End {
 			return End(phase)
 		}
 	case schema.GroupKind{Group: "batch", Kind: "Job"}:
-		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-		for _, one := range conditions {
-			condition, _ := one.(map[string]any)
+		for _, condition := range conditionsOf(object) {
 			if condition["status"] != string(corev1.ConditionTrue) {
 				continue
 			}
