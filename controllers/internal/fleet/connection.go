@@ -70,7 +70,7 @@ func (c *connection) run(ctx context.Context) {
 func (c *connection) contact(ctx context.Context) (*link, error) {
 	config := c.access.RESTConfig()
 	config.UserAgent = common.FieldManager
-	l, err := newLink(config, c.fleet.options.Timeouts)
+	l, err := newLink(config, c.fleet.options.Timeouts, func() { poke(c.suspicious) })
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,7 @@ func (f *Fleet) Disconnect(key types.NamespacedName) {
 		connection.end()
 		f.changed(key)
 	}
+	f.metrics.disconnected(key)
 }
 
 // Forget disconnects and drops all that is known of the cluster.

@@ -17,6 +17,7 @@ type forwarder struct {
 	mu       sync.Mutex
 	to       string
 	accepted int
+	dropping bool
 	conns    sets.Set[net.Conn]
 }
 
@@ -60,6 +61,19 @@ func (f *forwarder) cut() {
 	f.conns.Clear()
 }
 
+// drop makes all packets vanish from now on, those of new connections too.
+func (f *forwarder) drop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dropping = true
+}
+
+func (f *forwarder) drops() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dropping
+}
+
 // count returns how many connections were accepted so far.
 func (f *forwarder) count() int {
 	f.mu.Lock()
@@ -83,14 +97,27 @@ func (f *forwarder) serve() {
 		}
 		f.conns.Insert(conn, onward)
 		f.mu.Unlock()
-		go pass(conn, onward)
-		go pass(onward, conn)
+		go f.pass(conn, onward)
+		go f.pass(onward, conn)
 	}
 }
 
 // pass copies until either side ends, and ends both then.
-func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
+func (f *forwarder) pass(to, from net.Conn) {
+	_, _ = io.Copy(droppable{to, f}, from)
 	_ = to.Close()
 	_ = from.Close()
+}
+
+// droppable loses what is written to it while its forwarder drops packets.
+type droppable struct {
+	net.Conn
+	way *forwarder
+}
+
+func (d droppable) Write(packet []byte) (int, error) {
+	if d.way.drops() {
+		return len(packet), nil
+	}
+	return d.Conn.Write(packet)
 }

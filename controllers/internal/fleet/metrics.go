@@ -90,6 +90,11 @@ func (m *Metrics) seen(key types.NamespacedName, state State) {
 	}
 }
 
+// disconnected tells that a connection was given up, with its access or for good.
+func (m *Metrics) disconnected(key types.NamespacedName) {
+	m.connected.WithLabelValues(key.Namespace, key.Name).Set(0)
+}
+
 func (m *Metrics) forget(key types.NamespacedName) {
 	m.connected.DeleteLabelValues(key.Namespace, key.Name)
 	m.lastSeen.DeleteLabelValues(key.Namespace, key.Name)

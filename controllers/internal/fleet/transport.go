@@ -28,6 +28,9 @@ type link struct {
 	// authorize adds the credentials to what passes through it.
 	authorize func(http.RoundTripper) http.RoundTripper
 
+	// dead is called when the connection that is in use ended; it must not block.
+	dead func()
+
 	// opening is held while a connection is opened, so that all who need one share it.
 	opening chan struct{}
 	// ctx ends with Close, and with it an attempt to open a connection.
@@ -41,7 +44,7 @@ type link struct {
 }
 
 // newLink prepares a link; nothing is opened yet.
-func newLink(config *rest.Config, timeouts Timeouts) (*link, error) {
+func newLink(config *rest.Config, timeouts Timeouts, dead func()) (*link, error) {
 	config = denyPlugins(config)
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -64,13 +67,15 @@ func newLink(config *rest.Config, timeouts Timeouts) (*link, error) {
 	}
 	l := &link{
 		server: config.Host, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
-		opening: make(chan struct{}, 1),
+		dead: dead, opening: make(chan struct{}, 1),
 	}
 	l.ctx, l.close = context.WithCancel(context.Background())
 	l.http2 = &http2.Transport{
 		ConnPool:        l,
 		ReadIdleTimeout: timeouts.PingAfter,
 		PingTimeout:     timeouts.Ping,
+		// A ping, like anything else, cannot be written when the buffers are full of what was not acknowledged.
+		WriteByteTimeout: timeouts.Ping,
 	}
 	transportConfig, err := config.TransportConfig()
 	if err != nil {
@@ -179,11 +184,16 @@ func (l *link) keep(conn *http2.ClientConn) (*http2.ClientConn, error) {
 	return conn, nil
 }
 
-// MarkDead implements http2.ClientConnPool.
+// MarkDead implements http2.ClientConnPool. The end of the connection in use is told at once: where nothing is
+// watched, the next probe would be the first to notice it.
 func (l *link) MarkDead(conn *http2.ClientConn) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conn == conn {
+	inUse := l.conn == conn
+	if inUse {
 		l.conn = nil
+	}
+	l.mu.Unlock()
+	if inUse {
+		l.dead()
 	}
 }

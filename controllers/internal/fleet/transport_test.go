@@ -28,7 +28,7 @@ func TestCredentialPluginIsNotRun(t *testing.T) {
 			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 		},
 	}
-	link, err := newLink(config, timeouts())
+	link, err := newLink(config, timeouts(), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
