@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -89,7 +90,8 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 	r.watch(ctx, cluster, p.foundations)
 	done.refused = p.refused
 	done.written = w.all(ctx, p.foundations)
-	if len(done.failed()) > 0 {
+	// An object that was refused before holds up none but those that need it.
+	if slices.ContainsFunc(done.failed(), func(w written) bool { return w.stage == foundations }) {
 		return done
 	}
 	if done.awaiting = notEstablished(cluster.Tracker, p.awaited, done.written); len(done.awaiting) > 0 {
