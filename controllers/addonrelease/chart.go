@@ -65,7 +65,7 @@ func (h hook) endsByItself() bool {
 }
 
 // chartSet makes what is applied of what a chart rendered to.
-func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent, rendered *render.RenderedChart, cluster clusterView) (rendering, error) {
+func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent, rendered *render.RenderedChart, cluster clusterView, applied inventory) (rendering, error) {
 	release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
 	// What was rendered may have to be stored as it is.
 	definitions, plain := copies(rendered.CRDs), copies(rendered.Objects)
@@ -76,7 +76,7 @@ func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent
 	for _, one := range rendered.Hooks {
 		everything = append(everything, one.Object)
 	}
-	if err := scopeObjects(ctx, cluster, everything, content.Namespace); err != nil {
+	if err := scopeObjects(ctx, cluster, everything, content.Namespace, applied); err != nil {
 		return rendering{}, err
 	}
 	list := make([]declaration, 0, len(everything))

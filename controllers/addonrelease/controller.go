@@ -202,7 +202,7 @@ func (r *Reconciler) health(ctx context.Context, o observed, cluster *fleet.Clus
 	}
 	health := make(map[objects.Key]fleet.Health, len(o.inventory))
 	for key, e := range o.inventory {
-		if e.unwatched() {
+		if _, unknown := o.unknown[key.GroupKind]; unknown || e.unwatched() {
 			continue
 		}
 		seen, current := cluster.Tracker.Current(key)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,22 +80,24 @@ type resolver interface {
 	Resource(ctx context.Context, kind schema.GroupVersionKind) (fleet.Resource, error)
 }
 
-// scopeObjects gives namespaced objects that name no namespace the default one, and refuses kinds
-// that nobody serves. Kinds that a CRD in the same set brings are taken at that CRD's word.
-func scopeObjects(ctx context.Context, cluster resolver, list []*unstructured.Unstructured, namespace string) error {
-	brought := definedKinds(list)
+// scopeObjects gives namespaced objects that name no namespace the default one, and refuses kinds that the cluster
+// does not serve. Kinds that a CRD in the same set brings are taken at that CRD's word. A kind whose discovery fails
+// has the scope of its objects in the inventory.
+func scopeObjects(ctx context.Context, cluster resolver, list []*unstructured.Unstructured, namespace string, applied inventory) error {
+	scopes := definedKinds(list)
 	for _, object := range list {
 		kind := object.GroupVersionKind()
-		namespaced, ok := brought[kind.GroupKind()]
+		namespaced, ok := scopes[kind.GroupKind()]
 		if !ok {
-			resource, err := cluster.Resource(ctx, kind)
+			var err error
+			namespaced, err = scopeOf(ctx, cluster, kind, applied)
 			if meta.IsNoMatchError(err) {
 				return &unknownKindError{objects.RefOf(object)}
 			}
 			if err != nil {
 				return err
 			}
-			namespaced = resource.Namespaced
+			scopes[kind.GroupKind()] = namespaced
 		}
 		switch {
 		case !namespaced:
@@ -105,6 +108,25 @@ func scopeObjects(ctx context.Context, cluster resolver, list []*unstructured.Un
 	}
 	return nil
 }
+
+// scopeOf says whether a kind is namespaced.
+func scopeOf(ctx context.Context, cluster resolver, kind schema.GroupVersionKind, applied inventory) (namespaced bool, err error) {
+	namespaced, known := applied.scopeOf(kind.GroupKind())
+	if known {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, maxDiscovery)
+		defer cancel()
+	}
+	resource, err := cluster.Resource(ctx, kind)
+	if err != nil && known && !meta.IsNoMatchError(err) {
+		return namespaced, nil
+	}
+	return resource.Namespaced, err
+}
+
+// maxDiscovery is how long the discovery of a kind may hold up the correction of other objects, where the inventory
+// can say as much: what an aggregated API server serves may take as long to discover as any request may take.
+const maxDiscovery = 2 * time.Second
 
 // definedKinds returns the kinds that CRDs in the list define, and whether each is namespaced.
 func definedKinds(list []*unstructured.Unstructured) map[schema.GroupKind]bool {

@@ -198,7 +198,7 @@ func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.Hoo
 	seen, _ := h.cluster.Tracker.Look(one.Key())
 	same := seen != nil && seen.UID == types.UID(run.UID)
 	switch {
-	case !h.cluster.Tracker.Synced(one.GroupKind()):
+	case !h.cluster.Tracker.Kind(one.GroupKind()).Listed:
 		// The watch has not listed yet: what ended meanwhile is not known. It tells when it has.
 	case same && seen.Health.End == fleet.Succeeded:
 		h.end(run, addonsv1alpha1.HookSucceeded, "")

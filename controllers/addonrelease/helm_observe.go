@@ -30,8 +30,7 @@ func (r *Reconciler) observeRecord(ctx context.Context, o *observed, cluster *fl
 	if err := cluster.Watch(ctx, secretKind); err != nil {
 		return fmt.Errorf("watch the Helm release's record: %w", err)
 	}
-	if !cluster.Tracker.Synced(secretKind.GroupKind()) {
-		o.unlisted++
+	if o.awaits(secretKind.GroupKind(), cluster.Tracker.Kind(secretKind.GroupKind())) {
 		return nil
 	}
 	o.recordSeen, o.recordDrifted = cluster.Tracker.Look(key)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -60,6 +61,16 @@ func (i inventory) stored() []addonsv1alpha1.InventoryEntry {
 		})
 	}
 	return list
+}
+
+// scopeOf says whether the objects of a kind are namespaced; not known if there is none.
+func (i inventory) scopeOf(kind schema.GroupKind) (namespaced, known bool) {
+	for key := range i {
+		if key.GroupKind == kind {
+			return key.Namespace != "", true
+		}
+	}
+	return false, false
 }
 
 func (i inventory) sorted() []entry {

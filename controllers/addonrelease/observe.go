@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -47,7 +48,10 @@ type observed struct {
 	request string
 	// unlisted are the kinds whose watch has not listed yet; drift cannot be told until then.
 	unlisted int
-	inputs   string
+	// unknown says of kinds in use why they can neither be listed nor watched. What is known of their objects may
+	// be outdated.
+	unknown map[schema.GroupKind]string
+	inputs  string
 	// desired is known only where it is needed: when something is to be written.
 	desired      []desired
 	desiredKnown bool
@@ -242,12 +246,25 @@ func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *f
 		} else if err != nil {
 			return err
 		}
-		if !cluster.Tracker.Synced(key.GroupKind) {
-			o.unlisted++
+		if o.awaits(key.GroupKind, cluster.Tracker.Kind(key.GroupKind)) {
 			continue
 		}
 		seen, drifted := cluster.Tracker.Look(key)
 		o.sightings[key] = sighting{seen: seen, drifted: drifted}
 	}
 	return nil
+}
+
+// awaits is whether the first list of a kind has to be awaited. One that fails holds nothing up.
+func (o *observed) awaits(kind schema.GroupKind, state fleet.KindState) bool {
+	if state.Unknown != "" {
+		if o.unknown == nil {
+			o.unknown = map[schema.GroupKind]string{}
+		}
+		o.unknown[kind] = state.Unknown
+	}
+	if state.Pending() {
+		o.unlisted++
+	}
+	return state.Pending()
 }

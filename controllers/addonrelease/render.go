@@ -77,7 +77,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o *observed, content rev
 		if err != nil {
 			return rendering{}, err
 		}
-		return r.chartSet(ctx, content, rendered, cluster)
+		return r.chartSet(ctx, content, rendered, cluster, o.inventory)
 	}
 	request := render.Request{Cluster: factsOf(o.release)}
 	for _, source := range content.Sources {
@@ -87,7 +87,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o *observed, content rev
 	if err != nil {
 		return rendering{}, err
 	}
-	if err := scopeObjects(ctx, cluster, list, content.Namespace); err != nil {
+	if err := scopeObjects(ctx, cluster, list, content.Namespace, o.inventory); err != nil {
 		return rendering{}, err
 	}
 	set, err := prepare(plainly(list), r.Installation, namespaceOf(content))

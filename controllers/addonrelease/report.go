@@ -125,6 +125,8 @@ func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observed, applied b
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
 	case !applied:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, common.ReasonProgressing, "not every object is applied")
+	case len(o.unknown) > 0:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
 	default:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, common.ReasonSucceeded, "every object is current")
 	}
@@ -150,6 +152,8 @@ func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *v
 		progress(next, o, common.ReasonProgressing, "applying revision "+o.release.Spec.Revision)
 	case culprit != nil && culprit.Status == status.FailedStatus:
 		set(next, o, common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, culprit.message())
+	case len(o.unknown) > 0:
+		set(next, o, common.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
 	case culprit != nil:
 		progress(next, o, common.ReasonProgressing, culprit.message())
 	case drifted != nil && drifted.Reason == addonsv1alpha1.ReasonFighting:

@@ -55,6 +55,8 @@ func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, do
 	case len(p.reported) > 0:
 		next.Drift.LastDetected = latest(p.reported)
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported, reportedMessage(p.reported))
+	case len(o.unknown) > 0:
+		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
 	default:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync, "nobody changed anything")
 	}

@@ -130,8 +130,10 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 		return nil, err
 	}
 	known := ownership.NewControllers(ownership.ManagerOf(installation), ownership.DefaultControllers()...)
+	timeouts := fleet.DefaultTimeouts()
+	timeouts.KindPatience, timeouts.RetryMax = time.Second, 3*time.Second // What fails is told, and tried again, soon.
 	w.connections = fleet.New(fleet.Options{
-		Installation: installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
+		Installation: installation, Controllers: known, Timeouts: timeouts,
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r := newReconciler(mgr, w.connections, known)

@@ -113,12 +113,21 @@ func stateOf(target *addonsv1alpha1.AddonRelease) (fanout.State, string) {
 		return fanout.Progressing, ""
 	case ready.Status == metav1.ConditionTrue:
 		return fanout.Ready, ready.Message
-	case ready.Reason == common.ReasonClusterUnreachable || ready.Reason == addonsv1alpha1.ReasonAbandoned:
+	case isUnknown(ready.Reason):
 		return fanout.Unreachable, ready.Message
 	case ready.Status == metav1.ConditionUnknown || isOnItsWay(ready.Reason):
 		return fanout.Progressing, ready.Message
 	}
 	return fanout.Failed, ready.Message
+}
+
+// isUnknown tells the reasons for which a target could not look.
+func isUnknown(reason string) bool {
+	switch reason {
+	case common.ReasonClusterUnreachable, addonsv1alpha1.ReasonAbandoned, addonsv1alpha1.ReasonKindUnavailable:
+		return true
+	}
+	return false
 }
 
 // isOnItsWay tells the reasons for which a target that is not ready has not failed.

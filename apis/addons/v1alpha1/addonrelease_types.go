@@ -53,6 +53,9 @@ const (
 	ReasonHookRunning = "HookRunning"
 	// ReasonHookFailed: a hook failed; the message tells the state of its pod.
 	ReasonHookFailed = "HookFailed"
+	// ReasonKindUnavailable: the cluster refuses to list or watch a kind of the add-on; what is known of the objects of
+	// that kind may be outdated.
+	ReasonKindUnavailable = "KindUnavailable"
 	// ReasonAbandoned: the target goes, and its objects stay in a cluster that cannot be reached.
 	ReasonAbandoned = "Abandoned"
 )

@@ -34,6 +34,9 @@ type Summary struct {
 	Withdrawal Withdrawal
 	// FirstFailure is what the first of the failed targets says.
 	FirstFailure string
+	// FirstUnknown is what the first of the unreachable targets says whose cluster is connected, with the cluster's
+	// name; empty if there is none.
+	FirstUnknown string
 	// FirstObstacle is what keeps the first of the leaving targets, if one says so.
 	FirstObstacle string
 }
@@ -44,6 +47,7 @@ func Summarize(input Input) Summary {
 	policy := input.Policy
 	var selected, updated, ready, failed, unreachable, waiting, unopened, progressing names
 	failures := map[string]string{}
+	var summary Summary
 	for _, p := range staying(pairs) {
 		name := displayName(policy, p.cluster.ClusterKey)
 		selected = append(selected, name)
@@ -53,6 +57,9 @@ func Summarize(input Input) Summary {
 		switch {
 		case !p.cluster.Connected || (p.target != nil && p.target.State == Unreachable):
 			unreachable = append(unreachable, name)
+			if summary.FirstUnknown == "" && p.cluster.Connected && p.target.Message != "" {
+				summary.FirstUnknown = name + ": " + p.target.Message
+			}
 		case p.ready(policy):
 			ready = append(ready, name)
 		case p.target != nil && p.target.State == Failed:
@@ -66,11 +73,10 @@ func Summarize(input Input) Summary {
 			progressing = append(progressing, name)
 		}
 	}
-	summary := Summary{
-		Selected: selected.tally(), Updated: updated.tally(), Ready: ready.tally(),
-		Failed: failed.tally(), Unreachable: unreachable.tally(), Waiting: waiting.tally(), Unopened: unopened.tally(),
-		Progressing: progressing.tally(), Withdrawal: input.withdraw(strays),
-	}
+	summary.Selected, summary.Updated, summary.Ready = selected.tally(), updated.tally(), ready.tally()
+	summary.Failed, summary.Unreachable, summary.Waiting = failed.tally(), unreachable.tally(), waiting.tally()
+	summary.Unopened, summary.Progressing = unopened.tally(), progressing.tally()
+	summary.Withdrawal = input.withdraw(strays)
 	summary.leave(policy, pairs, strays)
 	if len(failed) > 0 {
 		summary.FirstFailure = failures[summary.Failed.Names[0]]

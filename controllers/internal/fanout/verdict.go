@@ -58,10 +58,11 @@ func judge(s Summary) Verdict {
 		}
 		return Verdict{Ready: metav1.ConditionFalse, Reason: common.ReasonTargetsFailed, Message: message + "; " + progress}
 	case s.Unreachable.Count > 0:
-		return Verdict{
-			Ready: metav1.ConditionUnknown, Reason: common.ReasonClusterUnreachable,
-			Message: "no answer from " + describe(s.Unreachable) + "; " + progress,
+		message := "no answer from " + describe(s.Unreachable)
+		if s.FirstUnknown != "" {
+			message = "unknown in " + describe(s.Unreachable) + "; " + s.FirstUnknown
 		}
+		return Verdict{Ready: metav1.ConditionUnknown, Reason: common.ReasonClusterUnreachable, Message: message + "; " + progress}
 	case s.Progressing.Count > 0:
 		return Verdict{Ready: metav1.ConditionFalse, Reason: common.ReasonRollingOut, Message: progress}
 	case s.Waiting.Count > 0:

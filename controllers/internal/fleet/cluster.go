@@ -42,11 +42,13 @@ type Cluster struct {
 	// decoding is held while an object of a list or a watch is decoded.
 	decoding sync.Mutex
 
-	ctx   context.Context
-	close context.CancelFunc
+	ctx    context.Context
+	cancel context.CancelFunc
 
+	// running are the watches that have not ended yet.
+	running sync.WaitGroup
 	mu      sync.Mutex
-	watches map[schema.GroupKind]bool
+	watches map[schema.GroupKind]*kindWatch
 }
 
 func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
@@ -80,10 +82,18 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 		metadata:   metadataClient,
 		dynamic:    dynamicClient,
 		connection: c,
-		watches:    map[schema.GroupKind]bool{},
+		watches:    map[schema.GroupKind]*kindWatch{},
 	}
-	cluster.ctx, cluster.close = context.WithCancel(ctx)
+	cluster.ctx, cluster.cancel = context.WithCancel(ctx)
 	return cluster, nil
+}
+
+// close ends all requests and watches, and returns when no watch can tell the tracker anything any more.
+func (c *Cluster) close() {
+	c.mu.Lock()
+	c.cancel()
+	c.mu.Unlock()
+	c.running.Wait()
 }
 
 // Apply applies an object, given as JSON, in Daytwo's name, and returns its metadata. Unknown and

@@ -44,7 +44,7 @@ func (c *Cluster) confirm() error {
 	case err == nil && identity == c.ID:
 		return nil
 	}
-	c.close() // The connection notices, and drops itself.
+	c.cancel() // The connection notices, and drops itself.
 	return errOtherCluster
 }
 

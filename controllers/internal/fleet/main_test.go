@@ -104,6 +104,7 @@ func timeouts() Timeouts {
 	return Timeouts{
 		Connect: 3 * time.Second, PingAfter: time.Second, Ping: time.Second, Probe: 5 * time.Second,
 		Patience: 2 * time.Second, RetryMax: 2 * time.Second, Request: 5 * time.Second,
+		KindPatience: time.Second, WatchSilence: time.Hour,
 	}
 }
 

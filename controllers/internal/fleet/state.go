@@ -54,6 +54,11 @@ type Timeouts struct {
 	RetryMax time.Duration
 	// Request bounds one request.
 	Request time.Duration
+	// KindPatience is how long neither a list nor a watch of a kind may work before the kind is unknown.
+	KindPatience time.Duration
+	// WatchSilence is how long a watch may show neither an event nor a bookmark. API servers send a bookmark about
+	// once a minute.
+	WatchSilence time.Duration
 }
 
 // DefaultTimeouts returns the timeouts to use outside of tests.
@@ -66,5 +71,8 @@ func DefaultTimeouts() Timeouts {
 		Patience:  6 * time.Second,
 		RetryMax:  30 * time.Second,
 		Request:   15 * time.Second,
+
+		KindPatience: 15 * time.Second,
+		WatchSilence: 3 * time.Minute,
 	}
 }

@@ -1,9 +1,5 @@
 package fleet
 
-import (
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-)
-
 // drifted: there is an expectation, and a sighting that is no older and not the same.
 func (e *tracked) drifted() bool {
 	if e.seen == nil || e.expected.Fingerprint == "" || e.older() {
@@ -16,13 +12,7 @@ func (e *tracked) drifted() bool {
 func (e *tracked) trying() bool { return e.inFlight > 0 || e.failed }
 
 // older: the sighting is from before our last apply.
-func (e *tracked) older() bool {
-	if e.expected.ResourceVersion == "" || e.seen.ResourceVersion == "" {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(e.seen.ResourceVersion, e.expected.ResourceVersion)
-	return err == nil && order < 0
-}
+func (e *tracked) older() bool { return isOlder(e.seen.ResourceVersion, e.expected.ResourceVersion) }
 
 // take keeps a sighting and says whether the owner should hear of it.
 func (e *tracked) take(seen Seen) (tell, drifted bool) {

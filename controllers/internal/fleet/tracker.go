@@ -49,9 +49,7 @@ type Expectation struct {
 type Tracker struct {
 	mu      sync.Mutex
 	objects map[objects.Key]*tracked
-	synced  map[schema.GroupKind]bool
-	// awaited are the kinds whose list somebody asked for before it was in.
-	awaited map[schema.GroupKind]bool
+	kinds   map[schema.GroupKind]*kind
 	notify  func(owner Owner, drifted bool)
 
 	restoring sync.Mutex
@@ -73,8 +71,7 @@ type tracked struct {
 func NewTracker(notify func(owner Owner, drifted bool)) *Tracker {
 	return &Tracker{
 		objects: map[objects.Key]*tracked{},
-		synced:  map[schema.GroupKind]bool{},
-		awaited: map[schema.GroupKind]bool{},
+		kinds:   map[schema.GroupKind]*kind{},
 		notify:  notify,
 
 		restored: map[string]bool{},
@@ -196,23 +193,11 @@ func (t *Tracker) Current(key objects.Key) (seen Seen, current bool) {
 	return *entry.seen, true
 }
 
-// Synced says whether the watch of a kind has listed what is there, since the cluster was last
-// connected. If not, all owners of objects of the kind hear of the list when it is in.
-func (t *Tracker) Synced(kind schema.GroupKind) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.synced[kind] {
-		t.awaited[kind] = true
-	}
-	return t.synced[kind]
-}
-
 // forget drops what was seen: the connection is gone, and with it the watches.
 func (t *Tracker) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	clear(t.synced)
-	clear(t.awaited)
+	clear(t.kinds)
 	for _, entry := range t.objects {
 		entry.seen = nil
 	}
@@ -230,35 +215,6 @@ func (t *Tracker) observe(key objects.Key, seen Seen) {
 	tell, drifted := entry.take(seen)
 	t.mu.Unlock()
 	if tell {
-		t.notify(owner, drifted)
-	}
-}
-
-// replace takes a whole list from a watch, as of a resource version: what is claimed and not in it was
-// gone then. What was applied since is not in it either.
-func (t *Tracker) replace(kind schema.GroupKind, list map[objects.Key]Seen, version string, at time.Time) {
-	t.mu.Lock()
-	t.synced[kind] = true
-	awaited := t.awaited[kind]
-	delete(t.awaited, kind)
-	owners := map[Owner]bool{}
-	for key, entry := range t.objects {
-		if key.GroupKind != kind {
-			continue
-		}
-		seen, ok := list[key]
-		if !ok {
-			seen = Seen{Gone: true, ResourceVersion: version, At: at}
-		}
-		_, drifted := entry.take(seen)
-		// Every owner hears of a list: some wait for it. One whose apply fails as its watch begins is not to
-		// try again because of that.
-		if drifted || awaited || !entry.trying() {
-			owners[entry.owner] = owners[entry.owner] || drifted
-		}
-	}
-	t.mu.Unlock()
-	for owner, drifted := range owners {
 		t.notify(owner, drifted)
 	}
 }

@@ -126,9 +126,9 @@ func TestChangedHealthIsTold(t *testing.T) {
 
 func TestListReportsWhatIsMissing(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.replace(configMaps, nil, "20", time.Time{})
+	tracker.replace(configMaps, nil, "20", "", time.Time{})
 	told.expect(t, drift)
-	if !tracker.Synced(configMaps) {
+	if !tracker.Kind(configMaps).Listed {
 		t.Error("not synced after a list")
 	}
 }
@@ -139,40 +139,74 @@ func TestListIsNoNewsAfterAFailureUnlessItIsAwaited(t *testing.T) {
 	tracker := NewTracker(told.notify)
 	tracker.Claim(release, settings)
 	tracker.Begin(settings)
-	tracker.replace(configMaps, nil, "20", time.Time{})
+	tracker.replace(configMaps, nil, "20", "", time.Time{})
 	tracker.End(settings, nil)
-	tracker.replace(configMaps, nil, "25", time.Time{})
+	tracker.replace(configMaps, nil, "25", "", time.Time{})
 	told.expect(t)
 
 	tracker.forget()
-	if tracker.Synced(configMaps) {
+	if tracker.Kind(configMaps).Listed {
 		t.Error("the list of the last connection counts")
 	}
-	tracker.replace(configMaps, nil, "30", time.Time{})
+	tracker.replace(configMaps, nil, "30", "", time.Time{})
 	told.expect(t, news)
-	tracker.replace(configMaps, nil, "40", time.Time{})
+	tracker.replace(configMaps, nil, "40", "", time.Time{})
 	told.expect(t)
 
 	tracker.Begin(settings)
 	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "ours", ResourceVersion: "50"})
-	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("50", "ours")}, "55", time.Time{})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("50", "ours")}, "55", "", time.Time{})
 	told.expect(t, news)
 }
 
 func TestListFromBeforeAnApplyDoesNotReportItsObjectAsMissing(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.replace(configMaps, nil, "9", time.Time{})
+	tracker.replace(configMaps, nil, "9", "", time.Time{})
 	told.expect(t, news)
 	if _, drifted := tracker.Look(settings); drifted {
 		t.Error("an object that was made after the list counts as deleted")
 	}
 }
 
+// A cluster that was restored from a snapshot counts its versions from there.
+func TestListThatIsOlderThanWhatWasAppliedBeforeItTellsOfARestoredCluster(t *testing.T) {
+	tracker, told := applied(t)
+	floor := tracker.newest(configMaps)
+	if floor != "10" {
+		t.Fatalf("the newest version is %q, want that of the apply", floor)
+	}
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "before our apply")}, "5", floor, time.Time{})
+	told.expect(t, drift)
+	tracker.observe(settings, seenAt("6", "theirs"))
+	told.expect(t, drift)
+
+	tracker.Begin(settings)
+	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "ours", ResourceVersion: "7"})
+	tracker.observe(settings, seenAt("6", "theirs"))
+	told.expect(t)
+	if _, drifted := tracker.Look(settings); drifted {
+		t.Error("an event from before the repair counts as drift")
+	}
+}
+
+func TestUnknownKindIsToldToTheOwnersOfItsObjects(t *testing.T) {
+	tracker, told := applied(t)
+	tracker.setUnknown(schema.GroupKind{Kind: "Secret"}, "forbidden")
+	told.expect(t)
+	tracker.setUnknown(configMaps, "forbidden")
+	told.expect(t, news)
+	if state := tracker.Kind(configMaps); state.Unknown != "forbidden" || state.Pending() {
+		t.Errorf("got %+v", state)
+	}
+	tracker.setUnknown(configMaps, "")
+	told.expect(t, news)
+}
+
 func TestListOfOneKindLeavesOthersAlone(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.replace(schema.GroupKind{Kind: "Secret"}, nil, "20", time.Time{})
+	tracker.replace(schema.GroupKind{Kind: "Secret"}, nil, "20", "", time.Time{})
 	told.expect(t)
-	if tracker.Synced(configMaps) {
+	if tracker.Kind(configMaps).Listed {
 		t.Error("the list of another kind counts")
 	}
 }
@@ -181,7 +215,7 @@ func TestObjectsThatNobodyClaimedCostNothing(t *testing.T) {
 	told := &heard{}
 	tracker := NewTracker(told.notify)
 	tracker.observe(settings, seenAt("1", "theirs"))
-	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("1", "theirs")}, "2", time.Time{})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("1", "theirs")}, "2", "", time.Time{})
 	told.expect(t)
 	if len(tracker.objects) != 0 || tracker.claims(settings) {
 		t.Errorf("kept %d objects", len(tracker.objects))
@@ -209,14 +243,14 @@ func TestObjectBelongsToWhoClaimedItFirst(t *testing.T) {
 
 func TestLostConnectionForgetsWhatWasSeenAndKeepsWhatIsExpected(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("10", "ours")}, "10", time.Time{})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("10", "ours")}, "10", "", time.Time{})
 	*told = nil
 	tracker.forget()
-	if seen, _ := tracker.Look(settings); seen != nil || tracker.Synced(configMaps) {
+	if seen, _ := tracker.Look(settings); seen != nil || tracker.Kind(configMaps).Listed {
 		t.Error("old news is kept")
 	}
 	// Drift while the connection was down.
-	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("15", "theirs")}, "15", time.Time{})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("15", "theirs")}, "15", "", time.Time{})
 	told.expect(t, drift)
 }
 
@@ -225,6 +259,6 @@ func TestAfterARestartEverySightingCounts(t *testing.T) {
 	tracker := NewTracker(told.notify)
 	tracker.Claim(release, settings)
 	tracker.Expect(settings, Expectation{UID: "1", Fingerprint: "ours"})
-	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "theirs")}, "5", time.Time{})
+	tracker.replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "theirs")}, "5", "", time.Time{})
 	told.expect(t, drift)
 }

@@ -1,0 +1,27 @@
+package addonrelease
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// unknownKinds says which kinds of the release are unknown and why, the first of them in words of the cluster; empty
+// if none is.
+func (o observed) unknownKinds() string {
+	if len(o.unknown) == 0 {
+		return ""
+	}
+	kinds := make([]schema.GroupKind, 0, len(o.unknown))
+	for kind := range o.unknown {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	message := fmt.Sprintf("%s cannot be watched in the cluster: %s", kinds[0], o.unknown[kinds[0]])
+	if more := len(kinds) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more kinds)", more)
+	}
+	return message + "; whether these objects are as declared is not known, all others are kept as declared"
+}

@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"sync"
+	"time"
+)
+
+// newsTimer decides when the news of a kind are too old: when neither a list nor a watch worked for longer than
+// its patience. Until then a failure is not told, since most pass.
+type newsTimer struct {
+	patience time.Duration
+	// tell is called with the reason when the kind becomes unknown or the reason changes, and with "" when it is
+	// known again.
+	tell func(reason string)
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	reason string
+	told   bool
+	done   bool
+}
+
+func newNewsTimer(patience time.Duration, tell func(reason string)) *newsTimer {
+	return &newsTimer{patience: patience, tell: tell}
+}
+
+// failing starts the timer, unless it runs already.
+func (n *newsTimer) failing(reason string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.done = false
+	changed := n.reason != reason
+	n.reason = reason
+	switch {
+	case n.told && changed:
+		n.tell(reason)
+	case n.timer == nil:
+		n.timer = time.AfterFunc(n.patience, n.expire)
+	}
+}
+
+func (n *newsTimer) expire() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.timer != nil && !n.done {
+		n.told = true
+		n.tell(n.reason)
+	}
+}
+
+// current tells that the kind is watched.
+func (n *newsTimer) current() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reset()
+	if n.told {
+		n.told = false
+		n.tell("")
+	}
+}
+
+// stop ends the timer, and tells nothing any more.
+func (n *newsTimer) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reset()
+	n.told, n.done = false, true
+}
+
+func (n *newsTimer) reset() {
+	if n.timer != nil {
+		n.timer.Stop()
+		n.timer = nil
+	}
+	n.reason = ""
+}
