@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,8 +96,9 @@ func widgets(t *testing.T, answer http.HandlerFunc) (*rig, *Cluster) {
 		answer(w, request)
 	})
 	limits := timeouts()
-	limits.Patience = patience // It is to be worked with, whatever it answers.
-	r := newRig(t, limits)     // Its connection ends before the server does, which waits for that.
+	// It is to be worked with, whatever it answers and however busy this machine is.
+	limits.Patience, limits.Request = patience, patience
+	r := newRig(t, limits) // Its connection ends before the server does, which waits for that.
 	return r, r.connected(access)
 }
 
@@ -204,13 +206,15 @@ func watchedWidget(t *testing.T, cluster *Cluster) objects.Key {
 	return key
 }
 
+var ballast = strings.Repeat("x", mebi)
+
 func largeWidget(name, version string) string {
-	return fmt.Sprintf(`{"apiVersion":"hostile.example/v1","kind":"Widget","metadata":{"namespace":"default","name":%q,"uid":%[1]q,"resourceVersion":%q},"spec":{"ballast":%q},"status":{}}`,
-		name, version, strings.Repeat("x", mebi))
+	return fmt.Sprintf(`{"apiVersion":"hostile.example/v1","kind":"Widget","metadata":{"namespace":"default","name":%q,"uid":%[1]q,"resourceVersion":%q},"spec":{"ballast":"%s"},"status":{}}`,
+		name, version, ballast)
 }
 
 func TestLargeObjectsAreListedFewAtATime(t *testing.T) {
-	const count = 60
+	const count = 40
 	var mu sync.Mutex
 	var largest int64
 	r, cluster := widgets(t, func(w http.ResponseWriter, request *http.Request) {
@@ -288,7 +292,9 @@ func TestEventsOfAWatchAreBounded(t *testing.T) {
 			}
 			var event watch.Event
 			got := allocated(func() {
-				stream, err := cluster.sourceFor(resource).watch(t.Context(), metav1.ListOptions{})
+				reader := cluster.reader(resource, metav1.NamespaceAll)
+				reader.eventTime = time.Second
+				stream, err := reader.watch(t.Context(), metav1.ListOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -328,5 +334,18 @@ func TestAnAnswerThatIsNoListIsNotBelieved(t *testing.T) {
 				t.Errorf("got version %q and error %v, want one that names the kind", version, err)
 			}
 		})
+	}
+}
+
+func TestWhatKeepsANamespaceIsFoundAmongLargeObjects(t *testing.T) {
+	_, cluster := widgets(t, func(w http.ResponseWriter, request *http.Request) {
+		limit, _ := strconv.Atoi(request.URL.Query().Get("limit"))
+		item := `{"metadata":{"namespace":"default","name":"one","annotations":{"a":"` + strings.Repeat("x", 64<<10) + `"}}}`
+		_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[`+
+			strings.TrimSuffix(strings.Repeat(item+",", min(limit, 500)), ",")+`]}`)
+	})
+	found, err := cluster.occupant(t.Context(), widget.GroupVersion().WithResource("widgets"), widget.Kind, widget.Namespace)
+	if err != nil || found.Name != "one" {
+		t.Errorf("got %+v, %v", found, err)
 	}
 }

@@ -14,8 +14,11 @@ import (
 )
 
 const (
-	// pageSize is how many objects one page of a list may hold.
-	pageSize = 500
+	// pageSize is how many objects a list asks for that reads one page alone: with annotations of 80 KiB each, they are
+	// as large as a page may be.
+	pageSize = 100
+	// maxPageSize is how many objects one page of a longer list may hold.
+	maxPageSize = 500
 	// firstPageSize is how many objects the first page holds, before it is known how large they are. Most
 	// clusters have fewer of a kind that carry the label.
 	firstPageSize = 25
@@ -98,5 +101,5 @@ func nextLimit(limit int64, last page) int64 {
 		return limit
 	}
 	fitting := int64(aimedPage / (last.bytes/last.items + 1))
-	return max(1, min(fitting, 4*limit, pageSize))
+	return max(1, min(fitting, 4*limit, maxPageSize))
 }
