@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,6 +52,9 @@ func collectGarbageEarlier() {
 	}
 }
 
+// leaseName is that of the Lease which the leader holds.
+const leaseName = "daytwo-manager"
+
 // flags of the manager; README.md explains them to its users.
 type flags struct {
 	metricsAddress     string
@@ -59,6 +63,7 @@ type flags struct {
 	webhooks           webhooks.Flags
 	leaderElection     string
 	leaseNamespace     string
+	leaseDuration      time.Duration
 	controllerManagers string
 	zap                zap.Options
 	controllers.Options
@@ -73,6 +78,7 @@ func parse(arguments []string) (flags, error) {
 	f.webhooks.Bind(set)
 	set.StringVar(&f.leaderElection, "leader-election", "lease", "lease, or off where there is one replica only")
 	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "daytwo-system", "namespace of the Lease; the manager needs its Role there")
+	set.DurationVar(&f.leaseDuration, "leader-election-lease-duration", 15*time.Second, "how long after the leader's last sign of life another replica takes over, in whole seconds; the leader writes nothing after nine tenths of it")
 	set.StringVar(&f.ProviderNamespace, "provider-namespace", "daytwo-system", "the namespace in which policies may select clusters of other namespaces")
 	set.StringVar(&f.Installation, "installation-id", "", "value of the label daytwo.dev/managed-by on applied objects (default: the UID of the management cluster's namespace kube-system)")
 	set.StringVar(&f.controllerManagers, "controller-managers", strings.Join(controllers.DefaultControllerManagers(), ","), "field managers, separated by commas, whose changes are no drift")
@@ -88,6 +94,9 @@ func parse(arguments []string) (flags, error) {
 	}
 	if !slices.Contains([]string{"lease", "off"}, f.leaderElection) {
 		return f, fmt.Errorf("--leader-election=%s: use lease or off", f.leaderElection)
+	}
+	if f.leaseDuration < 3*time.Second || f.leaseDuration%time.Second != 0 {
+		return f, fmt.Errorf("--leader-election-lease-duration=%s: use whole seconds, 3s or more", f.leaseDuration)
 	}
 	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, func(r rune) bool { return r == ',' })
 	return f, nil
@@ -108,7 +117,13 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	// The API server's own priority and fairness is the better judge.
 	config.QPS = -1
-	mgr, err := newManager(config, f)
+	elected, err := elect(config, f)
+	if err != nil {
+		return err
+	}
+	defer elected.end()
+	f.Fence = elected.fence
+	mgr, err := newManager(controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), f.Fence), f, elected)
 	if err != nil {
 		return err
 	}
@@ -131,23 +146,45 @@ func run(ctx context.Context, arguments []string) error {
 	return mgr.Start(ctx)
 }
 
-func newManager(config *rest.Config, f flags) (ctrl.Manager, error) {
+// election is what the manager leads by; without leader election all of it is nothing.
+type election struct {
+	controllers.LeaderElection
+	lock  resourcelock.Interface
+	fence *controllers.Fence
+	end   func()
+}
+
+func elect(config *rest.Config, f flags) (election, error) {
+	if f.leaderElection == "off" {
+		return election{end: func() {}}, nil
+	}
+	e := election{LeaderElection: controllers.LeaderElection{Namespace: f.leaseNamespace, Name: leaseName, Duration: f.leaseDuration}}
+	var err error
+	e.lock, e.fence, e.end, err = e.Lock(config)
+	return e, err
+}
+
+func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, error) {
 	grace := f.Grace + 5*time.Second
 	webhookServer, err := f.webhooks.Server()
 	if err != nil {
 		return nil, err
 	}
+	renewDeadline, retryPeriod := elected.RenewDeadline(), elected.RetryPeriod()
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        apis.NewScheme(),
-		Metrics:                       metricsserver.Options{BindAddress: f.metricsAddress},
-		HealthProbeBindAddress:        f.probeAddress,
-		PprofBindAddress:              f.profilesAddress,
-		WebhookServer:                 webhookServer,
-		LeaderElection:                f.leaderElection == "lease",
-		LeaderElectionID:              "daytwo-manager",
-		LeaderElectionNamespace:       f.leaseNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       &grace,
+		Scheme:                              apis.NewScheme(),
+		Metrics:                             metricsserver.Options{BindAddress: f.metricsAddress},
+		HealthProbeBindAddress:              f.probeAddress,
+		PprofBindAddress:                    f.profilesAddress,
+		WebhookServer:                       webhookServer,
+		LeaderElection:                      elected.lock != nil,
+		LeaderElectionID:                    leaseName,
+		LeaderElectionResourceLockInterface: elected.lock,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       &elected.Duration,
+		RenewDeadline:                       &renewDeadline,
+		RetryPeriod:                         &retryPeriod,
+		GracefulShutdownTimeout:             &grace,
 		Cache: cache.Options{
 			ByObject:         tenantcluster.CacheOptions(),
 			DefaultTransform: cache.TransformStripManagedFields(),

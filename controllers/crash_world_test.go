@@ -46,6 +46,8 @@ type crashWorld struct {
 	workloadConfig       *rest.Config
 	// managementProxy and workloadProxy are how the manager gets there.
 	managementProxy, workloadProxy *proxy
+	// limits of requests to the management cluster.
+	limits RequestLimits
 
 	stop  context.CancelFunc
 	ended chan error
@@ -78,7 +80,7 @@ func newEmptyWorld(t *testing.T) *crashWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &crashWorld{t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config()}
+	w := &crashWorld{t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits()}
 	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
 	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
 		objects, err := manifests.Load(path)
@@ -128,7 +130,7 @@ func (w *crashWorld) start() {
 func (w *crashWorld) begin() {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	mgr, err := ctrl.NewManager(w.managementProxy.config(), ctrl.Options{
+	mgr, err := ctrl.NewManager(ManagementConfig(w.managementProxy.config(), w.limits, nil), ctrl.Options{
 		Scheme:     apis.NewScheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},

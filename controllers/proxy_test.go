@@ -27,6 +27,8 @@ type fuse struct {
 	counts func(*http.Request) bool
 	left   int
 	blown  chan struct{}
+	// swallows says which requests are never answered; nil for none. It is set before the first.
+	swallows func(*http.Request) bool
 }
 
 func newFuse(counts func(*http.Request) bool) *fuse {
@@ -104,6 +106,10 @@ func newProxy(t *testing.T, upstream *rest.Config, f *fuse) *proxy {
 		FlushInterval: -1,
 	}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.swallows != nil && f.swallows(r) {
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		}
 		pass, last := f.admit(r)
 		if !pass {
 			panic(http.ErrAbortHandler)

@@ -70,6 +70,8 @@ type Options struct {
 	OrphanHeadStart time.Duration
 	// Grace is how long reconciles in flight may go on after SIGTERM.
 	Grace time.Duration
+	// Fence refuses writes where another manager may lead; nil where there is none.
+	Fence *Fence
 	// Registry of metrics; nil for the manager's own.
 	Registry prometheus.Registerer
 	Log      logr.Logger
@@ -100,7 +102,7 @@ func newBase(mgr ctrl.Manager, options Options) *base {
 	return &base{
 		Manager: mgr, options: options, known: known, renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
-			Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(),
+			Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
 			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
 		}),
 	}

@@ -25,6 +25,14 @@ func (m *Manager) Start(ctx context.Context) error {
 	return nil
 }
 
+// StartReplica starts another manager with the same arguments beside the one that runs, which leads. It does not wait.
+func (m *Manager) StartReplica(ctx context.Context) error {
+	if err := m.fleet.StartReplica(ctx, m.binary, m.args...); err != nil {
+		return fmt.Errorf("start a replica of the manager: %w", err)
+	}
+	return nil
+}
+
 // Stop asks the manager to end (SIGTERM) and waits until it has; another exit code than 0 is an
 // error. It does not kill one that takes longer than ctx lasts.
 func (m *Manager) Stop(ctx context.Context) error { return m.fleet.StopManager(ctx) }

@@ -74,6 +74,7 @@ func (c *connection) contact(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.fence = c.fleet.options.Fence
 	ctx, cancel := context.WithTimeout(ctx, 2*c.fleet.options.Timeouts.Connect)
 	defer cancel()
 	through := c.fleet.metrics.count(l.RoundTripper())

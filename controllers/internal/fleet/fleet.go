@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
@@ -23,9 +24,11 @@ type Options struct {
 	// Controllers whose changes are no drift.
 	Controllers ownership.Controllers
 	Timeouts    Timeouts
-	Metrics     *Metrics
-	Clock       clock.PassiveClock
-	Log         logr.Logger
+	// Fence refuses writes where another manager may lead; nil where there is none.
+	Fence   *fencing.Fence
+	Metrics *Metrics
+	Clock   clock.PassiveClock
+	Log     logr.Logger
 }
 
 // Fleet holds the connections, by the name of the TenantCluster. Safe for concurrent use.

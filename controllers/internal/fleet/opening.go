@@ -36,7 +36,7 @@ func (l *link) open(ctx context.Context) (*http2.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	secure := tls.Client(raw, l.tls)
+	secure := tls.Client(l.fence.Conn(raw), l.tls)
 	conn, err := l.shakeHands(ctx, secure)
 	if err == nil {
 		if err = l.checkIdentity(ctx, conn); err != nil && !isNews(err) && !conn.CanTakeNewRequest() {

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/transport"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
 )
 
 // link is the HTTP/2 transport of one workload cluster: one connection at a time, and every new one
@@ -24,7 +26,9 @@ type link struct {
 	tls      *tls.Config
 	proxy    func(*http.Request) (*url.URL, error)
 	timeouts Timeouts
-	http2    *http2.Transport
+	// fence refuses writes where another manager may lead.
+	fence *fencing.Fence
+	http2 *http2.Transport
 	// authorize adds the credentials to what passes through it.
 	authorize func(http.RoundTripper) http.RoundTripper
 
@@ -109,7 +113,7 @@ func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, 
 
 // RoundTripper sends requests over the link, with its credentials.
 func (l *link) RoundTripper() http.RoundTripper {
-	return l.authorize(l.http2)
+	return l.fence.RoundTripper(l.authorize(l.http2))
 }
 
 // Pin sets the identity that every connection from now on must have, and the version of the API

@@ -78,7 +78,7 @@ func validateClusterName(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be the name of a cluster: %s", name, problems[0])
 	}
-	if slices.Contains([]string{managementName, etcdName, managerName, clusterAPIName, providerName}, name) {
+	if slices.Contains([]string{managementName, etcdName, managerName, replicaName, clusterAPIName, providerName}, name) {
 		return fmt.Errorf("%q cannot be the name of a workload cluster: the fleet uses it itself", name)
 	}
 	return nil

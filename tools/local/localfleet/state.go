@@ -14,6 +14,7 @@ const (
 	managementName = "management"
 	etcdName       = "etcd"
 	managerName    = "manager"
+	replicaName    = "manager-replica"
 	clusterAPIName = "cluster-api"
 	providerName   = "provider"
 )
