@@ -218,7 +218,7 @@ func (h *hookRunner) isGone(ctx context.Context, one hook, run *addonsv1alpha1.H
 }
 
 func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookPhase, message string) {
-	run.Phase, run.Message = phase, brief.Cut(message, maxMessage)
+	run.Phase, run.Message = phase, brief.Message(message, maxMessage)
 	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.now()))
 }
 

@@ -208,7 +208,7 @@ func progress(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, messa
 const maxMessage = 1024
 
 func set(next *addonsv1alpha1.AddonReleaseStatus, o observed, condition string, is metav1.ConditionStatus, reason, message string) {
-	message = brief.Cut(message, maxMessage)
+	message = brief.Message(message, maxMessage)
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 		Type: condition, Status: is, Reason: reason, Message: message,
 		ObservedGeneration: o.release.Generation, LastTransitionTime: metav1.NewTime(o.now),

@@ -96,7 +96,7 @@ type writer struct {
 
 func (w *writer) set(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&w.status.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: brief.Cut(message, maxMessage),
+		Type: kind, Status: status, Reason: reason, Message: brief.Message(message, maxMessage),
 		ObservedGeneration: w.generation, LastTransitionTime: metav1.NewTime(w.now).Rfc3339Copy(),
 	})
 }

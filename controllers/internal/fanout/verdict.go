@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 )
 
 const maxMessageLength = 1024
@@ -86,7 +87,7 @@ func judge(s Summary) Verdict {
 func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now time.Time) {
 	set := func(kind string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: v.Reason, Message: truncate(v.Message),
+			Type: kind, Status: status, Reason: v.Reason, Message: truncate(brief.Stable(v.Message)),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 		})
 	}

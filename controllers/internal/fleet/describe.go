@@ -6,10 +6,14 @@ import (
 	"errors"
 	"net"
 	"syscall"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 )
 
-// describe says what went wrong in words that tell what to look at.
-func describe(err error) string {
+// describe says what went wrong in words that tell what to look at, and in the same words in each attempt.
+func describe(err error) string { return brief.Stable(explain(err)) }
+
+func explain(err error) string {
 	var unknownAuthority x509.UnknownAuthorityError
 	var hostname x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -29,7 +33,6 @@ func describe(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		return "no answer in time"
 	case errors.As(err, &operation):
-		// Without the port on this side, which is another one in every attempt: that would be news each time.
 		return operation.Op + ": " + operation.Err.Error()
 	}
 	return err.Error()
