@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -143,24 +142,6 @@ func (o observed) mayWait(done outcome, health map[objects.Key]fleet.Health) boo
 	return false
 }
 
-// writeStatus writes the status once, and only if it changed.
-func (r *Reconciler) writeStatus(ctx context.Context, o *observed) error {
-	if equality.Semantic.DeepEqual(o.stored.Status, o.release.Status) {
-		return nil
-	}
-	return client.IgnoreNotFound(r.record(ctx, o))
-}
-
-// record writes the status in the middle of a reconcile, for what must not be forgotten.
-func (r *Reconciler) record(ctx context.Context, o *observed) error {
-	if err := r.Client.Status().Patch(ctx, o.release, client.MergeFrom(o.stored)); err != nil {
-		return err
-	}
-	o.stored = o.release.DeepCopy()
-	r.memory.of(client.ObjectKeyFromObject(o.release)).wrote(o.release)
-	return nil
-}
-
 // emptied: nothing that is ours is left in the cluster.
 func (o observed) emptied(p plan, done outcome) bool {
 	return len(o.release.Status.Inventory) == 0 && done.hook == nil && (!p.helm.purge || done.purged)
@@ -168,7 +149,7 @@ func (o observed) emptied(p plan, done outcome) bool {
 
 // remember keeps what the next reconcile needs to know.
 func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
-	known.series = seriesOf(o.release)
+	known.series, known.recordPending = seriesOf(o.release), o.recordPending
 	for _, w := range done.corrections() {
 		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, w.culprit.manager)
 	}

@@ -149,7 +149,7 @@ func (s helmSteps) hooks(ctx context.Context, event release.HookEvent) bool {
 		return false
 	}
 	if !s.plan.purge && s.plan.blocked == nil {
-		if s.done.err = s.recorder.begin(s.plan.operation); s.done.err != nil {
+		if s.done.err = s.recorder.begin(ctx, s.plan.operation); s.done.err != nil {
 			return false
 		}
 	}

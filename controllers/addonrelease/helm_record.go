@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmcommon "helm.sh/helm/v4/pkg/release/common"
 	release "helm.sh/helm/v4/pkg/release/v1"
@@ -36,11 +37,17 @@ func (r *Reconciler) newRecorder(ctx context.Context, o *observed, cluster chart
 }
 
 // begin writes that an operation is under way, as its hooks are about to run, unless that is written
-// already.
-func (r *recorder) begin(operation *addonsv1alpha1.HelmOperation) error {
+// already. Whether it is, the release's status says; it is made sure of first, since the cache may be behind.
+func (r *recorder) begin(ctx context.Context, operation *addonsv1alpha1.HelmOperation) error {
 	status := pendingStatus(operation.Kind)
 	if latest := r.o.history.Latest(); latest.Inputs == r.o.inputs && latest.Status == status {
+		r.pending(true)
 		return nil
+	}
+	if !r.o.recorded {
+		if err := r.record(ctx, r.o); err != nil {
+			return fmt.Errorf("make sure that the operation is still to be made: %w", err)
+		}
 	}
 	return r.write(operation, status, "Hooks are running")
 }
@@ -96,14 +103,24 @@ func (r *recorder) write(operation *addonsv1alpha1.HelmOperation, status helmcom
 	key := objects.Key{GroupKind: secretKind.GroupKind(), Namespace: r.o.chart.release.Namespace, Name: r.o.chart.release.SecretName(version)}
 	r.tracker.Claim(ownerOf(r.o.release), key)
 	r.tracker.Begin(key)
+	if status.IsPending() {
+		r.pending(true) // Whether or not the answer arrives.
+	}
 	written, err := r.put(record, again)
 	var expected *fleet.Expectation
 	if err == nil {
+		r.pending(status.IsPending())
 		expected = &fleet.Expectation{UID: written.UID, ResourceVersion: written.ResourceVersion, Fingerprint: r.fingerprint(written)}
 		r.note(version, status, written)
 	}
 	r.tracker.End(key, expected)
 	return err
+}
+
+// pending keeps in mind whether the latest record says that an operation is under way, or may do.
+func (r *recorder) pending(is bool) {
+	r.o.recordPending = is
+	r.memory.of(client.ObjectKeyFromObject(r.o.release)).recordPending = is
 }
 
 func (r *recorder) put(record *release.Release, again bool) (*metav1.ObjectMeta, error) {

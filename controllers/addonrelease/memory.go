@@ -33,6 +33,8 @@ type remembered struct {
 	refused map[objects.Key]refusal
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
 	reported map[objects.Key]string
+	// recordPending: the record of the Helm release says that an operation is under way, or may do.
+	recordPending bool
 	// series of the release's metrics, to remove them by.
 	series series
 }
@@ -88,12 +90,12 @@ func (r *remembered) wrote(release *addonsv1alpha1.AddonRelease) {
 	r.written = release.DeepCopy()
 }
 
-// freshen puts the status that was written last in place of an older one from the cache.
+// freshen puts the release that was written last in place of an older one from the cache.
 func (r *remembered) freshen(release *addonsv1alpha1.AddonRelease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.isBehind(release) {
-		r.written.Status.DeepCopyInto(&release.Status)
+		r.written.DeepCopyInto(release)
 	}
 }
 

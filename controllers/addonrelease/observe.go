@@ -30,6 +30,8 @@ type observed struct {
 	stored *addonsv1alpha1.AddonRelease
 	// restored: the status is one that waited to be written.
 	restored bool
+	// recorded: the status was written in this reconcile, so nobody else wrote it since it was read.
+	recorded bool
 	now      time.Time
 	// controllers whose changes are no drift.
 	controllers ownership.Controllers
@@ -66,6 +68,8 @@ type observed struct {
 	history helm.History
 	// recordDrifted: somebody changed the Helm release's record, or took its place.
 	recordDrifted bool
+	// recordPending: as far as is known, the record says that an operation is under way.
+	recordPending bool
 	// recordSeen is what the watch saw of it.
 	recordSeen *fleet.Seen
 	// tests is the token of the tests that somebody asks for.
@@ -108,7 +112,7 @@ func (o observed) requested() bool {
 
 // settled: what is to be in the cluster was applied completely, and nothing else was begun since.
 func (o observed) settled() bool {
-	return o.inputs == o.release.Status.InputsHash && o.release.Status.Applying == ""
+	return o.inputs == o.release.Status.InputsHash && o.release.Status.Applying == "" && !o.recordPending
 }
 
 // needsDesired: the release is to be written, or something in it.
@@ -141,7 +145,7 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 	o := observed{
 		release: release, stored: release.DeepCopy(), restored: known.restore(release), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
-		fights:     known.fights, deletions: known.deletions, refused: known.refused,
+		fights:     known.fights, deletions: known.deletions, refused: known.refused, recordPending: known.recordPending,
 	}
 	var err error
 	if o.inventory, err = readInventory(release.Status.Inventory); err != nil {

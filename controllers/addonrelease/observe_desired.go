@@ -41,6 +41,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *f
 		return &tooManyError{what: "objects", count: len(list), most: maxInventory}
 	}
 	o.desired, o.chart, o.desiredKnown = list, rendered.chart, true
+	o.recordPending = o.recordPending && o.chart != nil
 	o.holders = map[objects.Key]string{}
 	for _, d := range list {
 		if _, listed := o.inventory[d.Key()]; listed {

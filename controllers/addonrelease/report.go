@@ -37,7 +37,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	if trouble == nil && o.complete(done) {
 		next.InputsHash, next.Applying, next.Revision = o.inputs, "", o.release.Spec.Revision
 	}
-	applied := next.InputsHash == o.inputs && next.Applying == "" && trouble == nil
+	applied := next.InputsHash == o.inputs && next.Applying == "" && trouble == nil && !o.recordPending
 	reportApplied(&next, o, trouble, applied)
 	culprit := firstUnhealthy(o.inventory, health)
 	reportHealth(&next, o, applied, culprit)
@@ -47,7 +47,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 
 // complete: the revision is in the cluster, and nothing else of ours is.
 func (o observed) complete(done outcome) bool {
-	return o.desiredKnown && !o.suspension.Active && len(done.removing) == 0 && o.release.DeletionTimestamp.IsZero()
+	return o.desiredKnown && !o.recordPending && !o.suspension.Active && len(done.removing) == 0 && o.release.DeletionTimestamp.IsZero()
 }
 
 // after is the inventory when a plan was carried out.

@@ -77,6 +77,20 @@ func TestReport(t *testing.T) {
 		{"ReportedDriftStaysReady", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit", fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, common.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
+		{"ARecordThatIsPending", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			o.recordPending = true
+		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "applying revision"},
+		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+			o.recordPending, o.inputs = true, "new"
+			done.written = []written{succeeded(a, update)}
+		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "applying revision"},
+		{"ARecordThatIsPendingWhileSuspended", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			o.recordPending, o.suspension = true, suspension.Suspension{Active: true}
+		}, metav1.ConditionFalse, common.ReasonSuspended, "", "suspended"},
+		{"ARecordThatIsPendingBesideReportedDrift", func(o *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+			o.recordPending = true
+			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit"}}}
+		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "applying revision"},
 		{"SuspendedWithANewRevisionWaiting", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.suspension = suspension.Suspension{Active: true}
 			o.inputs = "other"
