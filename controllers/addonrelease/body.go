@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -46,6 +47,22 @@ func without(body []byte, pointers []string) ([]byte, error) {
 		remove(object, ownership.Tokens(pointer))
 	}
 	return json.Marshal(object)
+}
+
+// declares tells whether a path leads to something. An element of a list is given by its index.
+func declares(in any, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	switch typed := in.(type) {
+	case map[string]any:
+		value, ok := typed[path[0]]
+		return ok && declares(value, path[1:])
+	case []any:
+		index, err := strconv.Atoi(path[0])
+		return err == nil && index >= 0 && index < len(typed) && declares(typed[index], path[1:])
+	}
+	return false
 }
 
 // remove deletes a field of a map, or of one element of a list that the path gives the index of.

@@ -42,6 +42,10 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *f
 	}
 	o.desired, o.chart, o.desiredKnown = list, rendered.chart, true
 	o.recordPending = o.recordPending && o.chart != nil
+	if err := checkRecordable(*o); err != nil {
+		o.desiredKnown = false
+		return err
+	}
 	o.holders = map[objects.Key]string{}
 	for _, d := range list {
 		if _, listed := o.inventory[d.Key()]; listed {

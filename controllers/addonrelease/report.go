@@ -42,7 +42,7 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	culprit := firstUnhealthy(o.inventory, health)
 	reportHealth(&next, o, applied, culprit)
 	reportReady(&next, o, trouble, applied, culprit)
-	return next
+	return fitting(next, o)
 }
 
 // complete: the revision is in the cluster, and nothing else of ours is.

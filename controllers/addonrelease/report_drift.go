@@ -8,12 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
-// maxCorrections is how many corrections the status keeps.
-const maxCorrections = 10
+// What the status keeps of corrections: how many, and how much of a field's name and a manager's, in bytes. Both names are
+// from the workload cluster.
+const (
+	maxCorrections = 10
+	maxField       = 500
+	maxManager     = 128
+)
 
 // Operations of a drift, beside those of managedFields (Update, Apply).
 const (
@@ -107,7 +113,7 @@ func orSomebody(manager string) string {
 func describe(w written, controllers ownership.Controllers) addonsv1alpha1.DriftCorrection {
 	b := w.culprit
 	correction := addonsv1alpha1.DriftCorrection{
-		Object: w.ID(), Fields: b.fields, Manager: b.manager, Operation: b.operation, Changed: b.at,
+		Object: w.ID(), Fields: b.fields, Manager: brief.Cut(b.manager, maxManager), Operation: brief.Cut(b.operation, maxManager), Changed: b.at,
 		Corrected: metav1.NewMicroTime(w.at),
 	}
 	switch {
@@ -117,6 +123,10 @@ func describe(w written, controllers ownership.Controllers) addonsv1alpha1.Drift
 		correction.Operation = operationDelete
 	case len(b.fields) == 0:
 		correction.Fields = lostFields(w, controllers)
+	}
+	correction.Fields = slices.Clone(correction.Fields)
+	for i, field := range correction.Fields {
+		correction.Fields[i] = brief.Cut(field, maxField)
 	}
 	return correction
 }

@@ -86,12 +86,15 @@ func judgeProblem(problem error) *verdict {
 	}
 	var unknown *unknownKindError
 	var tooMany *tooManyError
+	var unrecordable *unrecordableError
 	reason, isRender := render.ReasonOf(problem)
 	switch {
 	case isRender:
 		return &verdict{reason: renderReasons[reason], message: problem.Error(), stalled: true}
 	case errors.As(problem, &unknown):
 		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: problem.Error(), stalled: true}
+	case errors.As(problem, &unrecordable):
+		return &verdict{reason: addonsv1alpha1.ReasonStatusTooLarge, message: problem.Error(), stalled: true}
 	case errors.As(problem, &tooMany):
 		return &verdict{reason: addonsv1alpha1.ReasonInvalidManifest, message: problem.Error(), stalled: true}
 	case errors.Is(problem, revision.ErrNotFound), errors.Is(problem, revision.ErrTorn):

@@ -200,13 +200,13 @@ func (w *writer) before(ctx context.Context, done *written) (*metav1.PartialObje
 // takeBack decides from what was seen what to yield, and moves ownership if an apply alone would not
 // do.
 func (w *writer) takeBack(ctx context.Context, done *written, object *metav1.PartialObjectMetadata) error {
-	var err error
-	if done.yielded, err = yield(object.ManagedFields, done.spare, w.controllers); err != nil {
-		return err
-	}
 	var declared map[string]any
-	if err := json.Unmarshal(done.body, &declared); err != nil {
+	err := json.Unmarshal(done.body, &declared)
+	if err != nil {
 		return fmt.Errorf("read %s: %w", done.Ref, err)
+	}
+	if done.yielded, err = yield(object.ManagedFields, declaredAmong(declared, done.spare), w.controllers); err != nil {
+		return err
 	}
 	if !ownership.Intrudes(w.controllers.Foreign(object.ManagedFields, done.spare), declared) {
 		return nil

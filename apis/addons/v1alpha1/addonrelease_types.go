@@ -29,6 +29,8 @@ const (
 	ReasonRenderLimit = "RenderLimitExceeded"
 	// ReasonInvalidManifest: a document is no Kubernetes object.
 	ReasonInvalidManifest = "InvalidManifest"
+	// ReasonStatusTooLarge: the status could not tell of all that would be in the cluster.
+	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonUnknownKind: the cluster does not serve a kind.
 	ReasonUnknownKind = "UnknownKind"
 	// ReasonRefused: the cluster's API server refused an object as it is.
@@ -123,6 +125,7 @@ type AddonReleaseStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// observedGeneration is the generation of the spec that this status speaks of.
@@ -151,10 +154,11 @@ type AddonReleaseStatus struct {
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
-	// inventory lists the objects that are in the cluster because of this release.
+	// inventory lists the objects that are in the cluster because of this release: at most 2000, and as many again
+	// while one revision takes the place of another.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=2000
+	// +kubebuilder:validation:MaxItems=4000
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
 	// helm tells of the Helm release, if the source is a chart.
@@ -240,6 +244,7 @@ type DriftCorrection struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=11
+	// +kubebuilder:validation:items:MaxLength=600
 	Fields []string `json:"fields,omitempty"`
 
 	// manager is the field manager, which tells the program: kubectl-edit, for one. Empty where

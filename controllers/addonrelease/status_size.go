@@ -1,0 +1,130 @@
+package addonrelease
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+)
+
+// Sizes are in bytes of JSON, which is how an API server stores custom resources.
+const (
+	// maxStored is how large an AddonRelease may become. etcd takes requests of 1.5 MiB (--max-request-bytes); what is
+	// left is for managedFields, which the manager's cache does not show.
+	maxStored = 1400 << 10
+	// statusReserve is for what no declaration tells: six conditions of 1 KiB, ten corrections of eleven fields, and
+	// the part of Helm.
+	statusReserve = 128 << 10
+	// entryReserve is for an entry of the inventory beside its ID and what it yields.
+	entryReserve = 200
+	// hookReserve is for a run of a hook beside its object's ID.
+	hookReserve = 320
+	// maxRecorded is how many entries the inventory may have while one revision takes the place of another; the CRD
+	// says the same.
+	maxRecorded = 2 * maxInventory
+	// maxYielded is how many fields of one object others may keep, beside an autoscaler's replicas; the CRD says the same.
+	maxYielded = 32
+)
+
+// unrecordableError is a release that must not be applied, since the status could not tell of it.
+type unrecordableError struct{ why string }
+
+func (e *unrecordableError) Error() string { return e.why }
+
+// checkRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the
+// cluster: of the inventory as it is, and of what is declared.
+func checkRecordable(o observed) error {
+	size, count := sizeOfSpec(o.release)+statusReserve, 0
+	known := make(map[objects.Key]bool, len(o.desired))
+	for _, d := range o.desired {
+		yielded, err := mayYield(o, d)
+		if err != nil {
+			return err
+		}
+		known[d.Key()] = true
+		size += len(d.ID()) + entryReserve + sizeOf(yielded)
+		count++
+	}
+	for key, e := range o.inventory {
+		if !known[key] {
+			size += len(e.ID()) + entryReserve + sizeOf(e.yielded)
+			count++
+		}
+	}
+	if o.chart != nil {
+		for _, hook := range o.chart.hooks {
+			size += len(hook.events) * (len(hook.ID()) + hookReserve)
+		}
+	}
+	switch {
+	case count > maxRecorded:
+		return &unrecordableError{fmt.Sprintf("%d objects are in the cluster or to be there at the same time, more than the %d that the inventory holds; "+
+			"change the add-on in several steps, or split it", count, maxRecorded)}
+	case size > maxStored:
+		return &unrecordableError{fmt.Sprintf("the status would make this AddonRelease %d KiB large, more than the %d KiB that are stored of one; "+
+			"split the add-on, or list less in spec.drift.ignore", size>>10, maxStored>>10)}
+	}
+	return nil
+}
+
+// mayYield are the declared fields of an object that others may come to keep.
+func mayYield(o observed, d desired) ([]string, error) {
+	spared := sparedOf(o, d.Ref)
+	if len(spared) == 0 {
+		return nil, nil
+	}
+	var object map[string]any
+	if err := json.Unmarshal(d.body, &object); err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.Ref, err)
+	}
+	if spared = declaredAmong(object, spared); len(spared) > maxYielded {
+		return nil, &unrecordableError{fmt.Sprintf("spec.drift.ignore names %d fields that %s declares, more than the %d of one object that are kept track of; "+
+			"name the field above them, or leave them out of the manifest", len(spared), d.Ref, maxYielded)}
+	}
+	return spared, nil
+}
+
+func sizeOfSpec(release *addonsv1alpha1.AddonRelease) int {
+	without := *release
+	without.Status = addonsv1alpha1.AddonReleaseStatus{}
+	return sizeOf(without)
+}
+
+func sizeOf(value any) int {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // Types of the API always marshal.
+	}
+	return len(text)
+}
+
+// fitting is a status that can be stored. One that cannot, because a cluster answered with something that is not of
+// this world, leaves the one before in place, and says so.
+func fitting(next addonsv1alpha1.AddonReleaseStatus, o observed) addonsv1alpha1.AddonReleaseStatus {
+	size := sizeOfSpec(o.release) + sizeOf(next)
+	if size <= maxStored {
+		return next
+	}
+	before := *o.stored.Status.DeepCopy()
+	before.ObservedGeneration = o.release.Generation
+	stall(&before, o, addonsv1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this AddonRelease %d KiB large, more than the %d KiB "+
+		"that are stored of one, so the inventory is as it was before; split the add-on", size>>10, maxStored>>10))
+	return before
+}
+
+func stall(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, message string) {
+	unset(next, common.ConditionReconciling)
+	for _, condition := range []string{common.ConditionReady, addonsv1alpha1.ConditionApplied} {
+		set(next, o, condition, "False", reason, message)
+	}
+	set(next, o, common.ConditionStalled, "True", reason, message)
+}
+
+// declaredAmong returns the pointers that lead to something in an object.
+func declaredAmong(object map[string]any, pointers []string) []string {
+	return slices.DeleteFunc(slices.Clone(pointers), func(pointer string) bool { return !declares(object, ownership.Tokens(pointer)) })
+}

@@ -1,0 +1,139 @@
+package addonrelease
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// manyObjects declares ConfigMaps whose names have a length, in bytes.
+func manyObjects(count, length int) []desired {
+	list := make([]desired, 0, count)
+	for i := range count {
+		name := fmt.Sprintf("%04d-%s", i, strings.Repeat("n", length-5))
+		ref := configMapRef(name)
+		list = append(list, desired{Ref: ref, hash: "0123456789abcdef", body: []byte(`{"data":{"a":"1","b":"2"},"spec":{"replicas":1}}`)})
+	}
+	return list
+}
+
+func ignoring(pointers ...string) func(*observed) {
+	return func(o *observed) {
+		o.release.Spec.Drift.Ignore = []addonsv1alpha1.DriftIgnore{{JSONPointers: pointers}}
+	}
+}
+
+func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
+	many := make([]string, 0, maxYielded+1)
+	fields := map[string]any{}
+	for i := range maxYielded + 1 {
+		many = append(many, fmt.Sprintf("/data/key-%d", i))
+		fields[fmt.Sprintf("key-%d", i)] = "x"
+	}
+	body, err := json.Marshal(map[string]any{"data": fields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := desired{Ref: configMapRef("wide"), body: body}
+	for name, test := range map[string]struct {
+		desired []desired
+		change  func(*observed)
+		says    string
+	}{
+		"as many as an add-on may have":      {desired: manyObjects(maxInventory, 200)},
+		"very long names, and as many":       {desired: manyObjects(maxInventory, 253+253+253), says: "KiB"},
+		"very long names, and few":           {desired: manyObjects(100, 253)},
+		"one revision instead of another":    {desired: manyObjects(maxInventory, 60), change: holding(maxInventory)},
+		"a third one before that is done":    {desired: manyObjects(maxInventory, 60), change: holding(maxInventory + 1), says: "several steps"},
+		"fields that nobody declares":        {desired: manyObjects(1, 60), change: ignoring(many...)},
+		"more fields than are kept track of": {desired: []desired{wide}, change: ignoring(many...), says: "spec.drift.ignore names 33 fields that ConfigMap cache/wide declares"},
+		"a long list of fields everywhere":   {desired: manyObjects(maxInventory, 253), change: ignoring("/data/a", "/data/b", "/spec/replicas", "/"+strings.Repeat("x", 500))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := scene()
+			o.inventory = inventory{}
+			if test.change != nil {
+				test.change(&o)
+			}
+			o.desired = test.desired
+			err := checkRecordable(o)
+			var unrecordable *unrecordableError
+			if (err != nil) != (test.says != "") || err != nil && (!errors.As(err, &unrecordable) || !strings.Contains(err.Error(), test.says)) {
+				t.Fatalf("it says %v, want %q", err, test.says)
+			}
+			if err != nil {
+				o.problem = err
+				next := report(o, plan{}, outcome{}, nil)
+				if stalled := meta.FindStatusCondition(next.Conditions, common.ConditionStalled); stalled == nil || stalled.Reason != addonsv1alpha1.ReasonStatusTooLarge {
+					t.Errorf("the conditions are %+v", next.Conditions)
+				}
+			}
+		})
+	}
+}
+
+// holding is an inventory of so many other objects.
+func holding(count int) func(*observed) {
+	return func(o *observed) {
+		for i := range count {
+			ref := configMapRef(fmt.Sprintf("other-%d", i))
+			o.inventory[ref.Key()] = entry{Ref: ref, uid: "6a1c1f7e-3d52-4d6e-9d0b-0f5a1c2b3d4e"}
+		}
+	}
+}
+
+// A workload cluster may answer with anything.
+func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
+	o := scene()
+	o.stored = o.release.DeepCopy()
+	ref := configMapRef("hostile")
+	done := outcome{written: []written{succeeded(ref, create)}}
+	o.inventory[ref.Key()] = entry{Ref: ref, uid: types.UID(strings.Repeat("u", maxStored))}
+	next := report(o, plan{}, done, nil)
+	if size := sizeOf(next); size > maxStored {
+		t.Errorf("the status has %d bytes", size)
+	}
+	ready := meta.FindStatusCondition(next.Conditions, common.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != addonsv1alpha1.ReasonStatusTooLarge || len(next.Inventory) != len(o.stored.Status.Inventory) {
+		t.Errorf("Ready is %+v, with %d entries", ready, len(next.Inventory))
+	}
+}
+
+// The limit is below that of a real etcd, with all that an API server adds.
+func TestTheLargestStatusIsStored(t *testing.T) {
+	t.Parallel()
+	release := &addonsv1alpha1.AddonRelease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "largest", Labels: map[string]string{common.LabelPolicy: "largest"}},
+		Spec: addonsv1alpha1.AddonReleaseSpec{
+			ClusterRef: common.ClusterReference{Namespace: "default", Name: "nowhere"}, Revision: "none", Suspend: true,
+		},
+	}
+	if err := shared.management.Create(t.Context(), release); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shared.management.Delete(context.Background(), release); err != nil {
+			t.Error(err)
+		}
+	})
+	before := release.DeepCopy()
+	for i := 0; sizeOf(release) < maxStored-2048; i++ {
+		ref := objects.Ref{GroupVersionKind: configMapRef("").GroupVersionKind, Namespace: "default", Name: fmt.Sprintf("%04d-%s", i, strings.Repeat("n", 240))}
+		release.Status.Inventory = append(release.Status.Inventory, addonsv1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Yielded: []string{"/" + strings.Repeat("y", 500)}})
+	}
+	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
+		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), sizeOf(release), err)
+	}
+}
