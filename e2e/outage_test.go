@@ -122,9 +122,21 @@ func TestAnUnreachableClusterIsAbandonedOnRequest(t *testing.T) {
 	}
 	c.awaitEvent("TargetAbandoned", cluster)
 
+	// What was abandoned is swept soon after the cluster is back, unless that is suspended.
+	c.suspend(cluster, true)
 	must(t, fleetCluster(t, cluster).Start(t.Context()))
 	c.awaitCluster(cluster, tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, "")
 	must(t, c.workload(cluster).Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "settings"}, &corev1.ConfigMap{}))
+	c.suspend(cluster, false)
+}
+
+func (c *customer) suspend(cluster string, suspended bool) {
+	c.Helper()
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: cluster}}
+	must(c, env.Admin.Get(c.Context(), client.ObjectKeyFromObject(tenant), tenant))
+	before := tenant.DeepCopy()
+	tenant.Spec.Suspend = suspended
+	must(c, env.Admin.Patch(c.Context(), tenant, client.MergeFrom(before)))
 }
 
 // awaitEvent waits for an Event of the customer with this reason and these words.

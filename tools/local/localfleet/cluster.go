@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -109,18 +108,22 @@ func (c *Cluster) Stop(ctx context.Context) error {
 // Pause freezes the API server. To its clients it looks as if the network
 // swallowed their packets: connections stay open, and new ones are even
 // accepted by the kernel, but nothing is ever answered.
-func (c *Cluster) Pause() error { return c.signal(syscall.SIGSTOP) }
-
-// Resume lets a paused API server go on.
-func (c *Cluster) Resume() error { return c.signal(syscall.SIGCONT) }
-
-func (c *Cluster) signal(signal os.Signal) error {
+func (c *Cluster) Pause() error {
 	p, running := c.lookup(apiServer)
 	if !running {
 		return fmt.Errorf("%s does not run; start it first", c.name)
 	}
-	if err := p.Signal(signal); err != nil {
-		return fmt.Errorf("send %s to the API server of %s: %w", signal, c.name, err)
+	return p.Pause(context.Background())
+}
+
+// Resume lets a paused API server go on.
+func (c *Cluster) Resume() error {
+	p, running := c.lookup(apiServer)
+	if !running {
+		return fmt.Errorf("%s does not run; start it first", c.name)
+	}
+	if err := p.Signal(syscall.SIGCONT); err != nil {
+		return fmt.Errorf("resume the API server of %s: %w", c.name, err)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package localfleet
 import (
 	"context"
 	"fmt"
-	"os"
 	"syscall"
 
 	"github.com/daytwo-dev/daytwo/tools/local/internal/process"
@@ -42,17 +41,21 @@ func (o OrderedCluster) Kill(ctx context.Context) error {
 }
 
 // Pause freezes the API server, as Cluster.Pause does.
-func (o OrderedCluster) Pause() error { return o.signal(syscall.SIGSTOP) }
-
-// Resume lets a paused API server go on.
-func (o OrderedCluster) Resume() error { return o.signal(syscall.SIGCONT) }
-
-func (o OrderedCluster) signal(signal os.Signal) error {
+func (o OrderedCluster) Pause() error {
 	p, err := o.lookup()
 	if err != nil {
 		return err
 	}
-	return p.Signal(signal)
+	return p.Pause(context.Background())
+}
+
+// Resume lets a paused API server go on.
+func (o OrderedCluster) Resume() error {
+	p, err := o.lookup()
+	if err != nil {
+		return err
+	}
+	return p.Signal(syscall.SIGCONT)
 }
 
 func (o OrderedCluster) lookup() (*process.Process, error) {

@@ -16,6 +16,8 @@ const (
 	// A killed process can still take a while to go: the kernel gives its
 	// memory back first.
 	killDeadline = 30 * time.Second
+	// pauseDeadline is for every thread of a program to be scheduled once.
+	pauseDeadline = 30 * time.Second
 )
 
 // Process is a recorded program.
@@ -79,6 +81,23 @@ func (p *Process) Signal(signal os.Signal) error {
 		return os.ErrProcessDone
 	}
 	return handle.Signal(signal)
+}
+
+// Pause stops the program, and waits until all of it stands still: the signal alone takes a while to reach each
+// thread, which may answer a request meanwhile.
+func (p *Process) Pause(ctx context.Context) error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("pause %s (process %d): %w", p.name, p.record.PID, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, pauseDeadline)
+	defer cancel()
+	err := wait.PollUntilContextCancel(ctx, lookEvery, true, func(context.Context) (bool, error) {
+		return stopped(p.record.PID), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s (process %d) does not stand still although it was paused: %w", p.name, p.record.PID, err)
+	}
+	return nil
 }
 
 // Kill ends the program at once, waits until it is gone and removes its record.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,6 +40,25 @@ func birthOf(pid int) (birth string, alive bool) {
 	count, err := strconv.Atoi(string(fields[threads-first]))
 	ended := zombie && err == nil && count <= 1
 	return bootID() + "/" + string(fields[startTime-first]), !ended
+}
+
+// stopped tells whether every thread of a process stands still because of SIGSTOP.
+func stopped(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(filepath.Clean(thread))
+		if err != nil {
+			continue // It has ended meanwhile.
+		}
+		state := bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if !bytes.HasPrefix(state, []byte("T")) && !bytes.HasPrefix(state, []byte("Z")) && !bytes.HasPrefix(state, []byte("X")) {
+			return false
+		}
+	}
+	return true
 }
 
 // bootID is empty where the kernel does not tell, as in some sandboxes.

@@ -17,6 +17,12 @@ func ownSession() *syscall.SysProcAttr {
 // dieWithParent has no counterpart outside Linux; see the package comment.
 func dieWithParent(*syscall.SysProcAttr) {}
 
+// stopped tells whether a process stands still because of SIGSTOP.
+func stopped(pid int) bool {
+	output, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(strings.TrimSpace(string(output)), "T")
+}
+
 // birthOf returns the time at which a process started, to the second, and
 // whether it still runs.
 func birthOf(pid int) (birth string, alive bool) {
