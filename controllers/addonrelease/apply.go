@@ -89,6 +89,9 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 	}
 	r.watch(ctx, cluster, p.foundations)
 	done.refused = p.refused
+	if done.err = w.confirm(ctx, p.foundations); done.err != nil {
+		return done
+	}
 	done.written = w.all(ctx, p.foundations)
 	// An object that was refused before holds up none but those that need it.
 	if slices.ContainsFunc(done.failed(), func(w written) bool { return w.stage == foundations }) {
@@ -101,6 +104,9 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 		return done
 	}
 	r.watch(ctx, cluster, p.rest)
+	if done.err = w.confirm(ctx, p.rest); done.err != nil {
+		return done
+	}
 	done.written = append(done.written, w.all(ctx, p.rest)...)
 	excuseLateKinds(o.desired, done.written)
 	if len(done.failed()) > 0 || len(p.conflicts) > 0 {

@@ -113,8 +113,12 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 }
 
 // start creates a hook's object, once what an earlier run left there is gone. After a crash the object
-// of this run may be there already.
+// of this run may be there already. What is there may be deleted, by the UID that it is read with, so the cluster is
+// confirmed first.
 func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+	if err := h.cluster.Confirm(ctx); err != nil {
+		return err
+	}
 	there, err := h.cluster.Get(ctx, one.Ref)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -166,7 +170,7 @@ func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.H
 	if err != nil {
 		return err
 	}
-	answer, err := h.cluster.Apply(ctx, one.Ref, body, true)
+	answer, err := h.cluster.Apply(ctx, one.Ref, "", body, true)
 	if err != nil && isFinal(err) {
 		h.end(run, addonsv1alpha1.HookFailed, explain(one.Ref, err))
 		return nil
@@ -256,10 +260,14 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 	return nil
 }
 
-// deleteHook deletes a hook's object. One that is gone, or that another took the place of, is no error, if that is so.
+// deleteHook deletes a hook's object. One that is gone, or that another took the place of, is no error, if it is the
+// right cluster that says so.
 func deleteHook(ctx context.Context, cluster hookCluster, ref objects.Ref, uid types.UID) error {
 	err := cluster.Delete(ctx, ref, uid)
 	if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return err
+	}
+	if err := cluster.Confirm(ctx); err != nil {
 		return err
 	}
 	object, lookErr := cluster.Find(ctx, ref)
@@ -274,6 +282,7 @@ func deleteHook(ctx context.Context, cluster hookCluster, ref objects.Ref, uid t
 
 // hookCluster is what the deletion of a hook needs of its cluster.
 type hookCluster interface {
+	Confirm(ctx context.Context) error
 	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
 	Find(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
 }

@@ -28,11 +28,10 @@ type recorder struct {
 }
 
 func (r *Reconciler) newRecorder(ctx context.Context, o *observed, cluster chartCluster, tracker *fleet.Tracker) (*recorder, error) {
-	secrets, err := cluster.Secrets(o.chart.release.Namespace)
+	store, err := helm.NewStore(ctx, cluster, o.chart.release, r.Installation)
 	if err != nil {
 		return nil, err
 	}
-	store := helm.NewStore(ctx, secrets, o.chart.release, r.Installation)
 	return &recorder{Reconciler: r, o: o, store: store, tracker: tracker}, nil
 }
 
@@ -125,7 +124,7 @@ func (r *recorder) pending(is bool) {
 
 func (r *recorder) put(record *release.Release, again bool) (*metav1.ObjectMeta, error) {
 	if again {
-		return r.store.Update(record, r.o.inputs)
+		return r.store.Update(r.o.history.Latest(), record, r.o.inputs)
 	}
 	return r.store.Create(record, r.o.inputs)
 }
@@ -245,6 +244,9 @@ func hookIdentity(path, kind, name string) string { return path + "\n" + kind + 
 
 // purge removes all records; ours last, since they tell that the release is ours to end.
 func (r *recorder) purge() error {
+	if err := r.store.Confirm(); err != nil {
+		return err
+	}
 	for _, ours := range []bool{false, true} {
 		for _, entry := range r.o.history {
 			if entry.IsOurs() != ours {

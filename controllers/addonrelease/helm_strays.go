@@ -54,5 +54,8 @@ func (r *Reconciler) strays(ctx context.Context, o observed, recorder *recorder,
 			found = append(found, removal{entry: entry{Ref: ref, uid: object.UID}})
 		}
 	}
-	return found, nil
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return found, cluster.Confirm(ctx) // They are deleted by the UIDs that were just read.
 }

@@ -156,17 +156,7 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, known ownership.C
 
 // connect plays the TenantCluster controller.
 func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error {
-	tenant := &tenancyv1alpha1.TenantCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: tenantName},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
-	}
-	if err := w.management.Create(ctx, tenant); err != nil {
-		return err
-	}
-	meta.SetStatusCondition(&tenant.Status.Conditions, metav1.Condition{
-		Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue, Reason: "Test",
-	})
-	if err := w.management.Status().Update(ctx, tenant); err != nil {
+	if err := w.createTenant(ctx, tenantName); err != nil {
 		return err
 	}
 	access, err := kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{})
@@ -180,6 +170,21 @@ func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error
 	key := types.NamespacedName{Namespace: "default", Name: tenantName}
 	w.connections.Connect(key, access)
 	return w.connections.Admit(key, system.UID)
+}
+
+// createTenant makes a TenantCluster that is said to be connected.
+func (w *world) createTenant(ctx context.Context, name string) error {
+	tenant := &tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+	}
+	if err := w.management.Create(ctx, tenant); err != nil {
+		return err
+	}
+	meta.SetStatusCondition(&tenant.Status.Conditions, metav1.Condition{
+		Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue, Reason: "Test",
+	})
+	return w.management.Status().Update(ctx, tenant)
 }
 
 // addon is an AddonRelease with its revisions, as the SaaSAddon controller would write them.

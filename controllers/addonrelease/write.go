@@ -24,8 +24,9 @@ const maxTakeovers = 4
 type clusterView interface {
 	resolver
 	Identity() types.UID
-	Apply(ctx context.Context, ref objects.Ref, body []byte, force bool) (*metav1.PartialObjectMetadata, error)
-	Patch(ctx context.Context, ref objects.Ref, patch []byte) (*metav1.PartialObjectMetadata, error)
+	Confirm(ctx context.Context) error
+	Apply(ctx context.Context, ref objects.Ref, uid types.UID, body []byte, force bool) (*metav1.PartialObjectMetadata, error)
+	Patch(ctx context.Context, ref objects.Ref, uid types.UID, patch []byte) (*metav1.PartialObjectMetadata, error)
 	Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
 	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
 }
@@ -33,6 +34,8 @@ type clusterView interface {
 // written is what came of a write.
 type written struct {
 	write
+	// uid is what the object must have that the next request writes to; empty if it may be created.
+	uid types.UID
 	// result is the object as the API server answered; nil if the write failed.
 	result *metav1.PartialObjectMetadata
 	// fingerprint of the result.
@@ -68,7 +71,7 @@ type writer struct {
 // answer.
 func (w *writer) do(ctx context.Context, one write) written {
 	w.tracker.Begin(one.Key())
-	done := written{write: one}
+	done := written{write: one, uid: one.knownUID()}
 	if one.purpose == create {
 		w.create(ctx, &done)
 	} else {
@@ -92,7 +95,7 @@ func (w *writer) do(ctx context.Context, one write) written {
 // create applies an object that is not known to be ours. Without force: if it is there already, with
 // other values, its owner is looked up first. One that agrees with ours by chance shows in the answer.
 func (w *writer) create(ctx context.Context, done *written) {
-	answer, err := w.cluster.Apply(ctx, done.Ref, done.body, false)
+	answer, err := w.cluster.Apply(ctx, done.Ref, "", done.body, false)
 	switch {
 	case apierrors.IsConflict(err):
 		w.adopt(ctx, done)
@@ -103,14 +106,14 @@ func (w *writer) create(ctx context.Context, done *written) {
 	case done.implied && (w.existedBefore(answer) || len(w.controllers.Foreign(answer.ManagedFields, nil)) > 0):
 		// It only has to be there; what it is like is its owner's business.
 		done.adopted, done.result, done.unwatched = true, answer, true
-		done.err = w.letGo(ctx, done.Ref)
+		done.err = w.letGo(ctx, done.Ref, answer.UID)
 	case len(w.controllers.Foreign(answer.ManagedFields, nil)) == 0:
 		done.result = answer
 		done.adopted = done.entry.adopted || w.existedBefore(answer)
 	default:
 		done.adopted = true
 		if done.owner = w.ownerOf(answer); done.owner != "" {
-			done.err = w.letGo(ctx, done.Ref)
+			done.err = w.letGo(ctx, done.Ref, answer.UID)
 			return
 		}
 		w.settle(ctx, done, answer)
@@ -131,7 +134,7 @@ func (w *writer) adopt(ctx context.Context, done *written) {
 		done.err = err
 		return
 	}
-	done.adopted = true
+	done.adopted, done.uid = true, existing.UID
 	if done.implied {
 		done.result, done.unwatched = existing, true
 		return
@@ -150,7 +153,7 @@ func (w *writer) ownerOf(object metav1.Object) string {
 }
 
 // letGo gives up what an apply took of an object that belongs to somebody else.
-func (w *writer) letGo(ctx context.Context, ref objects.Ref) error {
+func (w *writer) letGo(ctx context.Context, ref objects.Ref, uid types.UID) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": ref.GroupVersion().String(), "kind": ref.Kind,
 		"metadata": map[string]any{"name": ref.Name, "namespace": ref.Namespace},
@@ -158,7 +161,7 @@ func (w *writer) letGo(ctx context.Context, ref objects.Ref) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.cluster.Apply(ctx, ref, body, true)
+	_, err = w.cluster.Apply(ctx, ref, uid, body, true)
 	return err
 }
 
@@ -167,7 +170,9 @@ func (w *writer) letGo(ctx context.Context, ref objects.Ref) error {
 func (w *writer) overwrite(ctx context.Context, done *written) {
 	object, err := w.before(ctx, done)
 	if err == nil && object != nil {
-		err = w.takeBack(ctx, done, object)
+		if err = w.identify(ctx, done, object); err == nil {
+			err = w.takeBack(ctx, done, object)
+		}
 	}
 	if err != nil {
 		done.err = err
@@ -221,12 +226,15 @@ func (w *writer) takeOver(ctx context.Context, done *written, object *metav1.Par
 		if err != nil || patch == nil {
 			return err
 		}
-		_, err = w.cluster.Patch(ctx, done.Ref, patch)
+		_, err = w.cluster.Patch(ctx, done.Ref, object.UID, patch)
 		if !apierrors.IsInvalid(err) && !apierrors.IsConflict(err) {
 			return ignoreGone(err)
 		}
 		if object, err = w.cluster.Get(ctx, done.Ref); err != nil {
 			return ignoreGone(err)
+		}
+		if err := w.identify(ctx, done, object); err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("%s: others keep writing to it", done.Ref)
@@ -240,18 +248,11 @@ func ignoreGone(err error) error {
 	return err
 }
 
-func (w *writer) apply(ctx context.Context, done *written) (*metav1.PartialObjectMetadata, error) {
-	body, err := without(done.body, done.yielded)
-	if err != nil {
-		return nil, err
-	}
-	return w.cluster.Apply(ctx, done.Ref, body, true)
-}
-
 // settle looks for entries of others in the answer to an apply. To take such an answer as what we
 // expect would bless what they added just before.
 func (w *writer) settle(ctx context.Context, done *written, answer *metav1.PartialObjectMetadata) {
 	for range maxTakeovers {
+		done.uid = answer.UID
 		if len(w.controllers.Foreign(answer.ManagedFields, done.spare)) == 0 {
 			done.result = answer
 			return

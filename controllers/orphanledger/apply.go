@@ -45,6 +45,10 @@ func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result
 	if err != nil {
 		return failures(work, err)
 	}
+	// All that was read is believed from here on, and deleted as read.
+	if err := cluster.Confirm(ctx); err != nil {
+		return failures(work, err)
+	}
 	results := make([]result, len(work.items))
 	each(len(results), func(i int) {
 		one := work.items[i]

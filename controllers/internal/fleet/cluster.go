@@ -43,7 +43,7 @@ type Cluster struct {
 	decoding sync.Mutex
 
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 
 	// running are the watches that have not ended yet.
 	running sync.WaitGroup
@@ -84,22 +84,28 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 		connection: c,
 		watches:    map[schema.GroupKind]*kindWatch{},
 	}
-	cluster.ctx, cluster.cancel = context.WithCancel(ctx)
+	cluster.ctx, cluster.cancel = context.WithCancelCause(ctx)
 	return cluster, nil
 }
 
-// close ends all requests and watches, and returns when no watch can tell the tracker anything any more.
-func (c *Cluster) close() {
+// close ends all requests and watches, and returns when no watch can tell the tracker anything any more. Those who
+// still use the cluster are told why.
+func (c *Cluster) close(why error) {
 	c.mu.Lock()
-	c.cancel()
+	c.cancel(why)
 	c.mu.Unlock()
 	c.running.Wait()
 }
 
 // Apply applies an object, given as JSON, in Daytwo's name, and returns its metadata. Unknown and
 // duplicate fields are refused. Without force, a field that somebody else owns with another value
-// is a conflict.
-func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, body []byte, force bool) (*metav1.PartialObjectMetadata, error) {
+// is a conflict. With a UID, only the object that has it is written to: where there is none, or another one of that
+// name, nothing is written, and IsAnother is true for the error. Without one, the object may be created.
+func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, body []byte, force bool) (*metav1.PartialObjectMetadata, error) {
+	body, err := withUID(body, uid)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	client, err := c.at(ctx, ref)
@@ -111,8 +117,12 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, body []byte, force
 	})
 }
 
-// Patch applies a JSON patch.
-func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, patch []byte) (*metav1.PartialObjectMetadata, error) {
+// Patch applies a JSON patch to the object that has the given UID; for another one it is invalid.
+func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, patch []byte) (*metav1.PartialObjectMetadata, error) {
+	patch, err := testingUID(patch, uid)
+	if err != nil {
+		return nil, fmt.Errorf("patch %s: %w", ref, err)
+	}
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	client, err := c.at(ctx, ref)

@@ -36,16 +36,17 @@ func (c *Cluster) confirm() error {
 	defer cancel()
 	identity, err := readIdentity(ctx, c.config.Host, c.bounded.Transport)
 	switch {
-	case err != nil && !IsOtherCluster(err):
-		if c.ctx.Err() == nil {
-			poke(c.connection.suspicious)
-		}
-		return fmt.Errorf("confirm the cluster's identity: %w", err)
 	case err == nil && identity == c.ID:
 		return nil
+	case err == nil || IsOtherCluster(err):
+		c.cancel(errOtherCluster) // The connection notices, and drops itself.
+	case c.ctx.Err() == nil:
+		poke(c.connection.suspicious)
 	}
-	c.cancel() // The connection notices, and drops itself.
-	return errOtherCluster
+	if IsOtherCluster(context.Cause(c.ctx)) {
+		return errOtherCluster
+	}
+	return fmt.Errorf("confirm the cluster's identity: %w", err)
 }
 
 // mismatch ends when a request to the cluster that is handed out found another one in its place. Nothing else closes

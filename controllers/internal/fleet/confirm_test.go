@@ -1,60 +1,75 @@
 package fleet
 
 import (
+	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/e2e/tlsproxy"
+	"github.com/daytwo-dev/daytwo/e2e/faults"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
-// balancer ends TLS in front of the first cluster. Requests keep their own credentials.
-func balancer(t *testing.T) (*tlsproxy.Proxy, kubeconfig.Access) {
+// balanced is the access to the first cluster by way of a balancer that ends TLS.
+func balanced(t *testing.T) (*faults.Proxy, kubeconfig.Access) {
 	t.Helper()
-	proxy, err := tlsproxy.Start(anonymous(shared.first))
+	balancer := faults.Start(t, balancedTo(shared.first))
+	access, err := kubeconfig.Parse(balancer.Kubeconfig(), kubeconfig.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(proxy.Close)
-	return proxy, kubeconfig.Access{Server: "https://" + proxy.Address(), Token: token, CAData: proxy.CA()}
+	return balancer, access
 }
 
-func anonymous(cluster *localfleet.Cluster) *rest.Config {
-	return rest.AnonymousClientConfig(cluster.Config())
+func balancedTo(cluster *localfleet.Cluster) *rest.Config {
+	config := rest.AnonymousClientConfig(cluster.Config())
+	config.BearerToken = balancerToken
+	return config
 }
 
-func lead(t *testing.T, proxy *tlsproxy.Proxy, to *localfleet.Cluster) {
+func lead(t *testing.T, balancer *faults.Proxy, to *localfleet.Cluster) {
 	t.Helper()
-	if err := proxy.Lead(anonymous(to)); err != nil {
+	if err := balancer.Switch(balancedTo(to)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// expectUnwritten fails if the second cluster carried a write of the balancer out.
+func expectUnwritten(t *testing.T) {
+	t.Helper()
+	for _, request := range requestsOf(t, shared.audit, balancerUser) {
+		reads := slices.Contains([]string{"get", "list", "watch"}, request.Verb)
+		if !reads && request.ResponseStatus.Code < http.StatusBadRequest {
+			t.Errorf("the other cluster did: %s", request)
+		}
 	}
 }
 
 func TestConfirmNoticesAnotherClusterBehindAConnectionThatStays(t *testing.T) {
 	r := newRig(t, timeouts())
-	proxy, access := balancer(t)
+	balancer, access := balanced(t)
 	cluster := r.connected(access)
 	object := r.watched(cluster)
 	if err := cluster.Confirm(t.Context()); err != nil {
 		t.Fatalf("the same cluster is not confirmed: %v", err)
 	}
-	connections := proxy.Connections()
-	lead(t, proxy, shared.second)
+	lead(t, balancer, shared.second)
 	if err := cluster.Confirm(t.Context()); !IsOtherCluster(err) {
 		t.Fatalf("another cluster answers, and Confirm says: %v", err)
 	}
-	if now := proxy.Connections(); now != connections {
-		t.Errorf("the other cluster was reached over a connection of its own (%d instead of %d)", now, connections)
-	}
 	r.eventually("the other cluster is told of", func() bool {
 		// A reconciler that still holds the cluster goes on writing.
-		_, _ = cluster.Apply(t.Context(), newConfigMap, []byte(newBody), true)
+		_, _ = cluster.Apply(t.Context(), configMapRef("new"), "", bodyOf("new"), true)
 		state, _ := r.fleet.State(r.key)
 		return state.Phase == Connected && state.Identity != cluster.ID
 	})
@@ -64,21 +79,60 @@ func TestConfirmNoticesAnotherClusterBehindAConnectionThatStays(t *testing.T) {
 	if seen, _ := cluster.Tracker.Look(keyOf(object)); seen != nil {
 		t.Errorf("what was seen is not forgotten: %+v", seen)
 	}
-	for _, request := range proxy.Requests(shared.second.Endpoint()) {
-		if request.Method != "GET" {
-			t.Errorf("the other cluster got: %s", request)
-		}
-	}
-	lead(t, proxy, shared.first)
+	expectUnwritten(t)
+	lead(t, balancer, shared.first)
 	r.eventually("the first cluster is handed out again", func() bool {
+		r.fleet.TryNow(r.key)
 		again, ok := r.fleet.Get(r.key)
 		return ok && again.ID == cluster.ID
 	})
 }
 
-var newConfigMap = objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "default", Name: "must-not-arrive"}
+func configMapRef(name string) objects.Ref {
+	return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "default", Name: name}
+}
 
-const newBody = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"must-not-arrive"}}`
+func bodyOf(name string) []byte {
+	return []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `"},"data":{"key":"ours"}}`)
+}
+
+func TestAWriteThatNamesAUIDDoesNothingInAnotherCluster(t *testing.T) {
+	limits := timeouts()
+	limits.Probe = time.Hour // It would notice, too.
+	r := newRig(t, limits)
+	balancer, access := balanced(t)
+	cluster := r.connected(access)
+	there := kubernetes.NewForConfigOrDie(shared.second.Config())
+	for _, name := range []string{"only-here", "in-both"} {
+		if name == "in-both" {
+			theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"key": "theirs"}}
+			if _, err := there.CoreV1().ConfigMaps("default").Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made, err := cluster.Apply(t.Context(), configMapRef(name), "", bodyOf(name), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := cluster.Apply(t.Context(), configMapRef(name), made.UID, bodyOf(name), true)
+		if err != nil || again.ResourceVersion != made.ResourceVersion {
+			t.Errorf("%s is not applied again in its own cluster: %v", name, err)
+		}
+		patch := []byte(`[{"op":"add","path":"/metadata/annotations","value":{"a":"b"}}]`)
+		if _, err := cluster.Patch(t.Context(), configMapRef(name), made.UID, patch); err != nil {
+			t.Errorf("%s is not patched in its own cluster: %v", name, err)
+		}
+		lead(t, balancer, shared.second)
+		if _, err := cluster.Apply(t.Context(), configMapRef(name), made.UID, bodyOf(name), true); !IsAnother(err) {
+			t.Errorf("apply %s in another cluster: %v", name, err)
+		}
+		if _, err := cluster.Patch(t.Context(), configMapRef(name), made.UID, patch); err == nil {
+			t.Errorf("%s was patched in another cluster", name)
+		}
+		lead(t, balancer, shared.first)
+	}
+	expectUnwritten(t)
+}
 
 func TestConfirmationsBeginAfterTheirCallsAndAreShared(t *testing.T) {
 	const callers = 20

@@ -58,7 +58,7 @@ func (c *connection) run(ctx context.Context) {
 		}
 		retry = c.fleet.retries()
 		err = c.supervise(ctx, session)
-		c.closeCluster()
+		c.closeCluster(err)
 		session.Close()
 		c.lost(ctx, err)
 		// An address that leads to two clusters by turns must not be asked without end.
@@ -134,7 +134,7 @@ func (c *connection) serve(ctx context.Context, l *link) error {
 	c.mu.Unlock()
 	switch {
 	case !admitted:
-		c.closeCluster()
+		c.closeCluster(nil)
 	case current == nil:
 		cluster, err := newCluster(ctx, c, l, state)
 		if err != nil {
@@ -148,13 +148,14 @@ func (c *connection) serve(ctx context.Context, l *link) error {
 	return nil
 }
 
-func (c *connection) closeCluster() {
+// closeCluster ends the cluster that is handed out, if there is one, and says why to those who still use it.
+func (c *connection) closeCluster(why error) {
 	c.mu.Lock()
 	cluster := c.cluster
 	c.cluster = nil
 	c.mu.Unlock()
 	if cluster != nil {
-		cluster.close()
+		cluster.close(why)
 		c.tracker.forget()
 		c.fleet.changed(c.key)
 	}

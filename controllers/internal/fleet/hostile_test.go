@@ -115,7 +115,7 @@ func TestAnswersAreNotReadBeyondTheirLimit(t *testing.T) {
 		_, err := c.List(t.Context(), widget.GroupVersionKind, "default", "")
 		return err
 	}
-	apply := func(c *Cluster) error { _, err := c.Apply(t.Context(), widget, []byte(`{}`), true); return err }
+	apply := func(c *Cluster) error { _, err := c.Apply(t.Context(), widget, "", []byte(`{}`), true); return err }
 	versions := func(c *Cluster) error { _, err := c.APIVersions(); return err }
 	secrets := func(c *Cluster) error {
 		client, err := c.Secrets("default")

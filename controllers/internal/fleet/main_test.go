@@ -29,6 +29,9 @@ const (
 	// token is good in both clusters, so that only the identity tells them apart.
 	token = "good-in-both"
 	user  = "daytwo-test"
+	// balancerToken is good in both clusters too, for a balancer in front of them.
+	balancerToken = "balanced-to-both"
+	balancerUser  = "daytwo-balancer"
 	// patience is far longer than anything takes on an idle machine.
 	patience = time.Minute
 )
@@ -74,7 +77,7 @@ func (w *world) start(ctx context.Context, servers *localfleet.Fleet, dir string
 	tokens, policy := filepath.Join(dir, "tokens.csv"), filepath.Join(dir, "policy.yaml")
 	w.audit = filepath.Join(dir, "audit.log")
 	for file, content := range map[string]string{
-		tokens: token + "," + user + ",1,system:masters\n",
+		tokens: token + "," + user + ",1,system:masters\n" + balancerToken + "," + balancerUser + ",2,system:masters\n",
 		policy: "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n",
 	} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {

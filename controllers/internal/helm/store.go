@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"helm.sh/helm/v4/pkg/release/common"
@@ -41,21 +42,43 @@ type Store struct {
 	installation string
 	secrets      *secrets
 	driver       *driver.Secrets
+	// confirm makes sure of the cluster; confirmed tells that it has, since the store was made.
+	confirm   func(context.Context) error
+	confirmed bool
+}
+
+// Cluster is where records are kept.
+type Cluster interface {
+	// Secrets of a namespace.
+	Secrets(namespace string) (corev1client.SecretInterface, error)
+	// Confirm fails if it is not certain that requests reach the cluster that is meant.
+	Confirm(ctx context.Context) error
 }
 
 // NewStore returns the store of a release's records among the Secrets of its namespace. Every request
 // ends with the context, which the driver does not know of. Records are labelled as the
-// installation's.
-func NewStore(ctx context.Context, client corev1client.SecretInterface, release Release, installation string) *Store {
+// installation's. The cluster is confirmed before the first write, since what is written rests on what was read, and
+// before a record is created.
+func NewStore(ctx context.Context, cluster Cluster, release Release, installation string) (*Store, error) {
+	client, err := cluster.Secrets(release.Namespace)
+	if err != nil {
+		return nil, err
+	}
 	bound := &secrets{SecretInterface: client, ctx: ctx}
-	store := &Store{release: release, installation: installation, secrets: bound, driver: driver.NewSecrets(bound)}
+	store := &Store{
+		release: release, installation: installation, secrets: bound, driver: driver.NewSecrets(bound), confirm: cluster.Confirm,
+	}
 	store.driver.SetLogger(slog.DiscardHandler)
-	return store
+	return store, nil
 }
 
 // Create writes a new record, and returns the metadata of its Secret. IsExists tells that the version
 // was taken meanwhile. The release's name, namespace and labels are filled in.
 func (s *Store) Create(record *release.Release, inputs string) (*metav1.ObjectMeta, error) {
+	if err := s.confirm(s.secrets.ctx); err != nil {
+		return nil, err
+	}
+	s.confirmed = true
 	s.fill(record, inputs)
 	if err := s.driver.Create(s.release.SecretName(record.Version), record); err != nil {
 		return nil, fmt.Errorf("write version %d of Helm release %s: %w", record.Version, s.release, err)
@@ -63,13 +86,17 @@ func (s *Store) Create(record *release.Release, inputs string) (*metav1.ObjectMe
 	return &s.secrets.answer.ObjectMeta, nil
 }
 
-// Update writes a record again.
-func (s *Store) Update(record *release.Release, inputs string) (*metav1.ObjectMeta, error) {
+// Update writes a record again, if its Secret is still the one that the entry tells of.
+func (s *Store) Update(entry Entry, record *release.Release, inputs string) (*metav1.ObjectMeta, error) {
 	s.fill(record, inputs)
-	return s.update(record)
+	return s.update(entry, record)
 }
 
-func (s *Store) update(record *release.Release) (*metav1.ObjectMeta, error) {
+func (s *Store) update(entry Entry, record *release.Release) (*metav1.ObjectMeta, error) {
+	if err := s.Confirm(); err != nil {
+		return nil, err
+	}
+	s.secrets.uid = entry.UID
 	if err := s.driver.Update(s.release.SecretName(record.Version), record); err != nil {
 		return nil, fmt.Errorf("write version %d of Helm release %s: %w", record.Version, s.release, err)
 	}
@@ -93,7 +120,7 @@ func (s *Store) Settle(entry Entry) error {
 	}
 	// Helm may have come further since the history was read.
 	record.Info.Status = settledStatus(record.Info.Status)
-	_, err = s.update(record)
+	_, err = s.update(entry, record)
 	return err
 }
 
@@ -119,6 +146,9 @@ func (s *Store) Read(version int) (*release.Release, error) {
 
 // Delete removes a record.
 func (s *Store) Delete(entry Entry) error {
+	if err := s.Confirm(); err != nil {
+		return err
+	}
 	err := s.secrets.Delete(s.secrets.ctx, s.release.SecretName(entry.Version), metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &entry.UID},
 	})
@@ -126,6 +156,16 @@ func (s *Store) Delete(entry Entry) error {
 		return fmt.Errorf("remove version %d of Helm release %s: %w", entry.Version, s.release, err)
 	}
 	return nil
+}
+
+// Confirm makes sure of the cluster, once: it fails if what was read may be of another one.
+func (s *Store) Confirm() error {
+	if s.confirmed {
+		return nil
+	}
+	err := s.confirm(s.secrets.ctx)
+	s.confirmed = err == nil
+	return err
 }
 
 // decode reads what the driver wrote: base64 of gzip of JSON. The JSON is inflated and counted before it is decoded.
@@ -164,10 +204,12 @@ func decode(data []byte) (*release.Release, error) {
 	return record, nil
 }
 
-// secrets gives the driver's requests a context, and keeps the last answer.
+// secrets gives the driver's requests what it does not know of, and keeps the last answer.
 type secrets struct {
 	corev1client.SecretInterface
-	ctx    context.Context
+	ctx context.Context
+	// uid is of the Secret that is updated; another one is a conflict.
+	uid    types.UID
 	answer *corev1.Secret
 }
 
@@ -178,6 +220,7 @@ func (s *secrets) Create(_ context.Context, secret *corev1.Secret, options metav
 }
 
 func (s *secrets) Update(_ context.Context, secret *corev1.Secret, options metav1.UpdateOptions) (*corev1.Secret, error) {
+	secret.UID = s.uid
 	answer, err := s.SecretInterface.Update(s.ctx, secret, options)
 	s.answer = answer
 	return answer, err

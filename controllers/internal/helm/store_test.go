@@ -3,7 +3,9 @@ package helm
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -13,7 +15,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/release/common"
@@ -28,9 +32,74 @@ func newRecord(version int) *release.Release {
 	}
 }
 
+// workload is a cluster that a fake stands for. another is why it cannot be told from another one.
+type workload struct {
+	kubernetes.Interface
+	another error
+}
+
+func (w workload) Confirm(context.Context) error { return w.another }
+
+func (w workload) Secrets(namespace string) (corev1client.SecretInterface, error) {
+	return w.CoreV1().Secrets(namespace), nil
+}
+
+func newStore(t *testing.T, client kubernetes.Interface, another error) *Store {
+	t.Helper()
+	store, err := NewStore(t.Context(), workload{client, another}, shop, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func TestNothingIsWrittenToAClusterThatMayBeAnother(t *testing.T) {
+	another := errors.New("another cluster")
+	for name, write := range map[string]func(*Store) error{
+		"a new record": func(s *Store) error { _, err := s.Create(newRecord(2), "aa"); return err },
+		"a known record": func(s *Store) error {
+			_, err := s.Update(Entry{Version: 1, UID: "known"}, newRecord(1), "aa")
+			return err
+		},
+		"a settled record": func(s *Store) error { return s.Settle(Entry{Version: 1, UID: "known"}) },
+		"a removed record": func(s *Store) error { return s.Delete(Entry{Version: 1, UID: "known"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			if _, err := newStore(t, client, nil).Create(newRecord(1), "aa"); err != nil {
+				t.Fatal(err)
+			}
+			client.ClearActions()
+			if err := write(newStore(t, client, another)); !errors.Is(err, another) {
+				t.Errorf("the error is %v", err)
+			}
+			for _, action := range client.Actions() {
+				if action.GetVerb() != "get" {
+					t.Errorf("it was written to: %s %s", action.GetVerb(), action.GetResource().Resource)
+				}
+			}
+		})
+	}
+}
+
+func TestAKnownRecordIsWrittenByItsUID(t *testing.T) {
+	client := fake.NewClientset()
+	store := newStore(t, client, nil)
+	if _, err := store.Create(newRecord(1), "aa"); err != nil {
+		t.Fatal(err)
+	}
+	written, err := store.Update(Entry{Version: 1, UID: "known"}, newRecord(1), "aa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if written.UID != "known" {
+		t.Errorf("the request names the UID %q", written.UID)
+	}
+}
+
 func TestARecordIsWhatHelmReads(t *testing.T) {
 	client := fake.NewClientset()
-	store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+	store := newStore(t, client, nil)
 	written, err := store.Create(newRecord(1), "aa")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +118,7 @@ func TestARecordIsWhatHelmReads(t *testing.T) {
 
 func TestSettlingARecordKeepsItsContentAndLabels(t *testing.T) {
 	client := fake.NewClientset()
-	store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+	store := newStore(t, client, nil)
 	if _, err := store.Create(newRecord(1), "aa"); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +165,7 @@ func TestARecordThatTakesTooMuchMemoryIsNoRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := fake.NewClientset(secret)
-			store := NewStore(t.Context(), client.CoreV1().Secrets(shop.Namespace), shop, "here")
+			store := newStore(t, client, nil)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			record, err := store.Read(1)

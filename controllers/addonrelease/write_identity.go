@@ -1,0 +1,59 @@
+package addonrelease
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// knownUID is the UID of the object as it was applied last. It is empty if there was no such object, or if the watch
+// has seen that one go or another one in its place: then the object may have to be created.
+func (w write) knownUID() types.UID {
+	if w.seen != nil && (w.seen.Gone || w.seen.UID != w.entry.uid) {
+		return ""
+	}
+	return w.entry.uid
+}
+
+// confirm makes sure of the cluster before writes of which one may create an object. The others name the UID of
+// theirs, which no object of another cluster has.
+func (w *writer) confirm(ctx context.Context, writes []write) error {
+	if !slices.ContainsFunc(writes, func(one write) bool { return one.knownUID() == "" }) {
+		return nil
+	}
+	return w.cluster.Confirm(ctx)
+}
+
+// identify takes the UID of what was read as that of the object to write to. If it is not the one that was known,
+// another object took its place, or another cluster answered.
+func (w *writer) identify(ctx context.Context, done *written, read *metav1.PartialObjectMetadata) error {
+	if done.uid != "" && done.uid != read.UID {
+		if err := w.cluster.Confirm(ctx); err != nil {
+			return err
+		}
+	}
+	done.uid = read.UID
+	return nil
+}
+
+// apply applies an object. If the one that is known is not there any more, it is made anew, once it is certain that
+// the cluster is still the same.
+func (w *writer) apply(ctx context.Context, done *written) (*metav1.PartialObjectMetadata, error) {
+	body, err := without(done.body, done.yielded)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := w.cluster.Apply(ctx, done.Ref, done.uid, body, true)
+	if done.uid == "" || !fleet.IsAnother(err) {
+		return answer, err
+	}
+	if err := w.cluster.Confirm(ctx); err != nil {
+		return nil, err
+	}
+	done.uid = ""
+	return w.cluster.Apply(ctx, done.Ref, "", body, true)
+}
