@@ -44,6 +44,19 @@ func (a *addon) waitGone(object client.Object) {
 	})
 }
 
+// end deletes the release, and waits until it has ended.
+func (a *addon) end() {
+	a.t.Helper()
+	release := a.get()
+	if err := shared.management.Delete(a.t.Context(), release); err != nil {
+		a.t.Fatal(err)
+	}
+	eventually(a.t, "the release is gone", func() (bool, string) {
+		now := a.get()
+		return now.UID == "", describeConditions(now)
+	})
+}
+
 func (a *addon) namespaceObject() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}
 }
@@ -114,10 +127,7 @@ func TestOrphanLeavesTheObjects(t *testing.T) {
 		spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan
 	})
 	a.waitReady()
-	if err := shared.management.Delete(t.Context(), a.get()); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the release is gone", func() (bool, string) { return a.get().UID == "", describeConditions(a.get()) })
+	a.end()
 	if err := a.fetch(a.configMap("stay")); err != nil {
 		t.Error(err)
 	}

@@ -112,7 +112,7 @@ func (w *writer) create(ctx context.Context, done *written) {
 		done.adopted = done.entry.adopted || w.existedBefore(answer)
 	default:
 		done.adopted = true
-		if done.owner = w.ownerOf(answer); done.owner != "" {
+		if done.owner = w.ownerBefore(answer); done.owner != "" {
 			done.err = w.letGo(ctx, done.Ref, answer.UID)
 			return
 		}

@@ -3,11 +3,14 @@ package addonrelease
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // knownUID is the UID of the object as it was applied last. It is empty if there was no such object, or if the watch
@@ -57,3 +60,22 @@ func (w *writer) apply(ctx context.Context, done *written) (*metav1.PartialObjec
 	done.uid = ""
 	return w.cluster.Apply(ctx, done.Ref, "", body, true)
 }
+
+// ownerBefore says from the answer to a first apply who else the object belonged to before; empty for nobody. Our own
+// label, which that apply has set, does not tell that a label of Helm's was ours too: its other owners do.
+func (w *writer) ownerBefore(answer *metav1.PartialObjectMetadata) string {
+	owner := w.ownerOf(answer)
+	if owner != "" || answer.Labels[objects.LabelTool] != objects.ToolHelm || w.release != nil && w.release.Owns(answer) {
+		return owner
+	}
+	foreign := w.controllers.Foreign(answer.ManagedFields, nil)
+	for i := range foreign {
+		if fields, err := ownership.Fields(&foreign[i]); err == nil && ownership.OwnsPointer(fields, pointerTool) {
+			return objects.HelmRelease
+		}
+	}
+	return ""
+}
+
+// pointerTool is the JSON pointer of objects.LabelTool.
+var pointerTool = "/metadata/labels/" + strings.ReplaceAll(objects.LabelTool, "/", "~1")

@@ -8,8 +8,19 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
+// LabelTool is what many manifests call the tool by that manages an object. Those that were made from a chart
+// (`helm template`) say Helm there, whoever applies them.
+const LabelTool = "app.kubernetes.io/managed-by"
+
+// ToolHelm is the value of LabelTool that charts set.
+const ToolHelm = "Helm"
+
+// HelmRelease is a release of Helm whose name the object does not tell.
+const HelmRelease = "a Helm release"
+
 // ClaimedBy says who else an object belongs to, by the marks that the tools of this field leave on
-// what they manage; empty for nobody.
+// what they manage; empty for nobody. LabelTool alone does not tell of Helm where our own label is: Helm itself
+// names the release, too.
 func ClaimedBy(object metav1.Object, installation string) string {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	if controller := metav1.GetControllerOf(object); controller != nil {
@@ -34,8 +45,8 @@ func ClaimedBy(object metav1.Object, installation string) string {
 			return mark.owner + " " + strings.TrimPrefix(mark.in[mark.namespace]+"/"+name, "/")
 		}
 	}
-	if labels["app.kubernetes.io/managed-by"] == "Helm" {
-		return "a Helm release"
+	if labels[LabelTool] == ToolHelm && labels[common.LabelManagedBy] == "" {
+		return HelmRelease
 	}
 	return ""
 }

@@ -17,6 +17,14 @@ func TestOwnersAreRecognized(t *testing.T) {
 		"":                                       {Labels: map[string]string{"daytwo.dev/managed-by": "mine", "app.kubernetes.io/managed-by": "people"}},
 		"another installation of Daytwo (other)": {Labels: map[string]string{"daytwo.dev/managed-by": "other"}},
 	}
+	fromAChart := metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm", "daytwo.dev/managed-by": "mine"}}
+	if got := ClaimedBy(&metav1.PartialObjectMetadata{ObjectMeta: fromAChart}, "mine"); got != "" {
+		t.Errorf("a manifest of ours that was made from a chart belongs to %s", got)
+	}
+	fromAChart.Annotations = rows["Helm release a/valkey"].Annotations
+	if got := ClaimedBy(&metav1.PartialObjectMetadata{ObjectMeta: fromAChart}, "mine"); got != "Helm release a/valkey" {
+		t.Errorf("what Helm took over belongs to %q", got)
+	}
 	for want, object := range rows {
 		if got := ClaimedBy(&metav1.PartialObjectMetadata{ObjectMeta: object}, "mine"); got != want {
 			t.Errorf("got %q, want %q", got, want)
