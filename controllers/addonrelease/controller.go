@@ -79,9 +79,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	o.inventory = o.inventory.after(done)
 	health := r.health(ctx, o, cluster)
+	if cluster != nil {
+		o.wakeUnseen(&done, cluster.Tracker, health)
+	}
 	release.Status = report(o, p, done, health)
 
-	r.remember(o, done, known, cluster)
+	r.remember(o, p, done, known, cluster)
 	r.announce(o, release, done)
 	r.countReported(release, p, known)
 	if o.mayWait(done, health) {
@@ -148,15 +151,16 @@ func (o observed) emptied(p plan, done outcome) bool {
 }
 
 // remember keeps what the next reconcile needs to know.
-func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
+func (r *Reconciler) remember(o observed, p plan, done outcome, known *remembered, cluster *fleet.Cluster) {
 	known.series, known.recordPending = seriesOf(o.release), o.recordPending
+	known.lastWrite = o.lastWritten(done)
 	for _, w := range done.corrections() {
 		known.fights[w.Key()] = known.fights[w.Key()].after(w.at, w.culprit.manager)
 	}
 	for _, w := range done.written {
 		delete(known.refused, w.Key())
 		if w.result == nil && (w.owner != "" || isFinal(w.err)) {
-			known.refused[w.Key()] = refusal{hash: w.hash, request: o.request, err: w.err, owner: w.owner, at: o.now}
+			known.refused[w.Key()] = refusal{hash: w.hash, request: o.request, surroundings: p.surroundings, err: w.err, owner: w.owner, at: o.now}
 		}
 	}
 	for _, e := range done.gone {

@@ -31,27 +31,14 @@ type remembered struct {
 	deletions map[objects.Key]deletion
 	// refused are the objects that the API server would not take as they are.
 	refused map[objects.Key]refusal
+	// lastWrite is when an object was applied last.
+	lastWrite time.Time
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
 	reported map[objects.Key]string
 	// recordPending: the record of the Helm release says that an operation is under way, or may do.
 	recordPending bool
 	// series of the release's metrics, to remove them by.
 	series series
-}
-
-// refusal of an object. It is not sent again until something has changed, or some time has passed: what
-// happens to other objects of the release makes for reconciles too.
-type refusal struct {
-	hash    string
-	request string
-	err     error
-	owner   string
-	at      time.Time
-}
-
-// stands is whether another try of a write is to be left alone.
-func (r refusal) stands(w write, request string, now time.Time) bool {
-	return r.hash == w.hash && r.request == request && now.Before(r.at.Add(retryStalled))
 }
 
 // keepDeletions takes in how far removals came, and forgets those of objects that are not to be removed any more.

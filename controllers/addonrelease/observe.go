@@ -81,6 +81,8 @@ type observed struct {
 	fights    map[objects.Key]fight
 	refused   map[objects.Key]refusal
 	deletions map[objects.Key]deletion
+	// lastWrite is when an object of the release was applied last; zero if no object was since the manager started.
+	lastWrite time.Time
 }
 
 // sighting is what a watch saw of an object, and whether that is drift.
@@ -146,6 +148,7 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 		release: release, stored: release.DeepCopy(), restored: known.restore(release), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
 		fights:     known.fights, deletions: known.deletions, refused: known.refused, recordPending: known.recordPending,
+		lastWrite: known.lastWrite,
 	}
 	var err error
 	if o.inventory, err = readInventory(release.Status.Inventory); err != nil {
@@ -242,6 +245,7 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName, clus
 // observeObjects looks at what the watches saw of the inventory.
 func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
 	o.sightings = make(map[objects.Key]sighting, len(o.inventory))
+	var unseen []objects.Ref
 	for key, e := range o.inventory {
 		if err := cluster.Watch(ctx, e.GroupVersionKind); meta.IsNoMatchError(err) {
 			// The kind is gone from the cluster, and its objects with it.
@@ -255,8 +259,11 @@ func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *f
 		}
 		seen, drifted := cluster.Tracker.Look(key)
 		o.sightings[key] = sighting{seen: seen, drifted: drifted}
+		if seen == nil && !e.intended() && !e.unwatched() {
+			unseen = append(unseen, e.Ref)
+		}
 	}
-	return nil
+	return o.observeUnseen(ctx, cluster, unseen)
 }
 
 // awaits is whether the first list of a kind has to be awaited. One that fails holds nothing up.

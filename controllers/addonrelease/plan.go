@@ -51,6 +51,8 @@ type plan struct {
 	removals []removal
 	// refused are writes that the API server would not take, and that are not due for another try.
 	refused []written
+	// surroundings in which writes are refused, if they are.
+	surroundings string
 	// conflicts are objects that another target declares.
 	conflicts []conflict
 	// reported is drift that stays in place.
@@ -73,7 +75,7 @@ func makePlan(o observed) plan {
 	case !o.reachable() || o.problem != nil || !o.desiredKnown:
 		return plan{}
 	}
-	p := plan{helm: planHelm(o)}
+	p := plan{helm: planHelm(o), surroundings: o.surroundings()}
 	if key, ok := recordKey(o.release); ok && o.recordDrifted && o.fights[key].ready().After(o.now) {
 		p.wake(o.fights[key].ready())
 	}
@@ -137,9 +139,9 @@ func (p *plan) schedule(o observed, w write) {
 		p.wake(due)
 		return
 	}
-	if refused := o.refused[w.Key()]; refused.stands(w, o.request, o.now) {
+	if refused := o.refused[w.Key()]; refused.stands(w, o, p.surroundings) {
 		p.refused = append(p.refused, written{write: w, err: refused.err, owner: refused.owner})
-		p.wake(refused.at.Add(retryStalled))
+		p.wake(refused.at.Add(o.retryRefused(w, refused.err)))
 		return
 	}
 	if w.stage == foundations {

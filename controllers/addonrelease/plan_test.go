@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -102,7 +104,10 @@ func deleting(o *observed) {
 }
 
 func TestPlan(t *testing.T) {
-	a, c := configMapRef("a"), configMapRef("c")
+	a, b, c, ns := configMapRef("a"), configMapRef("b"), configMapRef("c"), namespaceRef("cache")
+	terminating := &apierrors.StatusError{ErrStatus: metav1.Status{Details: &metav1.StatusDetails{
+		Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}},
+	}}}
 	rows := []struct {
 		name   string
 		change func(*observed)
@@ -139,19 +144,40 @@ func TestPlan(t *testing.T) {
 		}, "held correct a; "},
 		{"WhatWasRefusedIsNotSentAgain", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
 		}, "refused create c; "},
 		{"WhatWasRefusedIsSentWhenItChanges", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "2"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentOnRequest", func(o *observed) {
 			o.desired, o.request = append(o.desired, declared(c, "1")), "now"
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentAgainLater", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", at: noon.Add(-retryStalled)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-retryStalled)}}
+		}, "rest create c; "},
+		{"WhatWasRefusedIsSentWhenAnotherObjectOfTheReleaseHasChanged", func(o *observed) {
+			o.desired = append(o.desired, declared(c, "1"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
+			o.hold(b, "2")
+			o.desired[1].hash = "2"
+		}, "rest create c; "},
+		{"WhatATerminatingNamespaceRefusedWaitsUntilItIsGone", func(o *observed) {
+			o.hold(ns, "1")
+			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute), err: terminating}}
+		}, "refused create c; "},
+		{"WhatATerminatingNamespaceRefusedIsSentWhenItIsGone", func(o *observed) {
+			o.hold(ns, "1")
+			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute), err: terminating}}
+			o.sightings[ns.Key()] = sighting{seen: &fleet.Seen{Gone: true}, drifted: true}
+		}, "foundations correct cache; rest create c; "},
+		{"WhatATerminatingNamespaceOfOthersRefusedIsSentSoon", func(o *observed) {
+			o.desired = append(o.desired, declared(c, "1"))
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-retryTerminating), err: terminating}}
 		}, "rest create c; "},
 		{"AnUnreachableClusterIsLeftAlone", func(o *observed) { o.unreachable = "no answer"; o.drift(a) }, ""},
 		{"ABadRevisionIsNotApplied", func(o *observed) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},

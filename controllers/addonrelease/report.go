@@ -60,6 +60,13 @@ func (i inventory) after(done outcome) inventory {
 			}
 		}
 	}
+	for _, w := range done.written {
+		// A namespace of others is not watched. One that is gone is to be made again, if the source says so.
+		key := objects.Key{GroupKind: objects.NamespaceKind, Name: w.Namespace}
+		if namespace := i[key]; missesNamespace(w) && namespace.unwatched() {
+			i[key] = entry{Ref: namespace.Ref, kept: namespace.kept, external: namespace.external}
+		}
+	}
 	for _, e := range done.gone {
 		delete(i, e.Key())
 	}
@@ -224,6 +231,11 @@ func due(o observed, p plan, done outcome, next addonsv1alpha1.AddonReleaseStatu
 	times := []time.Time{p.wakeAt, o.suspension.Until, done.wakeAt, o.departsAt()}
 	if meta.IsStatusConditionTrue(next.Conditions, common.ConditionStalled) {
 		times = append(times, o.now.Add(retryStalled))
+	}
+	for _, w := range done.failed() {
+		if isTerminating(w.err) {
+			times = append(times, o.now.Add(o.retryRefused(w.write, w.err)))
+		}
 	}
 	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() {
 		times = append(times, o.now.Add(retryStalled))

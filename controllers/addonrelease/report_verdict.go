@@ -132,6 +132,9 @@ func judgeWrite(w written, others int) *verdict {
 		message += fmt.Sprintf(" (and %d more)", others)
 	}
 	switch {
+	case isTerminating(w.err):
+		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: fmt.Sprintf(
+			"%s %s waits until Namespace %s is gone, which is being deleted", w.purpose, w.Ref, w.Namespace)}
 	case meta.IsNoMatchError(w.err):
 		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: message, stalled: true}
 	case isFinal(w.err):

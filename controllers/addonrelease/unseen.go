@@ -1,0 +1,71 @@
+package addonrelease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// observeUnseen reads the objects that no watch has shown, though it had the time. Of one that was there before it was
+// claimed a watch says nothing, where the apply changed nothing: it was kept when an add-on ended, or orphaned. Kinds
+// without a status are as they were applied; what happens to them later makes for an event.
+func (o *observed) observeUnseen(ctx context.Context, cluster *fleet.Cluster, unseen []objects.Ref) error {
+	if o.now.Before(o.lastWrite.Add(sightOfWrites)) {
+		return nil
+	}
+	var group errgroup.Group
+	group.SetLimit(concurrency)
+	for _, ref := range unseen {
+		group.Go(func() error {
+			resource, err := cluster.Resource(ctx, ref.GroupVersionKind)
+			if err != nil || !resource.HasStatus {
+				return err
+			}
+			return cluster.Observe(ctx, ref)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("look at what no watch has shown: %w", err)
+	}
+	for _, ref := range unseen {
+		seen, drifted := cluster.Tracker.Look(ref.Key())
+		o.sightings[ref.Key()] = sighting{seen: seen, drifted: drifted}
+	}
+	return nil
+}
+
+// lastWritten is when an object of the release was applied last; zero if that was by a manager before this one.
+func (o observed) lastWritten(done outcome) time.Time {
+	last := o.lastWrite
+	for _, w := range done.written {
+		if w.result != nil && w.at.After(last) {
+			last = w.at
+		}
+	}
+	return last
+}
+
+// wakeUnseen asks for another look when the watches have had the time to show what was applied.
+func (o observed) wakeUnseen(done *outcome, tracker *fleet.Tracker, health map[objects.Key]fleet.Health) {
+	at := o.lastWritten(*done).Add(sightOfWrites)
+	if !at.After(o.now) {
+		return // What was unseen has been read.
+	}
+	for _, is := range health {
+		if is == notSeenYet {
+			done.wake(at)
+			return
+		}
+	}
+	for _, key := range done.awaiting {
+		if seen, _ := tracker.Look(key); seen == nil {
+			done.wake(at)
+			return
+		}
+	}
+}
