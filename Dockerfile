@@ -6,6 +6,7 @@ RUN go mod download
 COPY main.go ./
 COPY apis apis
 COPY controllers controllers
+COPY config/drift config/drift
 COPY webhooks webhooks
 RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /daytwo .
 

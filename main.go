@@ -65,6 +65,7 @@ type flags struct {
 	leaseNamespace     string
 	leaseDuration      time.Duration
 	controllerManagers string
+	toolManagers       string
 	zap                zap.Options
 	controllers.Options
 }
@@ -82,6 +83,8 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.ProviderNamespace, "provider-namespace", "daytwo-system", "the namespace in which policies may select clusters of other namespaces")
 	set.StringVar(&f.Installation, "installation-id", "", "value of the label daytwo.dev/managed-by on applied objects (default: the UID of the management cluster's namespace kube-system)")
 	set.StringVar(&f.controllerManagers, "controller-managers", strings.Join(controllers.DefaultControllerManagers(), ","), "field managers, separated by commas, whose changes are no drift")
+	set.StringVar(&f.toolManagers, "tool-managers", "", "further field managers, separated by commas, of tools that act for people: what they add is drift; a trailing * stands for any ending")
+	set.StringVar(&f.DriftExceptions, "drift-exceptions", "", "file of further rows for the catalog of drift exceptions, in the format of config/drift/exceptions.yaml")
 	set.BoolVar(&f.AllowPrivateSources, "allow-private-sources", false, "fetch charts from loopback, link-local and private addresses too, and through the HTTP proxy of the environment")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
@@ -98,7 +101,9 @@ func parse(arguments []string) (flags, error) {
 	if f.leaseDuration < 3*time.Second || f.leaseDuration%time.Second != 0 {
 		return f, fmt.Errorf("--leader-election-lease-duration=%s: use whole seconds, 3s or more", f.leaseDuration)
 	}
-	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, func(r rune) bool { return r == ',' })
+	comma := func(r rune) bool { return r == ',' }
+	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, comma)
+	f.ToolManagers = strings.FieldsFunc(f.toolManagers, comma)
 	return f, nil
 }
 

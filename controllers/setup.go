@@ -57,6 +57,11 @@ type Options struct {
 	Installation string
 	// ControllerManagers are the field managers whose changes are no drift.
 	ControllerManagers []string
+	// ToolManagers are further field managers of people's tools; a trailing * stands for any ending.
+	ToolManagers []string
+	// DriftExceptions is a file of rows that the catalog of exceptions has besides those that are built in; empty for
+	// none.
+	DriftExceptions string
 	// AllowPrivateSources lets charts come from repositories at any address.
 	AllowPrivateSources bool
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
@@ -83,7 +88,11 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if options.Registry == nil {
 		options.Registry = metrics.Registry
 	}
-	b := newBase(mgr, options)
+	rules, err := options.rules()
+	if err != nil {
+		return nil, err
+	}
+	b := newBase(mgr, options, rules)
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpLedgers(), b.detectRestores())
 }
 
@@ -91,18 +100,17 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 type base struct {
 	ctrl.Manager
 	options     Options
-	known       ownership.Controllers
+	rules       ownership.Rules
 	connections *fleet.Fleet
 	renderer    *render.Pool
 	charts      *charts.Desk[types.NamespacedName]
 }
 
-func newBase(mgr ctrl.Manager, options Options) *base {
-	known := ownership.NewControllers(ownership.ManagerOf(options.Installation), options.ControllerManagers...)
+func newBase(mgr ctrl.Manager, options Options, rules ownership.Rules) *base {
 	return &base{
-		Manager: mgr, options: options, known: known, renderer: render.NewPool(render.Options{}),
+		Manager: mgr, options: options, rules: rules, renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
-			Installation: options.Installation, Controllers: known, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
+			Installation: options.Installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
 			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
 		}),
 	}
@@ -154,7 +162,7 @@ func (b *base) setUpAddons() error {
 func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
 		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
-		Controllers: b.known, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.ledger(),
+		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.ledger(),
 		Metrics: addonrelease.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,

@@ -41,7 +41,7 @@ func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, 
 	policy := release.Labels[common.LabelPolicy]
 	for _, w := range done.corrections() {
 		r.Metrics.corrected(release.Namespace, policy, w)
-		correction := describe(w, r.Controllers)
+		correction := describe(w, r.Rules)
 		r.Recorder.Eventf(release, nil, eventWarning, eventDriftCorrected, actionCorrect, "%s changed %s in %s (%s): taken back %s after it was seen",
 			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.took.Round(time.Microsecond*100))
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,

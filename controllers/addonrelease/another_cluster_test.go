@@ -158,7 +158,7 @@ func TestAWriterStopsAtAnotherCluster(t *testing.T) {
 	b := newBalanced(t, "stopped")
 	cluster := b.cluster()
 	w := &writer{
-		cluster: cluster, tracker: fleet.NewTracker(func(fleet.Owner, bool) {}), controllers: shared.reconciler.Controllers,
+		cluster: cluster, tracker: fleet.NewTracker(func(fleet.Owner, bool) {}), rules: shared.reconciler.Rules,
 		installation: installation, now: time.Now,
 	}
 	settings := &unstructured.Unstructured{}

@@ -42,6 +42,8 @@ type outcome struct {
 	wakeAt time.Time
 	// takenBack is the record of the Helm release, if somebody had changed it or taken its place.
 	takenBack []written
+	// tolerated is what stays of what others set.
+	tolerated []addonsv1alpha1.ToleratedManager
 	// purged: the records of the Helm release are gone.
 	purged bool
 	// recheck: what was removed must be looked for again, since no watch will tell.
@@ -84,7 +86,7 @@ func (r *Reconciler) apply(ctx context.Context, o *observed, p plan, cluster *fl
 		return outcome{err: err}
 	}
 	w := &writer{
-		cluster: cluster, tracker: cluster.Tracker, controllers: r.Controllers,
+		cluster: cluster, tracker: cluster.Tracker, rules: r.Rules,
 		installation: r.Installation, release: o.helmRelease(), now: r.Clock.Now,
 	}
 	r.watch(ctx, cluster, p.foundations)

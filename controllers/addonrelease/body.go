@@ -3,36 +3,10 @@ package addonrelease
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
-
-const replicasPointer = "/spec/replicas"
-
-// yield says which declared fields are left to others, given who owns what now. A spared field is
-// yielded once somebody else has set it; the number of replicas once an autoscaler has. A field that
-// Daytwo still owns is not: to leave it out would remove it.
-func yield(entries []metav1.ManagedFieldsEntry, spare []string, controllers ownership.Controllers) ([]string, error) {
-	own, err := controllers.OwnFields(entries)
-	if err != nil {
-		return nil, err
-	}
-	var yielded []string
-	for _, pointer := range spare {
-		if !ownership.OwnsPointer(own, pointer) {
-			yielded = append(yielded, pointer)
-		}
-	}
-	_, scaled := controllers.Scaler(entries)
-	if scaled && !ownership.OwnsPointer(own, replicasPointer) && !slices.Contains(yielded, replicasPointer) {
-		yielded = append(yielded, replicasPointer)
-	}
-	return yielded, nil
-}
 
 // without removes the fields of some JSON pointers from a body.
 func without(body []byte, pointers []string) ([]byte, error) {

@@ -37,8 +37,8 @@ type Reconciler struct {
 	Fleet *fleet.Fleet
 	// Renderer of manifests.
 	Renderer *render.Pool
-	// Controllers whose changes are no drift.
-	Controllers ownership.Controllers
+	// Rules that say which changes are drift.
+	Rules ownership.Rules
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Recorder     events.EventRecorder
@@ -78,6 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	o.inventory = o.inventory.after(done)
+	done.tolerated = tolerated(o.inventory, cluster)
 	health := r.health(ctx, o, cluster)
 	if cluster != nil {
 		o.wakeUnseen(&done, cluster.Tracker, health)

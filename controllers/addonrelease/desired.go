@@ -49,6 +49,8 @@ type desired struct {
 	kept bool
 	// external: it stands for something outside of the cluster.
 	external bool
+	// environment: a pod template takes every key of it as an environment variable.
+	environment bool
 }
 
 // declaration is an object as the source has it.
@@ -147,6 +149,7 @@ func definedKinds(list []*unstructured.Unstructured) map[schema.GroupKind]bool {
 // added if it is not empty, and not declared anyway.
 func prepare(list []declaration, installation, namespace string) ([]desired, error) {
 	prepared := make([]desired, 0, len(list)+1)
+	variables := environments(list)
 	taken := map[objects.Key]bool{}
 	if namespace != "" {
 		list = append(slices.Clip(list), declaration{Unstructured: newNamespace(namespace), implied: true})
@@ -164,7 +167,7 @@ func prepare(list []declaration, installation, namespace string) ([]desired, err
 		if err != nil {
 			return nil, err
 		}
-		one.implied, one.kept = object.implied, object.kept
+		one.implied, one.kept, one.environment = object.implied, object.kept, variables[ref.Key()]
 		prepared = append(prepared, one)
 	}
 	return prepared, nil

@@ -89,7 +89,6 @@ func TestTakesBack(t *testing.T) {
 		{"AnAddedEnv", "kubectl-set", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"web","env":[{"name":"DEBUG","value":"1"}]}]}}}}`},
 		{"AnAddedPort", "kubectl-edit", types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"web","ports":[{"containerPort":22}]}]}}}}`},
 		{"AnAddedLabel", "kubectl-label", types.MergePatchType, `{"metadata":{"labels":{"team":"blue"}}}`},
-		{"AnAddedPodAnnotation", "kubectl-rollout", types.MergePatchType, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`},
 		{"AChangedDefault", "kubectl-patch", types.MergePatchType, `{"spec":{"minReadySeconds":7}}`},
 		{"APause", "kubectl-rollout", types.MergePatchType, `{"spec":{"paused":true}}`},
 		{"ARenamedContainer", "kubectl-edit", types.JSONPatchType, `[{"op":"replace","path":"/spec/template/spec/containers/0/name","value":"renamed"}]`},

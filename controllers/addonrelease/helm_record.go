@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // recorder keeps the records of one release up to date during one reconcile.
@@ -130,7 +131,7 @@ func (r *recorder) put(record *release.Release, again bool) (*metav1.ObjectMeta,
 }
 
 func (r *recorder) fingerprint(written *metav1.ObjectMeta) string {
-	return r.Controllers.Fingerprint(&metav1.PartialObjectMetadata{ObjectMeta: *written})
+	return r.Rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, ownership.Subject{Kind: secretKind.GroupKind()}).Fingerprint
 }
 
 // note keeps in mind, and in the status, what was written.

@@ -24,6 +24,8 @@ type entry struct {
 	adopted     bool
 	kept        bool
 	external    bool
+	// environment: a pod template takes every key of the object as an environment variable.
+	environment bool
 	yielded     []string
 }
 
@@ -45,7 +47,7 @@ func readInventory(stored []addonsv1alpha1.InventoryEntry) (inventory, error) {
 		}
 		found[ref.Key()] = entry{
 			Ref: ref, uid: types.UID(one.UID), hash: one.Hash, fingerprint: one.Fingerprint,
-			adopted: one.Adopted, kept: one.Kept, external: one.External, yielded: one.Yielded,
+			adopted: one.Adopted, kept: one.Kept, external: one.External, environment: one.Environment, yielded: one.Yielded,
 		}
 	}
 	return found, nil
@@ -57,7 +59,7 @@ func (i inventory) stored() []addonsv1alpha1.InventoryEntry {
 	for _, e := range i.sorted() {
 		list = append(list, addonsv1alpha1.InventoryEntry{
 			ID: e.ID(), UID: string(e.uid), Hash: e.hash, Fingerprint: e.fingerprint,
-			Adopted: e.adopted, Kept: e.kept, External: e.external, Yielded: e.yielded,
+			Adopted: e.adopted, Kept: e.kept, External: e.external, Environment: e.environment, Yielded: e.yielded[:min(len(e.yielded), maxYielded+1)],
 		})
 	}
 	return list

@@ -33,9 +33,10 @@ type observed struct {
 	// recorded: the status was written in this reconcile, so nobody else wrote it since it was read.
 	recorded bool
 	now      time.Time
-	// controllers whose changes are no drift.
-	controllers ownership.Controllers
-	suspension  suspension.Suspension
+	// rules that say which changes are drift, and the version that they have with the settings of the policy.
+	rules        ownership.Rules
+	rulesVersion string
+	suspension   suspension.Suspension
 	// unreachable says why the cluster cannot be worked with; empty if it can.
 	unreachable string
 	// pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
@@ -108,6 +109,11 @@ func (o observed) driftMode() addonsv1alpha1.DriftMode {
 	return o.release.Spec.Drift.Mode
 }
 
+// corrects: drift is taken back at once.
+func (o observed) corrects() bool {
+	return o.driftMode() == addonsv1alpha1.DriftCorrect && !o.suspension.Active
+}
+
 func (o observed) requested() bool {
 	return o.request != o.release.Status.HandledRequest
 }
@@ -125,7 +131,7 @@ func (o observed) needsDesired() bool {
 	if !o.release.DeletionTimestamp.IsZero() {
 		return o.release.Status.Helm != nil && !orphaned(o.release) && !o.awaitsBackup()
 	}
-	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.recordDrifted || testsDue(o) != "" {
+	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.release.Status.Drift.Rules == "" || o.recordDrifted || testsDue(o) != "" {
 		return true
 	}
 	for key, e := range o.inventory {
@@ -145,11 +151,12 @@ func (o observed) driftPolicyChanged() bool {
 func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observed, *fleet.Cluster, error) {
 	known.freshen(release)
 	o := observed{
-		release: release, stored: release.DeepCopy(), restored: known.restore(release), now: r.Clock.Now(), controllers: r.Controllers, inputs: r.inputsOf(release),
+		release: release, stored: release.DeepCopy(), restored: known.restore(release), now: r.Clock.Now(), rules: r.Rules, inputs: r.inputsOf(release),
 		suspension: suspension.Of(release.Spec.Suspend, release.Annotations, r.Clock.Now()),
 		fights:     known.fights, deletions: known.deletions, refused: known.refused, recordPending: known.recordPending,
 		lastWrite: known.lastWrite,
 	}
+	o.rulesVersion = rulesVersion(r.Rules, release.Spec.Drift)
 	var err error
 	if o.inventory, err = readInventory(release.Status.Inventory); err != nil {
 		return o, nil, err
@@ -232,8 +239,10 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName, clus
 			if err != nil || releases[i].Status.ClusterID != string(cluster.ID) {
 				continue // Its own reconcile tells.
 			}
+			version := rulesVersion(r.Rules, releases[i].Spec.Drift)
 			for key, e := range stored {
 				tracker.Claim(ownerOf(&releases[i]), key)
+				tracker.Tolerate(key, tolerance(releases[i].Spec.Drift, version, e.Ref, e.environment))
 				tracker.Expect(key, fleet.Expectation{UID: e.uid, Fingerprint: e.fingerprint})
 			}
 			claimHelm(tracker, &releases[i])
@@ -257,11 +266,13 @@ func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *f
 		if o.awaits(key.GroupKind, cluster.Tracker.Kind(key.GroupKind)) {
 			continue
 		}
+		allowed := tolerance(o.release.Spec.Drift, o.rulesVersion, e.Ref, e.environment)
+		cluster.Tracker.Tolerate(key, allowed)
 		seen, drifted := cluster.Tracker.Look(key)
-		o.sightings[key] = sighting{seen: seen, drifted: drifted}
 		if seen == nil && !e.intended() && !e.unwatched() {
 			unseen = append(unseen, e.Ref)
 		}
+		o.sightings[key] = o.reassess(sighting{seen: seen, drifted: drifted}, e, allowed)
 	}
 	return o.observeUnseen(ctx, cluster, unseen)
 }

@@ -48,12 +48,13 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *f
 	}
 	o.holders = map[objects.Key]string{}
 	for _, d := range list {
-		if _, listed := o.inventory[d.Key()]; listed {
-			continue
+		if _, listed := o.inventory[d.Key()]; !listed {
+			if holder, ok := cluster.Tracker.Claim(owner, d.Key()); !ok {
+				o.holders[d.Key()] = r.holderName(ctx, holder)
+				continue
+			}
 		}
-		if holder, ok := cluster.Tracker.Claim(owner, d.Key()); !ok {
-			o.holders[d.Key()] = r.holderName(ctx, holder)
-		}
+		cluster.Tracker.Tolerate(d.Key(), tolerance(o.release.Spec.Drift, o.rulesVersion, d.Ref, d.environment))
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package addonrelease
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -10,6 +8,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // purpose of a write.
@@ -31,8 +30,8 @@ type write struct {
 	seen *fleet.Seen
 	// culprit is who did it.
 	culprit culprit
-	// spare are the fields, as JSON pointers, that others may set.
-	spare []string
+	// tolerance is what others may set of it.
+	tolerance ownership.Tolerance
 }
 
 // conflict is an object that belongs to another target.
@@ -106,21 +105,31 @@ func (p *plan) place(o observed, d desired) {
 		p.conflicts = append(p.conflicts, conflict{Ref: d.Ref, holder: holder})
 		return
 	}
-	w := write{desired: d, entry: known, spare: sparedOf(o, d.Ref)}
+	w := write{desired: d, entry: known, tolerance: tolerance(o.release.Spec.Drift, o.rulesVersion, d.Ref, d.environment)}
 	sighting := o.sightings[d.Key()]
 	switch {
 	case !listed || known.intended():
 		w.purpose = create
+	case sighting.drifted && o.corrects() && o.isOnlyNewlyAssessed(known, sighting):
+		w.purpose, w.seen = update, sighting.seen
 	case sighting.drifted && o.driftMode() != addonsv1alpha1.DriftOff:
 		w.purpose, w.seen = correct, sighting.seen
-		w.culprit = blame(w.seen, w.spare, o.controllers)
-	case known.hash != d.hash && (!d.implied || !known.unwatched()):
+		w.culprit = blame(w.seen, w.subject(), o.rules)
+	case o.isOutdated(d, known, sighting):
 		w.purpose = update
 	default:
 		p.await(d, known, sighting.seen)
 		return
 	}
 	p.schedule(o, w)
+}
+
+// isOutdated: what is in the cluster is not what is declared, or was never compared with the rules as they are.
+func (o observed) isOutdated(d desired, known entry, is sighting) bool {
+	if known.unwatched() {
+		return known.hash != d.hash && !d.implied
+	}
+	return known.hash != d.hash || known.environment != d.environment || o.corrects() && o.needsAssessment(is)
 }
 
 // schedule puts a write where it belongs.
@@ -183,23 +192,4 @@ func planDeletion(o observed) plan {
 	o.desired = nil
 	p.removals = planRemovals(o)
 	return p
-}
-
-// sparedOf lists the fields of an object that others may set: what drift.ignore names, and what was
-// left to an autoscaler.
-func sparedOf(o observed, ref objects.Ref) []string {
-	var spared []string
-	for _, ignore := range o.release.Spec.Drift.Ignore {
-		if selects(ignore.Target, ref) {
-			spared = append(spared, ignore.JSONPointers...)
-		}
-	}
-	slices.Sort(spared)
-	return slices.Compact(spared)
-}
-
-func selects(selector addonsv1alpha1.ObjectSelector, ref objects.Ref) bool {
-	fits := func(want, is string) bool { return want == "" || strings.EqualFold(want, is) }
-	return fits(selector.Group, ref.Group) && fits(selector.Kind, ref.Kind) &&
-		fits(selector.Namespace, ref.Namespace) && fits(selector.Name, ref.Name)
 }

@@ -42,7 +42,7 @@ func declared(ref objects.Ref, hash string) desired {
 func scene(change ...func(*observed)) observed {
 	o := observed{
 		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
-		now:     noon, controllers: ownership.NewControllers("daytwo"), clusterID: "id",
+		now:     noon, rules: ownership.DefaultRules("test"), clusterID: "id",
 		desiredKnown: true, desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 		inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{},
 		fights: map[objects.Key]fight{},

@@ -34,6 +34,9 @@ func report(o observed, p plan, done outcome, health map[objects.Key]fleet.Healt
 	next.HandledRequest = o.request
 	reportDrift(&next, o, p, done)
 	trouble := judge(o, p, done)
+	if trouble == nil {
+		next.Drift.Rules = o.rulesVersion
+	}
 	if trouble == nil && o.complete(done) {
 		next.InputsHash, next.Applying, next.Revision = o.inputs, "", o.release.Spec.Revision
 	}
@@ -56,7 +59,7 @@ func (i inventory) after(done outcome) inventory {
 		if w.result != nil {
 			i[w.Key()] = entry{
 				Ref: w.Ref, uid: w.result.UID, hash: w.hash, fingerprint: w.fingerprint,
-				adopted: w.adopted || w.entry.adopted, kept: w.kept, external: w.external, yielded: w.yielded,
+				adopted: w.adopted || w.entry.adopted, kept: w.kept, external: w.external, environment: w.environment, yielded: w.yielded,
 			}
 		}
 	}

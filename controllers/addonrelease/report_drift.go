@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
@@ -14,11 +15,12 @@ import (
 )
 
 // What the status keeps of corrections: how many, and how much of a field's name and a manager's, in bytes. Both names are
-// from the workload cluster.
+// from the workload cluster. An API server that keeps to the rules allows 128 bytes for a manager; the mark of a name that
+// was cut takes three.
 const (
 	maxCorrections = 10
 	maxField       = 500
-	maxManager     = 128
+	maxManager     = 125
 )
 
 // Operations of a drift, beside those of managedFields (Update, Apply).
@@ -45,11 +47,12 @@ func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, do
 		next.Drift.Count++
 		seen, at := metav1.NewMicroTime(w.seen.At), metav1.NewMicroTime(w.at)
 		next.Drift.LastDetected, next.Drift.LastCorrected = &seen, &at
-		next.Drift.Corrections = append([]addonsv1alpha1.DriftCorrection{describe(w, o.controllers)}, next.Drift.Corrections...)
+		next.Drift.Corrections = append([]addonsv1alpha1.DriftCorrection{describe(w, o.rules)}, next.Drift.Corrections...)
 	}
 	if len(next.Drift.Corrections) > maxCorrections {
 		next.Drift.Corrections = next.Drift.Corrections[:maxCorrections]
 	}
+	next.Drift.Tolerated = done.tolerated
 	switch {
 	case o.driftMode() == addonsv1alpha1.DriftOff:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
@@ -110,7 +113,7 @@ func orSomebody(manager string) string {
 	return manager
 }
 
-func describe(w written, controllers ownership.Controllers) addonsv1alpha1.DriftCorrection {
+func describe(w written, rules ownership.Rules) addonsv1alpha1.DriftCorrection {
 	b := w.culprit
 	correction := addonsv1alpha1.DriftCorrection{
 		Object: w.ID(), Fields: b.fields, Manager: brief.Cut(b.manager, maxManager), Operation: brief.Cut(b.operation, maxManager), Changed: b.at,
@@ -122,7 +125,7 @@ func describe(w written, controllers ownership.Controllers) addonsv1alpha1.Drift
 	case w.seen.Gone:
 		correction.Operation = operationDelete
 	case len(b.fields) == 0:
-		correction.Fields = lostFields(w, controllers)
+		correction.Fields = lostFields(w, rules)
 	}
 	correction.Fields = slices.Clone(correction.Fields)
 	for i, field := range correction.Fields {
@@ -141,40 +144,50 @@ type culprit struct {
 
 // blame reads from managedFields who it was: the latest of the foreign entries, or else a person who
 // scaled. Nothing tells who removed a field that was ours alone, or the whole object.
-func blame(seen *fleet.Seen, spare ownership.Spare, controllers ownership.Controllers) culprit {
+func blame(seen *fleet.Seen, subject ownership.Subject, rules ownership.Rules) culprit {
 	if seen == nil || seen.Object == nil {
 		return culprit{}
 	}
-	var last *metav1.ManagedFieldsEntry
-	suspects := controllers.Foreign(seen.Object.ManagedFields, spare)
+	var last *ownership.Change
+	suspects := rules.Foreign(seen.Object, subject)
 	for i := range suspects {
 		if last == nil || last.Time.Before(suspects[i].Time) {
 			last = &suspects[i]
 		}
 	}
-	if scaler, excused := controllers.Scaler(seen.Object.ManagedFields); last == nil && !excused {
-		last = scaler
+	if last != nil {
+		return culpritOf(&last.ManagedFieldsEntry, last.Fields)
 	}
-	if last == nil {
+	scaler, excused := rules.Scaler(seen.Object.ManagedFields)
+	if scaler == nil || excused {
 		return culprit{}
 	}
-	found := culprit{manager: last.Manager, operation: string(last.Operation), at: last.Time}
-	if fields, err := ownership.Fields(last); err == nil {
+	fields, err := ownership.Fields(scaler)
+	if err != nil {
+		fields = nil
+	}
+	return culpritOf(scaler, fields)
+}
+
+// culpritOf names the author of an entry, and what of it is drift; no fields where the entry cannot be read.
+func culpritOf(entry *metav1.ManagedFieldsEntry, fields *fieldpath.Set) culprit {
+	found := culprit{manager: entry.Manager, operation: string(entry.Operation), at: entry.Time}
+	if fields != nil {
 		found.fields = ownership.Names(fields)
 	}
 	return found
 }
 
 // lostFields are what our entry lacked before the correction, and has again.
-func lostFields(w written, controllers ownership.Controllers) []string {
+func lostFields(w written, rules ownership.Rules) []string {
 	if w.seen.Object == nil {
 		return nil
 	}
-	before, err := controllers.OwnFields(w.seen.Object.ManagedFields)
+	before, err := rules.OwnFields(w.seen.Object.ManagedFields)
 	if err != nil {
 		return nil
 	}
-	after, err := controllers.OwnFields(w.result.ManagedFields)
+	after, err := rules.OwnFields(w.result.ManagedFields)
 	if err != nil {
 		return nil
 	}

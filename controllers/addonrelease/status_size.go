@@ -73,7 +73,7 @@ func checkRecordable(o observed) error {
 
 // mayYield are the declared fields of an object that others may come to keep.
 func mayYield(o observed, d desired) ([]string, error) {
-	spared := sparedOf(o, d.Ref)
+	spared := ignored(o.release.Spec.Drift, d.Ref)
 	if len(spared) == 0 {
 		return nil, nil
 	}

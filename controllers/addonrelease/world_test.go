@@ -129,14 +129,14 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := ownership.NewControllers(ownership.ManagerOf(installation), ownership.DefaultControllers()...)
+	rules := ownership.DefaultRules(installation)
 	timeouts := fleet.DefaultTimeouts()
 	timeouts.KindPatience, timeouts.RetryMax = time.Second, 3*time.Second // What fails is told, and tried again, soon.
 	w.connections = fleet.New(fleet.Options{
-		Installation: installation, Controllers: known, Timeouts: timeouts,
+		Installation: installation, Rules: rules, Timeouts: timeouts,
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
-	r := newReconciler(mgr, w.connections, known)
+	r := newReconciler(mgr, w.connections, rules)
 	w.metrics, w.reconciler, w.workloadConfig = r.Metrics, r, workload.Config()
 	if err := r.SetupWithManager(mgr, Options{}); err != nil {
 		return nil, err
@@ -144,10 +144,10 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	return mgr, w.connect(ctx, workload)
 }
 
-func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, known ownership.Controllers) *Reconciler {
+func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules ownership.Rules) *Reconciler {
 	return &Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
-		Controllers: known, Installation: installation, Recorder: events.NewFakeRecorder(1000),
+		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
 		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
 		WebhookPatience: time.Second,

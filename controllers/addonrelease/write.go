@@ -60,7 +60,7 @@ type written struct {
 type writer struct {
 	cluster      clusterView
 	tracker      *fleet.Tracker
-	controllers  ownership.Controllers
+	rules        ownership.Rules
 	installation string
 	// release is the Helm release whose marks are ours; nil if there is none.
 	release *helm.Release
@@ -83,7 +83,8 @@ func (w *writer) do(ctx context.Context, one write) written {
 	}
 	var expected *fleet.Expectation
 	if done.result != nil && !done.unwatched {
-		done.fingerprint = w.controllers.Fingerprint(done.result)
+		// As the watch does it, which does not know what is declared.
+		done.fingerprint = w.rules.Assess(done.result, ownership.Subject{Kind: one.GroupKind(), Tolerance: one.tolerance}).Fingerprint
 		expected = &fleet.Expectation{
 			UID: done.result.UID, ResourceVersion: done.result.ResourceVersion, Fingerprint: done.fingerprint,
 		}
@@ -103,11 +104,11 @@ func (w *writer) create(ctx context.Context, done *written) {
 		done.err = err
 	case done.implied && done.stage == foundations && done.GroupKind() == objects.DefinitionKind && !w.existedBefore(answer):
 		done.result, done.unwatched = answer, true
-	case done.implied && (w.existedBefore(answer) || len(w.controllers.Foreign(answer.ManagedFields, nil)) > 0):
+	case done.implied && (w.existedBefore(answer) || len(w.rules.Others(answer.ManagedFields)) > 0):
 		// It only has to be there; what it is like is its owner's business.
 		done.adopted, done.result, done.unwatched = true, answer, true
 		done.err = w.letGo(ctx, done.Ref, answer.UID)
-	case len(w.controllers.Foreign(answer.ManagedFields, nil)) == 0:
+	case len(w.rules.Others(answer.ManagedFields)) == 0:
 		done.result = answer
 		done.adopted = done.entry.adopted || w.existedBefore(answer)
 	default:
@@ -123,7 +124,7 @@ func (w *writer) create(ctx context.Context, done *written) {
 // existedBefore tells from the answer to a first apply whether the object was there already. Applying
 // the same again, after a crash, does not change the time of our entry.
 func (w *writer) existedBefore(answer *metav1.PartialObjectMetadata) bool {
-	ours := w.controllers.Ours(answer.ManagedFields)
+	ours := w.rules.Ours(answer.ManagedFields)
 	return ours < 0 || answer.ManagedFields[ours].Time.After(answer.CreationTimestamp.Time)
 }
 
@@ -205,15 +206,13 @@ func (w *writer) before(ctx context.Context, done *written) (*metav1.PartialObje
 // takeBack decides from what was seen what to yield, and moves ownership if an apply alone would not
 // do.
 func (w *writer) takeBack(ctx context.Context, done *written, object *metav1.PartialObjectMetadata) error {
-	var declared map[string]any
-	err := json.Unmarshal(done.body, &declared)
+	subject := done.subject()
+	yielded, err := w.rules.Yielded(object, subject)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", done.Ref, err)
-	}
-	if done.yielded, err = yield(object.ManagedFields, declaredAmong(declared, done.spare), w.controllers); err != nil {
 		return err
 	}
-	if !ownership.Intrudes(w.controllers.Foreign(object.ManagedFields, done.spare), declared) {
+	done.yielded = declaredAmong(subject.Declared, yielded)
+	if !ownership.Intrudes(w.rules.Foreign(object, subject), subject.Declared) {
 		return nil
 	}
 	return w.takeOver(ctx, done, object)
@@ -222,7 +221,7 @@ func (w *writer) takeBack(ctx context.Context, done *written, object *metav1.Par
 // takeOver moves what others own to us. If they wrote in between, it looks again.
 func (w *writer) takeOver(ctx context.Context, done *written, object *metav1.PartialObjectMetadata) error {
 	for range maxTakeovers {
-		patch, err := w.controllers.Takeover(object, done.spare)
+		patch, err := w.rules.Takeover(object, done.subject())
 		if err != nil || patch == nil {
 			return err
 		}
@@ -253,14 +252,14 @@ func ignoreGone(err error) error {
 func (w *writer) settle(ctx context.Context, done *written, answer *metav1.PartialObjectMetadata) {
 	for range maxTakeovers {
 		done.uid = answer.UID
-		if len(w.controllers.Foreign(answer.ManagedFields, done.spare)) == 0 {
+		if len(w.rules.Others(answer.ManagedFields)) == 0 || len(w.rules.Foreign(answer, done.subject())) == 0 {
 			done.result = answer
 			return
 		}
 		done.contested = true
 		if done.culprit.manager == "" {
 			// They wrote after what was seen; this is the last that is seen of them.
-			done.culprit = blame(&fleet.Seen{Object: answer}, done.spare, w.controllers)
+			done.culprit = blame(&fleet.Seen{Object: answer}, done.subject(), w.rules)
 		}
 		if done.err = w.takeOver(ctx, done, answer); done.err != nil {
 			return

@@ -68,7 +68,7 @@ func (w *writer) ownerBefore(answer *metav1.PartialObjectMetadata) string {
 	if owner != "" || answer.Labels[objects.LabelTool] != objects.ToolHelm || w.release != nil && w.release.Owns(answer) {
 		return owner
 	}
-	foreign := w.controllers.Foreign(answer.ManagedFields, nil)
+	foreign := w.rules.Others(answer.ManagedFields)
 	for i := range foreign {
 		if fields, err := ownership.Fields(&foreign[i]); err == nil && ownership.OwnsPointer(fields, pointerTool) {
 			return objects.HelmRelease

@@ -167,7 +167,7 @@ func (r *rig) key() types.NamespacedName { return client.ObjectKeyFromObject(r.t
 
 func (r *rig) connect(access kubeconfig.Access) *fleet.Fleet {
 	connections := fleet.New(fleet.Options{
-		Installation: installation, Controllers: ownership.NewControllers("daytwo"), Timeouts: fleet.DefaultTimeouts(),
+		Installation: installation, Rules: ownership.DefaultRules(installation), Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r.Cleanup(connections.Close)

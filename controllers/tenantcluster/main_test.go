@@ -137,7 +137,7 @@ func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
 		return nil, err
 	}
 	w.connections = fleet.New(fleet.Options{
-		Installation: "test", Controllers: ownership.NewControllers(ownership.ManagerOf("test"), ownership.DefaultControllers()...), Timeouts: timeouts(),
+		Installation: "test", Rules: ownership.DefaultRules("test"), Timeouts: timeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{

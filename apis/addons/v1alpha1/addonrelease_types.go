@@ -203,8 +203,13 @@ type InventoryEntry struct {
 	// +optional
 	External bool `json:"external,omitempty"`
 
-	// yielded are the declared fields, as JSON pointers, that others set and may: an autoscaler's
-	// replicas, and what drift.ignore names. They are left out of what is applied.
+	// environment tells that a pod template takes every key of it, a Secret or ConfigMap, as an environment
+	// variable.
+	// +optional
+	Environment bool `json:"environment,omitempty"`
+
+	// yielded are declared fields, as JSON pointers, that others set and may: an autoscaler's
+	// replicas, and what drift.ignore or the catalog of exceptions names. They are left out of what is applied.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=33
@@ -232,6 +237,33 @@ type DriftStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Corrections []DriftCorrection `json:"corrections,omitempty"`
+
+	// tolerated names up to ten field managers that set something in objects of the add-on that stays there, those
+	// with the most objects first.
+	// +optional
+	// +listType=map
+	// +listMapKey=manager
+	// +kubebuilder:validation:MaxItems=10
+	Tolerated []ToleratedManager `json:"tolerated,omitempty"`
+
+	// rules is the version of the rules that the inventory was compared with last: what Daytwo, its flags and
+	// the policy's drift settings let others set. A new version is no drift.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Rules string `json:"rules,omitempty"`
+}
+
+// ToleratedManager is a field manager that set something that stays.
+type ToleratedManager struct {
+	// manager is its name, which every client chooses for itself.
+	// +required
+	// +kubebuilder:validation:MaxLength=128
+	Manager string `json:"manager"`
+
+	// objects is in how many objects.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Objects int32 `json:"objects"`
 }
 
 // DriftCorrection is one change by somebody else that was taken back.

@@ -15,12 +15,36 @@ const (
 	DriftOff DriftMode = "Off"
 )
 
+// DriftAdditions says which fields that others added to an object are drift. What the manifest declares is taken
+// back from everybody, and what the catalog of exceptions names stays, whatever it says.
+//
+// +kubebuilder:validation:Enum=PeopleAndSensitive;All;None
+type DriftAdditions string
+
+// Additions that are drift.
+const (
+	// DriftAdditionsPeopleAndSensitive: what a person's tool added, and what anybody added where it runs, grants
+	// or selects something. What a program added in a harmless place stays.
+	DriftAdditionsPeopleAndSensitive DriftAdditions = "PeopleAndSensitive"
+	// DriftAdditionsAll: every addition.
+	DriftAdditionsAll DriftAdditions = "All"
+	// DriftAdditionsNone: no addition.
+	DriftAdditionsNone DriftAdditions = "None"
+)
+
 // DriftPolicy says what happens when somebody else changes an object.
 type DriftPolicy struct {
 	// mode is what happens: Correct takes drift back at once, Report shows it, Off ignores it.
 	// +optional
 	// +default="Correct"
 	Mode DriftMode `json:"mode,omitempty"`
+
+	// additions says what others may not add to an object: PeopleAndSensitive takes back what a person's tool
+	// added, and what anybody added in a sensitive place; All takes back every addition; None leaves them.
+	// People and programs are told apart by their field managers, which every client chooses for itself.
+	// +optional
+	// +default="PeopleAndSensitive"
+	Additions DriftAdditions `json:"additions,omitempty"`
 
 	// ignore lists fields that others may change.
 	// +optional

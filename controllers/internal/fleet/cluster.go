@@ -113,7 +113,7 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, bod
 		return nil, err
 	}
 	return client.Patch(ctx, ref.Name, types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: c.connection.fleet.options.Controllers.Self(), Force: &force, FieldValidation: metav1.FieldValidationStrict,
+		FieldManager: c.connection.fleet.options.Rules.Self(), Force: &force, FieldValidation: metav1.FieldValidationStrict,
 	})
 }
 
@@ -129,7 +129,7 @@ func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, pat
 	if err != nil {
 		return nil, err
 	}
-	return client.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: c.connection.fleet.options.Controllers.Self()})
+	return client.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: c.connection.fleet.options.Rules.Self()})
 }
 
 // Get reads an object's metadata.

@@ -21,9 +21,9 @@ var ErrClaimed = errors.New("the cluster is registered already")
 type Options struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
-	// Controllers whose changes are no drift.
-	Controllers ownership.Controllers
-	Timeouts    Timeouts
+	// Rules that say which changes are drift.
+	Rules    ownership.Rules
+	Timeouts Timeouts
 	// Fence refuses writes where another manager may lead; nil where there is none.
 	Fence   *fencing.Fence
 	Metrics *Metrics

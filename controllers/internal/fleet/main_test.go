@@ -124,7 +124,7 @@ func newRig(t *testing.T, limits Timeouts) *rig {
 	r := &rig{
 		T: t, key: types.NamespacedName{Namespace: "acme", Name: "prod"}, admin: kubernetes.NewForConfigOrDie(shared.first.Config()),
 		fleet: New(Options{
-			Installation: installation, Controllers: ownership.NewControllers(ownership.ManagerOf(installation)), Timeouts: limits,
+			Installation: installation, Rules: ownership.DefaultRules(installation), Timeouts: limits,
 			Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 		}),
 	}

@@ -34,14 +34,9 @@ func (c *Cluster) Observe(ctx context.Context, ref objects.Ref) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", ref, err)
 	}
-	partial, health, err := reduce(object)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", ref, err)
+	if key, seen, ok := c.look(ref.GroupKind(), object, now); ok {
+		c.Tracker.observeFirst(key, seen)
 	}
-	c.Tracker.observeFirst(ref.Key(), Seen{
-		UID: partial.UID, ResourceVersion: partial.ResourceVersion, Health: health, Object: partial, At: now,
-		Fingerprint: c.connection.fleet.options.Controllers.Fingerprint(partial),
-	})
 	return nil
 }
 

@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // drifted: there is an expectation, and a sighting that is no older and not the same.
 func (e *tracked) drifted() bool {
 	if e.seen == nil || e.expected.Fingerprint == "" || e.older() {
@@ -16,7 +18,8 @@ func (e *tracked) older() bool { return isOlder(e.seen.ResourceVersion, e.expect
 
 // take keeps a sighting and says whether the owner should hear of it.
 func (e *tracked) take(seen Seen) (tell, drifted bool) {
-	healthChanged := e.seen == nil || e.seen.Health != seen.Health || e.seen.Gone != seen.Gone
+	healthChanged := e.seen == nil || e.seen.Health != seen.Health || e.seen.Gone != seen.Gone ||
+		!slices.Equal(e.seen.Tolerated, seen.Tolerated)
 	if e.seen == nil && seen.Gone && e.expected.Fingerprint == "" {
 		healthChanged = false
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // Owner is the target that an object in a workload cluster belongs to.
@@ -26,7 +27,13 @@ type Seen struct {
 	UID             types.UID
 	ResourceVersion string
 	Fingerprint     string
-	Health          Health
+	// Untouched is the fingerprint that it has when there is nothing of others that they may not.
+	Untouched string
+	// Tolerated are the field managers that set something that stays.
+	Tolerated []string
+	// Rules is the version of the rules that it was assessed with.
+	Rules  string
+	Health Health
 	// Object holds the metadata of an object whose fingerprint is not the expected one, to tell who
 	// changed what. Nil otherwise.
 	Object *metav1.PartialObjectMetadata
@@ -57,8 +64,9 @@ type Tracker struct {
 }
 
 type tracked struct {
-	owner    Owner
-	expected Expectation
+	owner     Owner
+	expected  Expectation
+	tolerance ownership.Tolerance
 	// inFlight: an apply is under way; its own event may come before its answer.
 	inFlight int
 	// failed: the last apply did not succeed; its owner tries again when it sees fit.
@@ -131,6 +139,16 @@ func (t *Tracker) Expect(key objects.Key, expected Expectation) {
 	defer t.mu.Unlock()
 	if entry := t.objects[key]; entry != nil && entry.expected == (Expectation{}) {
 		entry.expected = expected
+	}
+}
+
+// Tolerate records what others may set of a claimed object: nothing, until it is called. What was seen before is
+// not assessed anew.
+func (t *Tracker) Tolerate(key objects.Key, tolerance ownership.Tolerance) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		entry.tolerance = tolerance
 	}
 }
 
@@ -221,7 +239,16 @@ func (t *Tracker) observe(key objects.Key, seen Seen) {
 
 // claims says whether anybody owns an object; what nobody owns is not looked at.
 func (t *Tracker) claims(key objects.Key) bool {
+	_, claimed := t.claimed(key)
+	return claimed
+}
+
+// claimed says whether anybody owns an object, and what others may set of it.
+func (t *Tracker) claimed(key objects.Key) (tolerance ownership.Tolerance, claimed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.objects[key] != nil
+	if entry := t.objects[key]; entry != nil {
+		return entry.tolerance, true
+	}
+	return ownership.Tolerance{}, false
 }

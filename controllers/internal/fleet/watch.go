@@ -10,9 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // list takes in what is there and returns the resource version to watch from. Before a list is believed, the cluster
@@ -50,24 +52,34 @@ func (w *kindWatch) handle(event watch.Event) {
 	w.cluster.Tracker.observe(key, seen)
 }
 
-// look makes a sighting of an object; false for one that nobody claimed.
+// look makes a sighting of an object of the watched kind.
 func (w *kindWatch) look(object runtime.Object, now time.Time) (objects.Key, Seen, bool) {
+	return w.cluster.look(w.kind.GroupKind(), object, now)
+}
+
+// look makes a sighting of an object; false for one that no target claimed.
+func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Time) (objects.Key, Seen, bool) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
 		return objects.Key{}, Seen{}, false
 	}
-	key := objects.Key{GroupKind: w.kind.GroupKind(), Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
-	if !w.cluster.Tracker.claims(key) {
+	key := objects.Key{GroupKind: kind, Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
+	tolerance, claimed := c.Tracker.claimed(key)
+	if !claimed {
 		return key, Seen{}, false
 	}
 	partial, health, err := reduce(object)
 	if err != nil {
 		return key, Seen{}, false
 	}
+	is := c.connection.fleet.options.Rules.Assess(partial, ownership.Subject{Kind: key.GroupKind, Tolerance: tolerance})
 	return key, Seen{
 		UID:             partial.UID,
 		ResourceVersion: partial.ResourceVersion,
-		Fingerprint:     w.cluster.connection.fleet.options.Controllers.Fingerprint(partial),
+		Fingerprint:     is.Fingerprint,
+		Untouched:       is.Untouched,
+		Tolerated:       is.Tolerated,
+		Rules:           tolerance.Version,
 		Health:          health,
 		Object:          partial,
 		At:              now,

@@ -63,23 +63,15 @@ func (c Controllers) IsOurs(entry *metav1.ManagedFieldsEntry) bool {
 	return entry.Manager == c.self && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 }
 
-// Foreign returns the entries that tell of a change by somebody else, of a field that is not spared.
-func (c Controllers) Foreign(entries []metav1.ManagedFieldsEntry, spare Spare) []metav1.ManagedFieldsEntry {
-	var foreign []metav1.ManagedFieldsEntry
-	for _, i := range c.foreignIndices(entries, spare) {
-		foreign = append(foreign, entries[i])
-	}
-	return foreign
-}
-
-func (c Controllers) foreignIndices(entries []metav1.ManagedFieldsEntry, spare Spare) []int {
-	var indices []int
+// Others returns the foreign entries, whatever they may set.
+func (c Controllers) Others(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var others []metav1.ManagedFieldsEntry
 	for i := range entries {
-		if c.isForeign(&entries[i]) && !spare.all(&entries[i]) {
-			indices = append(indices, i)
+		if c.isForeign(&entries[i]) {
+			others = append(others, entries[i])
 		}
 	}
-	return indices
+	return others
 }
 
 func (c Controllers) isForeign(entry *metav1.ManagedFieldsEntry) bool {

@@ -2,9 +2,9 @@ package ownership
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
@@ -30,17 +30,16 @@ func Names(fields *fieldpath.Set) []string {
 	return names
 }
 
-// Intrudes says whether foreign entries own anything that the desired object does not declare.
+// Intrudes says whether what others own and may not is more than the desired object declares.
 // Then an apply alone would leave it, and a takeover is needed. A field that cannot be found in the
 // desired object for want of defaults counts as undeclared: a needless takeover does no harm.
-func Intrudes(foreign []metav1.ManagedFieldsEntry, desired map[string]any) bool {
+func Intrudes(foreign []Change, desired map[string]any) bool {
 	for i := range foreign {
-		fields, err := Fields(&foreign[i])
-		if err != nil {
+		if foreign[i].Fields == nil {
 			return true
 		}
 		intrudes := false
-		fields.Leaves().Iterate(func(path fieldpath.Path) {
+		foreign[i].Fields.Leaves().Iterate(func(path fieldpath.Path) {
 			intrudes = intrudes || !declares(desired, path)
 		})
 		if intrudes {
@@ -48,6 +47,36 @@ func Intrudes(foreign []metav1.ManagedFieldsEntry, desired map[string]any) bool 
 		}
 	}
 	return false
+}
+
+// Pointer is the JSON pointer to a field of an object, with the index that an item of a list has there; false
+// if the object does not have it.
+func Pointer(object map[string]any, path fieldpath.Path) (string, bool) {
+	var pointer strings.Builder
+	var in any = object
+	for _, element := range path {
+		next, ok := step(in, element)
+		if !ok {
+			return "", false
+		}
+		token := strconv.Itoa(indexOf(in, element))
+		if element.FieldName != nil {
+			token = strings.NewReplacer("~", "~0", "/", "~1").Replace(*element.FieldName)
+		}
+		pointer.WriteString("/" + token)
+		in = next
+	}
+	return pointer.String(), true
+}
+
+func indexOf(list any, element fieldpath.PathElement) int {
+	items, _ := list.([]any)
+	for i, item := range items {
+		if matches(item, i, element) {
+			return i
+		}
+	}
+	return -1
 }
 
 func declares(desired any, path fieldpath.Path) bool {
@@ -67,11 +96,8 @@ func step(in any, element fieldpath.PathElement) (any, bool) {
 		next, ok := object[*element.FieldName]
 		return next, ok
 	}
-	list, _ := in.([]any)
-	for i, item := range list {
-		if matches(item, i, element) {
-			return item, true
-		}
+	if i := indexOf(in, element); i >= 0 {
+		return in.([]any)[i], true
 	}
 	return nil, false
 }

@@ -1,21 +1,21 @@
 package ownership
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 )
 
-var known = NewControllers("daytwo", DefaultControllers()...)
+var known = NewRules(NewControllers("daytwo", DefaultControllers()...), DefaultTools(), DefaultCatalog())
+
+// fingerprint takes every addition back.
+func fingerprint(object metav1.Object) string { return known.Assess(object, Subject{}).Fingerprint }
 
 var applied = metav1.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
@@ -49,7 +49,7 @@ func object(entries ...metav1.ManagedFieldsEntry) *metav1.PartialObjectMetadata 
 }
 
 func TestFingerprintIsNotChangedByWhatControllersDo(t *testing.T) {
-	want := known.Fingerprint(object(ours(), edited(`{"f:data":{}}`)))
+	want := fingerprint(object(ours(), edited(`{"f:data":{}}`)))
 	for name, same := range map[string]*metav1.PartialObjectMetadata{
 		"status":           object(ours(), edited(`{"f:data":{}}`), statusEntry()),
 		"scale":            object(ours(), edited(`{"f:data":{}}`), entry("kubectl", "Update", "scale", `{"f:spec":{"f:replicas":{}}}`)),
@@ -59,7 +59,7 @@ func TestFingerprintIsNotChangedByWhatControllersDo(t *testing.T) {
 		"resourceVersion":  withMeta(object(ours(), edited(`{"f:data":{}}`)), func(m *metav1.ObjectMeta) { m.ResourceVersion, m.Generation = "9", 4 }),
 		"annotation value": withMeta(object(ours(), edited(`{"f:data":{}}`)), func(m *metav1.ObjectMeta) { m.Annotations = map[string]string{"a": "b"} }),
 	} {
-		if got := known.Fingerprint(same); got != want {
+		if got := fingerprint(same); got != want {
 			t.Errorf("%s: the fingerprint changed", name)
 		}
 	}
@@ -82,7 +82,7 @@ func TestFingerprintIsChangedByEverythingElse(t *testing.T) {
 	shrunk, touched := ours(), ours()
 	shrunk.FieldsV1 = metav1.NewFieldsV1(strings.Replace(ownFields, `"f:replicas":{},`, "", 1))
 	touched.Time = &later
-	seen := map[string]string{known.Fingerprint(base()): "as applied"}
+	seen := map[string]string{fingerprint(base()): "as applied"}
 	for name, changed := range map[string]*metav1.PartialObjectMetadata{
 		"edit":                 object(ours(), edited(sidecarFields)),
 		"another edit":         object(ours(), edited(`{"f:spec":{"f:paused":{}}}`)),
@@ -100,25 +100,25 @@ func TestFingerprintIsChangedByEverythingElse(t *testing.T) {
 		"another API version":  object(func() metav1.ManagedFieldsEntry { e := ours(); e.APIVersion = "apps/v1beta1"; return e }()),
 		"without any of those": object(statusEntry()),
 	} {
-		fingerprint := known.Fingerprint(changed)
+		is := fingerprint(changed)
 		if name == "without any of those" {
-			if fingerprint != known.Fingerprint(object()) {
+			if is != fingerprint(object()) {
 				t.Error("status alone counts")
 			}
 			continue
 		}
-		if other, ok := seen[fingerprint]; ok {
+		if other, ok := seen[is]; ok {
 			t.Errorf("%s has the same fingerprint as %s", name, other)
 		}
-		seen[fingerprint] = name
+		seen[is] = name
 	}
 }
 
 func TestForeignLeavesOutOursAndControllers(t *testing.T) {
-	foreign := known.Foreign([]metav1.ManagedFieldsEntry{
+	foreign := known.Foreign(object(
 		ours(), statusEntry(), edited(sidecarFields),
 		entry("kube-scheduler", "Update", "", `{}`), entry("daytwo", "Update", "", `{}`),
-	}, nil)
+	), Subject{})
 	var names []string
 	for _, e := range foreign {
 		names = append(names, e.Manager+"/"+string(e.Operation))
@@ -128,141 +128,14 @@ func TestForeignLeavesOutOursAndControllers(t *testing.T) {
 	}
 }
 
-// takeOver applies the takeover's patch to an object, as an API server would.
-func takeOver(t *testing.T, of *metav1.PartialObjectMetadata, to runtime.Object, spare ...string) (*metav1.PartialObjectMetadata, error) {
-	t.Helper()
-	patch, err := known.Takeover(of, spare)
-	if err != nil {
-		t.Fatal(err)
-	}
-	decoded, err := jsonpatch.DecodePatch(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := json.Marshal(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patched, err := decoded.Apply(document)
-	if err != nil {
-		return nil, err
-	}
-	result := &metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(patched, result); err != nil {
-		t.Fatal(err)
-	}
-	return result, nil
-}
-
-func TestTakeoverMovesWhatOthersOwn(t *testing.T) {
-	wiped := entry("before-first-apply", metav1.ManagedFieldsOperationUpdate, "", ownFields)
-	for name, c := range map[string]struct {
-		entries []metav1.ManagedFieldsEntry
-		// owns are fields that Daytwo's entry must have afterwards.
-		owns []string
-		left int
-	}{
-		"added container":     {[]metav1.ManagedFieldsEntry{ours(), statusEntry(), edited(sidecarFields)}, []string{"sidecar", "web", "f:replicas"}, 2},
-		"two people":          {[]metav1.ManagedFieldsEntry{edited(sidecarFields), ours(), entry("helm", "Apply", "", `{"f:spec":{"f:paused":{}}}`)}, []string{"sidecar", "f:paused", "web"}, 1},
-		"wiped managedFields": {[]metav1.ManagedFieldsEntry{wiped, edited(sidecarFields)}, []string{"sidecar", "web"}, 1},
-		"update in our name":  {[]metav1.ManagedFieldsEntry{ours(), entry("daytwo", "Update", "", `{"f:spec":{"f:paused":{}}}`)}, []string{"f:paused", "web"}, 1},
-		"controllers stay":    {[]metav1.ManagedFieldsEntry{entry("kube-controller-manager", "Update", "", `{"f:spec":{"f:volumeName":{}}}`), ours(), edited(sidecarFields)}, []string{"sidecar"}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := object(c.entries...)
-			after, err := takeOver(t, before, before)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(after.ManagedFields) != c.left {
-				t.Errorf("%d entries are left, want %d", len(after.ManagedFields), c.left)
-			}
-			if foreign := known.Foreign(after.ManagedFields, nil); len(foreign) != 0 {
-				t.Errorf("foreign entries are left: %v", foreign)
-			}
-			own := known.Ours(after.ManagedFields)
-			if own < 0 {
-				t.Fatal("Daytwo has no entry")
-			}
-			for _, field := range c.owns {
-				if !strings.Contains(after.ManagedFields[own].FieldsV1.GetRawString(), field) {
-					t.Errorf("%s is not Daytwo's: %s", field, after.ManagedFields[own].FieldsV1.GetRawString())
-				}
-			}
-			if patch, err := known.Takeover(after, nil); patch != nil || err != nil {
-				t.Errorf("a second takeover does something: %s, %v", patch, err)
-			}
-		})
-	}
-}
-
-func TestTakeoverFailsWhenTheSamePeopleChangeSomethingMeanwhile(t *testing.T) {
-	before := object(ours(), statusEntry(), edited(sidecarFields))
-	meanwhile := object(ours(), statusEntry(), edited(`{"f:spec":{"f:paused":{}}}`))
-	if _, err := takeOver(t, before, meanwhile); err == nil {
-		t.Error("the patch went through: what they added is left without an owner")
-	}
-}
-
-func TestTakeoverIsNotDisturbedByStatusUpdates(t *testing.T) {
-	before := object(ours(), statusEntry(), edited(sidecarFields))
-	meanwhile := before.DeepCopy()
-	meanwhile.ManagedFields[1].FieldsV1 = metav1.NewFieldsV1(`{"f:status":{"f:readyReplicas":{}}}`)
-	if _, err := takeOver(t, before, meanwhile); err != nil {
-		t.Errorf("a status update fails the patch: %v", err)
-	}
-}
-
-func TestTakeoverRemovesAddedFinalizersAndOwners(t *testing.T) {
-	before := object(ours(), edited(`{"f:metadata":{"f:finalizers":{".":{},"v:\"theirs/a\"":{},"v:\"theirs/b\"":{}},`+
-		`"f:ownerReferences":{".":{},"k:{\"uid\":\"13\"}":{}}}}`))
-	before.Finalizers = []string{"theirs/a", "kept/x", "theirs/b"}
-	before.OwnerReferences = []metav1.OwnerReference{
-		{APIVersion: "v1", Kind: "ConfigMap", Name: "kept", UID: "12"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "theirs", UID: "13"},
-	}
-	after, err := takeOver(t, before, before)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(after.Finalizers, []string{"kept/x"}) {
-		t.Errorf("finalizers are %v", after.Finalizers)
-	}
-	if len(after.OwnerReferences) != 1 || after.OwnerReferences[0].UID != "12" {
-		t.Errorf("ownerReferences are %v", after.OwnerReferences)
-	}
-}
-
-func TestTakeoverLeavesSparedFieldsToTheirOwners(t *testing.T) {
-	before := object(ours(), edited(`{"f:spec":{"f:paused":{},"f:minReadySeconds":{}}}`))
-	after, err := takeOver(t, before, before, "/spec/paused")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := known.Ours(after.ManagedFields)
-	if own < 0 || len(after.ManagedFields) != 2 {
-		t.Fatalf("got the entries %v", after.ManagedFields)
-	}
-	if raw := after.ManagedFields[own].FieldsV1.GetRawString(); !strings.Contains(raw, "f:minReadySeconds") || strings.Contains(raw, "f:paused") {
-		t.Errorf("Daytwo owns %s", raw)
-	}
-	if raw := after.ManagedFields[1-own].FieldsV1.GetRawString(); !strings.Contains(raw, "f:paused") || strings.Contains(raw, "f:minReadySeconds") {
-		t.Errorf("they own %s", raw)
-	}
-}
-
-func TestWhoSetsSparedFieldsOnlyIsNotForeign(t *testing.T) {
-	entries := []metav1.ManagedFieldsEntry{ours(), edited(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}}}`)}
-	if foreign := known.Foreign(entries, Spare{"/spec/template/spec/containers/0/image"}); len(foreign) != 0 {
+func TestAnEntryOfIgnoredFieldsIsNotForeign(t *testing.T) {
+	changed := object(ours(), edited(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}}}`))
+	ignoring := func(pointer string) Subject { return Subject{Tolerance: Tolerance{Ignored: Spare{pointer}}} }
+	if foreign := known.Foreign(changed, ignoring("/spec/template/spec/containers/0/image")); len(foreign) != 0 {
 		t.Errorf("got %v", foreign)
 	}
-	if foreign := known.Foreign(entries, Spare{"/spec/replicas"}); len(foreign) != 1 {
+	if foreign := known.Foreign(changed, ignoring("/spec/replicas")); len(foreign) != 1 {
 		t.Errorf("got %v", foreign)
-	}
-}
-
-func TestNothingToTakeOver(t *testing.T) {
-	if patch, err := known.Takeover(object(ours(), statusEntry()), nil); patch != nil || err != nil {
-		t.Errorf("got %s, %v", patch, err)
 	}
 }
 
@@ -287,7 +160,7 @@ func TestIntrudes(t *testing.T) {
 		"added finalizer":    {`{"f:metadata":{"f:finalizers":{"v:\"theirs/a\"":{}}}}`, true},
 		"unreadable":         {`{"f:`, true},
 	} {
-		if got := Intrudes([]metav1.ManagedFieldsEntry{edited(c.fields)}, desired); got != c.want {
+		if got := Intrudes(known.Foreign(object(edited(c.fields)), Subject{}), desired); got != c.want {
 			t.Errorf("%s: got %t", name, got)
 		}
 	}

@@ -16,50 +16,57 @@ type patchOperation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Takeover returns a JSON patch that moves what foreign entries own to Daytwo's own entry, so that
+// Takeover returns a JSON patch that moves what others own and may not to Daytwo's own entry, so that
 // the next apply removes whatever of it is not declared. Server-side apply alone would leave it. What
-// is spared stays where it is. It returns nil if there is nothing to move.
+// is tolerated stays where it is. It returns nil if there is nothing to move.
 //
 // The patch tests the entries that it changes, and no others: a status update in between does not
 // fail it, while a change by the same people does, so that nothing is left without an owner. Added
 // finalizers and owner references, which no apply removes, are removed by the patch itself.
-func (c Controllers) Takeover(object metav1.Object, spare Spare) ([]byte, error) {
-	entries := object.GetManagedFields()
-	moved := fieldpath.NewSet()
-	var moves []move
-	for _, i := range c.foreignIndices(entries, spare) {
-		fields, err := Fields(&entries[i])
-		if err != nil {
-			return nil, err
-		}
-		kept := spare.of(fields)
-		moved = moved.Union(fields.Difference(kept))
-		moves = append(moves, move{index: i, kept: kept})
-	}
-	if len(moves) == 0 {
+func (r Rules) Takeover(object metav1.Object, s Subject) ([]byte, error) {
+	changes := r.Foreign(object, s)
+	if len(changes) == 0 {
 		return nil, nil
 	}
-	operations, err := c.moveOperations(entries, moves, moved)
+	moved := fieldpath.NewSet()
+	for i := range changes {
+		if changes[i].err != nil {
+			return nil, changes[i].err
+		}
+		moved = moved.Union(changes[i].Fields)
+	}
+	entries := object.GetManagedFields()
+	operations, err := r.moveOperations(entries, changes, moved)
 	if err != nil {
 		return nil, err
 	}
-	operations = append(operations, removeFinalizers(object, moved)...)
-	operations = append(operations, removeOwnerReferences(object, moved)...)
+	removed := moved.Difference(r.stillOwned(entries, changes))
+	operations = append(operations, removeFinalizers(object, removed)...)
+	operations = append(operations, removeOwnerReferences(object, removed)...)
 	return json.Marshal(operations)
 }
 
-// move empties one foreign entry, but for what is kept of it.
-type move struct {
-	index int
-	kept  *fieldpath.Set
+// stillOwned is what we own already, and what others own besides what is moved: an item that a program set too
+// stays.
+func (r Rules) stillOwned(entries []metav1.ManagedFieldsEntry, changes []Change) *fieldpath.Set {
+	owned := r.ownOrNone(entries)
+	for i := range entries {
+		at := slices.IndexFunc(changes, func(change Change) bool { return change.index == i })
+		if at >= 0 {
+			owned = owned.Union(changes[at].kept)
+		} else if fields, err := Fields(&entries[i]); err == nil {
+			owned = owned.Union(fields)
+		}
+	}
+	return owned
 }
 
 // moveOperations merges what is moved into our entry, which is added if there is none.
-func (c Controllers) moveOperations(entries []metav1.ManagedFieldsEntry, moves []move, moved *fieldpath.Set) ([]patchOperation, error) {
+func (c Controllers) moveOperations(entries []metav1.ManagedFieldsEntry, changes []Change, moved *fieldpath.Set) ([]patchOperation, error) {
 	home := c.Ours(entries)
 	merged := metav1.ManagedFieldsEntry{
 		Manager: c.self, Operation: metav1.ManagedFieldsOperationApply,
-		APIVersion: entries[moves[0].index].APIVersion, Time: entries[moves[0].index].Time, FieldsType: "FieldsV1",
+		APIVersion: changes[0].APIVersion, Time: changes[0].Time, FieldsType: "FieldsV1",
 	}
 	var operations []patchOperation
 	if home >= 0 {
@@ -71,8 +78,8 @@ func (c Controllers) moveOperations(entries []metav1.ManagedFieldsEntry, moves [
 		merged = entries[home]
 		operations = append(operations, patchOperation{Op: "test", Path: entryPath(home), Value: entries[home]})
 	}
-	for _, m := range moves {
-		operations = append(operations, patchOperation{Op: "test", Path: entryPath(m.index), Value: entries[m.index]})
+	for i := range changes {
+		operations = append(operations, patchOperation{Op: "test", Path: entryPath(changes[i].index), Value: changes[i].ManagedFieldsEntry})
 	}
 	var err error
 	if merged.FieldsV1, err = fieldsV1(moved); err != nil {
@@ -81,8 +88,8 @@ func (c Controllers) moveOperations(entries []metav1.ManagedFieldsEntry, moves [
 	if home >= 0 {
 		operations = append(operations, patchOperation{Op: "replace", Path: entryPath(home), Value: merged})
 	}
-	for _, m := range slices.Backward(moves) {
-		operation, err := m.operation(entries)
+	for i := range slices.Backward(changes) {
+		operation, err := changes[i].operation()
 		if err != nil {
 			return nil, err
 		}
@@ -94,14 +101,15 @@ func (c Controllers) moveOperations(entries []metav1.ManagedFieldsEntry, moves [
 	return operations, nil
 }
 
-func (m move) operation(entries []metav1.ManagedFieldsEntry) (patchOperation, error) {
-	if m.kept.Empty() {
-		return patchOperation{Op: "remove", Path: entryPath(m.index)}, nil
+// operation empties a foreign entry, but for what is kept of it.
+func (c Change) operation() (patchOperation, error) {
+	if c.kept.Empty() {
+		return patchOperation{Op: "remove", Path: entryPath(c.index)}, nil
 	}
-	rest := entries[m.index]
+	rest := c.ManagedFieldsEntry
 	var err error
-	rest.FieldsV1, err = fieldsV1(m.kept)
-	return patchOperation{Op: "replace", Path: entryPath(m.index), Value: rest}, err
+	rest.FieldsV1, err = fieldsV1(c.kept)
+	return patchOperation{Op: "replace", Path: entryPath(c.index), Value: rest}, err
 }
 
 func fieldsV1(set *fieldpath.Set) (*metav1.FieldsV1, error) {

@@ -1,0 +1,175 @@
+package addonrelease
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
+	a := configMapRef("a")
+	newRules := func(o *observed) {
+		o.rulesVersion, o.release.Status.Drift.Rules = "new", "old"
+		o.drift(a)
+		o.sightings[a.Key()].seen.Untouched = o.inventory[a.Key()].fingerprint
+	}
+	for name, c := range map[string]struct {
+		change func(*observed)
+		want   string
+	}{
+		"an addition that stayed before": {newRules, "rest update a; "},
+		"an inventory of an older Daytwo": {func(o *observed) {
+			newRules(o)
+			o.release.Status.Drift.Rules = ""
+			o.sightings[a.Key()].seen.Untouched = "x"
+		}, "rest update a; "},
+		"an edit of what is declared besides":  {func(o *observed) { newRules(o); o.sightings[a.Key()].seen.Untouched = "x" }, "rest correct a; "},
+		"an object that was deleted":           {func(o *observed) { newRules(o); o.sightings[a.Key()].seen.Gone = true }, "rest correct a; "},
+		"the same rules":                       {func(o *observed) { newRules(o); o.release.Status.Drift.Rules = "new" }, "rest correct a; "},
+		"what stays is shown where nothing is": {func(o *observed) { newRules(o); o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport }, "reported correct a; "},
+		"a suspension":                         {func(o *observed) { newRules(o); o.suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
+		"settings, and what was seen before": {func(o *observed) {
+			o.rulesVersion, o.release.Status.Drift.Rules = "new", "old"
+			o.sightings[a.Key()].seen.Tolerated = []string{"mesh"}
+		}, "rest update a; "},
+		"settings, and what was seen since": {func(o *observed) {
+			o.rulesVersion, o.release.Status.Drift.Rules = "new", "old"
+			o.sightings[a.Key()].seen.Tolerated, o.sightings[a.Key()].seen.Rules = []string{"mesh"}, "new"
+		}, ""},
+		"a pod that takes all keys now": {func(o *observed) { o.desired[0].environment = true }, "rest update a; "},
+	} {
+		o := scene(c.change)
+		p := makePlan(o)
+		if got := summarize(p); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+		done := outcome{}
+		for _, w := range p.rest {
+			done.written = append(done.written, written{write: w, result: &metav1.PartialObjectMetadata{}, contested: true, at: noon})
+		}
+		if counted := report(o, p, done, nil).Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
+			t.Errorf("%s: %d corrections are counted", name, counted)
+		}
+		if rules := report(o, p, done, nil).Drift.Rules; rules != o.rulesVersion {
+			t.Errorf("%s: the status has rules %q", name, rules)
+		}
+	}
+}
+
+func TestReassessesWhatWasSeenBeforeTheSettingsChanged(t *testing.T) {
+	o := scene()
+	seen := &fleet.Seen{UID: "u", Fingerprint: "g", Rules: "old", Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		UID: "u", ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: "kubectl-edit", Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:debug":{}}}`),
+		}},
+	}}}
+	untouched := o.rules.Assess(seen.Object, ownership.Subject{Tolerance: ownership.Tolerance{Additions: ownership.TakeBackNone}}).Fingerprint
+	e := entry{Ref: configMapRef("a"), fingerprint: untouched}
+	if is := o.reassess(sighting{seen: seen, drifted: true}, e, ownership.Tolerance{Version: "new", Additions: ownership.TakeBackNone}); is.drifted {
+		t.Error("what may stay now is still drift")
+	}
+	if is := o.reassess(sighting{seen: seen, drifted: true}, e, ownership.Tolerance{Version: "strict"}); !is.drifted || is.seen.Rules != "strict" {
+		t.Error("what may not stay is no drift")
+	}
+}
+
+func TestNamesTenManagersOfWhatStays(t *testing.T) {
+	var objects [][]string
+	for i := range 12 {
+		managers := []string{fmt.Sprintf("program-%02d", i)}
+		if i < 3 {
+			managers = append(managers, "mesh")
+		}
+		objects = append(objects, managers)
+	}
+	list := countManagers(append(objects, nil))
+	if len(list) != 10 || list[0].Manager != "mesh" || list[0].Objects != 3 || list[1].Manager != "program-00" || list[9].Objects != 1 {
+		t.Errorf("got %v", list)
+	}
+	if list := countManagers([][]string{{strings.Repeat("x", 1000)}}); len(list[0].Manager) > 128 {
+		t.Errorf("a name of %d bytes", len(list[0].Manager))
+	}
+}
+
+// parse reads YAML documents.
+func parse(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	var list []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), len(text))
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, object)
+	}
+}
+
+func TestFindsWhatPodsTakeTheirEnvironmentFrom(t *testing.T) {
+	list, err := prepare(plainly(parse(t, `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: a, namespace: cache}
+spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: a, envFrom: [{secretRef: {name: access}}, {prefix: X_, configMapRef: {name: settings}}], env: [{name: A, valueFrom: {secretKeyRef: {name: single, key: a}}}]}]}}}}}
+---
+apiVersion: example.com/v1
+kind: Server
+metadata: {name: a, namespace: other}
+spec: {pods: [{envFrom: [{secretRef: {name: access}}]}], envFrom: nothing}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: access, namespace: cache}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: access, namespace: other}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: cache}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: other}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: single, namespace: cache}}
+`)), "id", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, d := range list {
+		if d.environment {
+			found = append(found, d.String())
+		}
+	}
+	if want := []string{"Secret cache/access", "Secret other/access", "ConfigMap cache/settings"}; !slices.Equal(found, want) {
+		t.Errorf("got %v, want %v", found, want)
+	}
+}
+
+func TestSettingsOfDriftDecideWhatIsTolerated(t *testing.T) {
+	ref := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Name: "a"}
+	for setting, want := range map[addonsv1alpha1.DriftAdditions]ownership.Additions{
+		"": ownership.TakeBackPeopleAndSensitive, addonsv1alpha1.DriftAdditionsPeopleAndSensitive: ownership.TakeBackPeopleAndSensitive,
+		addonsv1alpha1.DriftAdditionsAll: ownership.TakeBackAll, addonsv1alpha1.DriftAdditionsNone: ownership.TakeBackNone,
+	} {
+		got := tolerance(addonsv1alpha1.DriftPolicy{Additions: setting}, "v", ref, true)
+		if got.Additions != want || !got.Environment || got.Version != "v" {
+			t.Errorf("%q: got %+v", setting, got)
+		}
+	}
+	rules := ownership.DefaultRules("test")
+	if rulesVersion(rules, addonsv1alpha1.DriftPolicy{}) != rulesVersion(rules, addonsv1alpha1.DriftPolicy{Additions: addonsv1alpha1.DriftAdditionsPeopleAndSensitive}) {
+		t.Error("the default has a version of its own")
+	}
+}

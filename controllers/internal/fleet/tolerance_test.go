@@ -1,0 +1,34 @@
+package fleet
+
+import (
+	"testing"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+)
+
+func TestTheOwnerHearsOnceWhoSetSomethingThatStays(t *testing.T) {
+	tracker, told := applied(t)
+	beat := func(version string, tolerated ...string) {
+		seen := seenAt(version, "ours")
+		seen.Tolerated = tolerated
+		tracker.observe(settings, seen)
+	}
+	beat("11", "mesh")
+	told.expect(t, news)
+	beat("12", "mesh")
+	beat("13", "mesh")
+	told.expect(t)
+	beat("14", "backup", "mesh")
+	told.expect(t, news)
+}
+
+func TestNothingIsToleratedUntilTheOwnerSaysSo(t *testing.T) {
+	tracker, _ := applied(t)
+	if tolerance, _ := tracker.claimed(settings); tolerance.Additions != ownership.TakeBackAll {
+		t.Errorf("got %+v", tolerance)
+	}
+	tracker.Tolerate(settings, ownership.Tolerance{Additions: ownership.TakeBackNone})
+	if tolerance, claimed := tracker.claimed(settings); !claimed || tolerance.Additions != ownership.TakeBackNone {
+		t.Errorf("got %+v", tolerance)
+	}
+}
