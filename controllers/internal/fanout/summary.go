@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
@@ -57,9 +58,7 @@ func Summarize(input Input) Summary {
 		switch {
 		case !p.cluster.Connected || (p.target != nil && p.target.State == Unreachable):
 			unreachable = append(unreachable, name)
-			if summary.FirstUnknown == "" && p.cluster.Connected && p.target.Message != "" {
-				summary.FirstUnknown = name + ": " + p.target.Message
-			}
+			summary.FirstUnknown = cmp.Or(summary.FirstUnknown, p.whyUnknown(name))
 		case p.ready(policy):
 			ready = append(ready, name)
 		case p.target != nil && p.target.State == Failed:
@@ -82,6 +81,14 @@ func Summarize(input Input) Summary {
 		summary.FirstFailure = failures[summary.Failed.Names[0]]
 	}
 	return summary
+}
+
+// whyUnknown is what the target says that could not look into a connected cluster; empty if it says nothing.
+func (p pair) whyUnknown(name string) string {
+	if !p.cluster.Connected || p.target.Message == "" {
+		return ""
+	}
+	return name + ": " + p.target.Message
 }
 
 // staying are the pairs whose cluster is not about to be deleted.

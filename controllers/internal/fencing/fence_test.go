@@ -28,9 +28,13 @@ type leaseServer struct {
 
 func (s *leaseServer) Identity() string { return me }
 
-func (s *leaseServer) Create(context.Context, resourcelock.LeaderElectionRecord) error { return s.answer() }
+func (s *leaseServer) Create(context.Context, resourcelock.LeaderElectionRecord) error {
+	return s.answer()
+}
 
-func (s *leaseServer) Update(context.Context, resourcelock.LeaderElectionRecord) error { return s.answer() }
+func (s *leaseServer) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	return s.answer()
+}
 
 func (s *leaseServer) answer() error {
 	s.sent++

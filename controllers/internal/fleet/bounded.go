@@ -155,6 +155,6 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 
 func (b *boundedBody) exceeded() error {
 	b.left = -1
-	_ = b.ReadCloser.Close() // Nothing more is read of it.
+	_ = b.Close() // Nothing more is read of it.
 	return &limitError{"the answer to " + b.request, b.limit}
 }

@@ -18,7 +18,7 @@ type KindState struct {
 	Unknown string
 }
 
-// Pending: the first list is neither complete nor known to fail.
+// Pending is whether the first list is neither complete nor known to fail.
 func (s KindState) Pending() bool { return !s.Listed && s.Unknown == "" }
 
 // kind is what a tracker knows of the watch of a kind.
