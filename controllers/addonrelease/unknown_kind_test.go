@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -71,6 +72,19 @@ func define(t *testing.T, text string) *unstructured.Unstructured {
 	return definition
 }
 
+// awaitServed waits until the cluster serves a kind, which may be a moment after its definition is established.
+func awaitServed(t *testing.T, kind schema.GroupVersionKind) {
+	t.Helper()
+	eventually(t, "the cluster serves "+kind.String(), func() (bool, string) {
+		cluster, connected := shared.connections.Get(types.NamespacedName{Namespace: "default", Name: tenantName})
+		if !connected {
+			return false, "it is not connected"
+		}
+		_, err := cluster.Resource(t.Context(), kind)
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
 func patchDefinition(t *testing.T, definition *unstructured.Unstructured, patch string) {
 	t.Helper()
 	if err := shared.workload.Patch(t.Context(), definition, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -81,6 +95,7 @@ func patchDefinition(t *testing.T, definition *unstructured.Unstructured, patch 
 // It does not run beside other tests: no namespace of the cluster can be removed while a kind cannot be listed.
 func TestKindThatCannotBeListedHoldsNothingElseUp(t *testing.T) {
 	definition := define(t, fmt.Sprintf(gauges, "held"))
+	awaitServed(t, schema.GroupVersionKind{Group: "held.test", Version: "v2", Kind: "Gauge"})
 	a := newAddon(t, fmt.Sprintf(gaugeAndSettings, "held"))
 	a.waitReady()
 
