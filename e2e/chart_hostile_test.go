@@ -43,7 +43,7 @@ var hostileCharts = []hostile{
 	{name: "memory", archive: template(`{{ $s := repeat 1073741824 "x" }}`),
 		reason: addonsv1alpha1.ReasonRenderLimit, rendered: true, says: "and was stopped"},
 	{name: "endless", archive: template(`{{ range 1000000000 }}{{ range 1000000000 }}{{ end }}{{ end }}`),
-		reason: addonsv1alpha1.ReasonRenderLimit, rendered: true, says: "longer than 10s"},
+		reason: addonsv1alpha1.ReasonRenderLimit, rendered: true, says: "10s of processor time"},
 }
 
 // mebibytes of zeros compress to little.
