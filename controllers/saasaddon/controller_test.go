@@ -37,7 +37,8 @@ func TestRolloutNeverExceedsMaxConcurrent(t *testing.T) {
 				c.Fatalf("%d targets are on their way", len(waiting))
 			}
 			seen = max(seen, len(waiting))
-			if len(waiting) > 0 {
+			// None becomes ready before the slots are full: the test may be faster than the controller.
+			if len(waiting) > 0 && seen == slots {
 				c.say(&waiting[0], metav1.ConditionTrue, common.ReasonSucceeded)
 			}
 			c.reload(addon)
@@ -46,9 +47,6 @@ func TestRolloutNeverExceedsMaxConcurrent(t *testing.T) {
 			}
 			return nil
 		})
-		if seen != slots {
-			t.Errorf("at most %d targets were on their way, though there were %d slots", seen, slots)
-		}
 	}
 	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded, "ready in 12 clusters")
 }
