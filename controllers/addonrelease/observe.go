@@ -269,7 +269,8 @@ func (r *Reconciler) observeObjects(ctx context.Context, o *observed, cluster *f
 		allowed := tolerance(o.release.Spec.Drift, o.rulesVersion, e.Ref, e.environment)
 		cluster.Tracker.Tolerate(key, allowed)
 		seen, drifted := cluster.Tracker.Look(key)
-		if seen == nil && !e.intended() && !e.unwatched() {
+		// A kind that cannot be listed cannot be read either, and must not hold up the others.
+		if _, unknown := o.unknown[key.GroupKind]; seen == nil && !unknown && !e.intended() && !e.unwatched() {
 			unseen = append(unseen, e.Ref)
 		}
 		o.sightings[key] = o.reassess(sighting{seen: seen, drifted: drifted}, e, allowed)
