@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -29,6 +31,7 @@ func TestClusterAPI(t *testing.T) {
 		{"says which versions there are", testUnknownVersionNamesThoseThatThereAre},
 		{"brings back what was killed", testKilledProgramsComeBack},
 		{"fails if it is told to", testInjectedFailures},
+		{"keeps a cluster of which there are remains", testRemainsAreNotTheCluster},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, o) })
 	}
@@ -225,4 +228,39 @@ func testInjectedFailures(t *testing.T, o orders) {
 		o.expectCondition(t, "unlucky", conditionType, "True")
 	}
 	o.delete(t, "unlucky")
+}
+
+// Cluster API that dies after it created a control plane, and before it wrote down which one, creates another one.
+// The first one goes later, and takes nothing along.
+func testRemainsAreNotTheCluster(t *testing.T, o orders) {
+	o.mustCreate(t, o.newCluster("kept", "small", 0, nil))
+	o.expectCondition(t, "kept", "ControlPlaneAvailable", "True")
+	before := runningPIDs(t, o.fleet.StateDir())
+	for kind, plural := range map[string]string{"LocalControlPlane": "localcontrolplanes", "LocalCluster": "localclusters"} {
+		remains := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "infrastructure.local.daytwo.dev/v1alpha1",
+			"kind":       kind,
+			"metadata": map[string]any{
+				"name": "remains", "namespace": orderNamespace,
+				"labels":     map[string]any{"cluster.x-k8s.io/cluster-name": "kept"},
+				"finalizers": []any{"infrastructure.local.daytwo.dev/cleanup"},
+			},
+		}}
+		client := o.client.Resource(localResource(plural)).Namespace(orderNamespace)
+		if _, err := client.Create(t.Context(), remains, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Delete(t.Context(), "remains", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		soon(t, func(ctx context.Context) (bool, error) {
+			_, err := client.Get(ctx, "remains", metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		}, func() string { return "the remains are still there" })
+	}
+	if after := runningPIDs(t, o.fleet.StateDir()); !maps.Equal(before, after) {
+		t.Errorf("what runs changed from %v to %v", before, after)
+	}
+	createNamespace(t, o.workload(t, "kept"), "answers")
+	o.delete(t, "kept")
 }

@@ -29,7 +29,7 @@ func (r *clusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		return ctrl.Result{}, r.remove(ctx, local)
 	}
 	cluster, err := clusterToWorkFor(ctx, r.client, local)
-	if cluster == nil || err != nil {
+	if cluster == nil || err != nil || !isPartOfCluster(local) {
 		return ctrl.Result{}, err
 	}
 	if err := addFinalizer(ctx, r.client, local); err != nil {
@@ -90,7 +90,8 @@ func (r *clusterReconciler) claim(ctx context.Context, name string) (v1alpha1.AP
 }
 
 func (r *clusterReconciler) remove(ctx context.Context, local *v1alpha1.LocalCluster) error {
-	if name := orderedName(local); name != "" {
+	if isPartOfCluster(local) {
+		name := orderedName(local)
 		if err := r.clusters.Remove(ctx, name); err != nil {
 			return fmt.Errorf("remove %s: %w", name, err)
 		}

@@ -34,7 +34,7 @@ func (r *controlPlaneReconciler) Reconcile(ctx context.Context, request ctrl.Req
 		return ctrl.Result{}, r.remove(ctx, plane)
 	}
 	cluster, err := clusterToWorkFor(ctx, r.client, plane)
-	if cluster == nil || err != nil {
+	if cluster == nil || err != nil || !isPartOfCluster(plane) {
 		return ctrl.Result{}, err
 	}
 	if err := addFinalizer(ctx, r.client, plane); err != nil {
@@ -112,7 +112,8 @@ func (r *controlPlaneReconciler) act(
 }
 
 func (r *controlPlaneReconciler) remove(ctx context.Context, plane *v1alpha1.LocalControlPlane) error {
-	if name := orderedName(plane); name != "" {
+	if isPartOfCluster(plane) {
+		name := orderedName(plane)
 		if err := r.clusters.Empty(ctx, name); err != nil {
 			return fmt.Errorf("end %s: %w", name, err)
 		}

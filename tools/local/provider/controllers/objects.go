@@ -60,6 +60,14 @@ func clusterToWorkFor(ctx context.Context, c client.Client, o object) (*clusterv
 
 func ptrTrue(b *bool) bool { return b != nil && *b }
 
+// isPartOfCluster tells whether a Cluster has taken an object for its own. Cluster API first creates what the
+// Cluster is to refer to, and writes the reference then. If it dies in between, it creates the same anew, and the
+// first objects never get an owner: they carry the Cluster's label, but what runs is not theirs.
+func isPartOfCluster(o object) bool {
+	owner := metav1.GetControllerOf(o)
+	return owner != nil && owner.Kind == clusterv1.ClusterKind && owner.Name == o.GetLabels()[clusterv1.ClusterNameLabel]
+}
+
 // injectedFailure returns the message of a failure that somebody asked for, or "".
 func injectedFailure(o object) string { return o.GetAnnotations()[v1alpha1.FailAnnotation] }
 
