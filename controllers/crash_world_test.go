@@ -175,7 +175,7 @@ func (w *crashWorld) reborn() {
 // blows waits until the fuse has blown, or until everything was done without that, and returns which.
 func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	for ctx.Err() == nil {
 		select {
@@ -195,7 +195,7 @@ func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
 // await waits until nothing is undone any more.
 func (w *crashWorld) await(undone func() string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
 	for why := undone(); why != ""; why = undone() {
 		if pause(ctx); ctx.Err() != nil {

@@ -31,7 +31,7 @@ import (
 const (
 	configuration     = "../config/webhook/validating.yaml"
 	providerNamespace = "daytwo-system"
-	patienceOfTests   = time.Minute
+	patienceOfTests   = 3 * time.Minute
 )
 
 // The tests share one API server, without Cluster API, which asks a manager that serves the webhooks and nothing

@@ -144,7 +144,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 	}
 	labelled := tenantCluster("labelled")
 	labelled.Labels = map[string]string{common.ProviderLabelPrefix + "tier": "gold"}
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		for _, err := range []error{
 			direct.Delete(ctx, protected, client.DryRunAll),
 			other.Create(ctx, labelled.DeepCopy(), client.DryRunAll),

@@ -39,7 +39,7 @@ import (
 const (
 	installation = "test-installation"
 	tenantName   = "prod"
-	deadline     = 30 * time.Second
+	deadline     = 3 * time.Minute
 )
 
 // world is what the tests of this package share: a management cluster without any controller, and a workload

@@ -20,7 +20,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // customer is a namespace of the management cluster. The test plays the other controllers: it
 // writes the status of TenantClusters and AddonReleases.

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is far longer than anything takes on an idle machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // tenant is one customer's namespace. It is empty again when its test ends.
 type tenant struct {

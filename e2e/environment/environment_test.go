@@ -68,7 +68,7 @@ func TestTheManagerComesBackAfterItsEnd(t *testing.T) {
 func waitReady(t *testing.T, c client.Client, key client.ObjectKey) {
 	t.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{}
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, key, cluster)
 		return err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, common.ConditionReady), err
 	})

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// Patience with what should have happened long before.
-	Patience = 2 * time.Minute
+	// Patience with what should have happened long before, also on a machine that is busy with much else.
+	Patience = 5 * time.Minute
 	// LookEvery is how long to wait between two looks.
 	LookEvery = 50 * time.Millisecond
 )

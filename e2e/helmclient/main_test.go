@@ -24,7 +24,7 @@ import (
 )
 
 // patience is far longer than anything takes on an idle machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // cluster is a full one, in which Jobs come to an end.
 var cluster *localfleet.Cluster

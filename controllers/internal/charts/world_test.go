@@ -30,7 +30,7 @@ import (
 )
 
 // patience is far longer than anything takes on an idle machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // world is an Internet of test servers with names, certificates of one CA, and nothing else.
 type world struct {

@@ -33,7 +33,7 @@ const (
 	balancerToken = "balanced-to-both"
 	balancerUser  = "daytwo-balancer"
 	// patience is far longer than anything takes on an idle machine.
-	patience = time.Minute
+	patience = 3 * time.Minute
 )
 
 // world is two API servers that take the same token. That of the second one keeps an audit log.

@@ -152,7 +152,7 @@ func createNamespace(t *testing.T, client kubernetes.Interface, name string) {
 
 func eventually(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, condition); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, condition); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }

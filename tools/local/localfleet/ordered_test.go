@@ -25,7 +25,7 @@ const orderNamespace = "orders"
 
 var (
 	clusterResource       = schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}
-	orderedClusterTimeout = 90 * time.Second
+	orderedClusterTimeout = 5 * time.Minute
 )
 
 func localResource(plural string) schema.GroupVersionResource {

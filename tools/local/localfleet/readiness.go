@@ -15,7 +15,7 @@ import (
 const (
 	readyEvery = 50 * time.Millisecond
 	// Two seconds on an idle machine; far more while something else compiles.
-	readyDeadline = 2 * time.Minute
+	readyDeadline = 5 * time.Minute
 	// A server that starts can take a connection long before it answers.
 	requestTimeout = 2 * time.Second
 	logTailLines   = 15
