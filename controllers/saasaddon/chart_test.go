@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -128,6 +129,45 @@ func TestAChangedSecretIsANewRevisionWithoutAnotherDownload(t *testing.T) {
 	if content := c.chartOf(addon); content.Values[1].Text != "replicas: 3" || len(content.Archive) == 0 {
 		t.Errorf("the revision has the values %+v", content.Values)
 	}
+}
+
+func TestEmptyValuesMakeTheRevisionOfNone(t *testing.T) {
+	c := newCustomer(t)
+	server := newRegistry(c)
+	c.addCluster("a", nil)
+	c.must(c.Create(c.ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "empty"}, Data: map[string]string{"values.yaml": "{}\n", "nothing": ""},
+	}))
+	addon := c.addChart(server.OCI(), "1.0.0")
+	c.awaitTargets(addon, 1)
+	before := addon.Status.Revision
+	mappings := func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{}`)} }
+	texts := func(a *addonsv1alpha1.SaaSAddon) {
+		a.Spec.ValuesFrom = []addonsv1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "empty"}, {Kind: "ConfigMap", Name: "empty", Key: "nothing"}}
+	}
+	for _, change := range []func(*addonsv1alpha1.SaaSAddon){mappings, texts} {
+		c.change(addon, change)
+		c.eventually("the change is observed", func() error {
+			c.reload(addon)
+			if addon.Status.ObservedGeneration != addon.Generation || meta.IsStatusConditionTrue(addon.Status.Conditions, common.ConditionStalled) {
+				return fmt.Errorf("generation %d is observed, of %d: %+v", addon.Status.ObservedGeneration, addon.Generation, addon.Status.Conditions)
+			}
+			return nil
+		})
+		if addon.Status.Revision != before {
+			t.Errorf("the revision is %s with the values %s and %v, and was %s without", addon.Status.Revision, addon.Spec.Values.Raw, addon.Spec.ValuesFrom, before)
+		}
+	}
+	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
+		a.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"replicas":2}`)}
+	})
+	c.eventually("values that set something make another revision", func() error {
+		c.reload(addon)
+		if addon.Status.Revision == before {
+			return fmt.Errorf("it is still %s", before)
+		}
+		return nil
+	})
 }
 
 func TestAChartThatWasReplacedUnderItsVersionIsRefusedUntilItIsAccepted(t *testing.T) {

@@ -9,10 +9,11 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
-// readValues reads the values in the order in which they are merged.
+// readValues reads the values in the order in which they are merged. Values that set nothing are left out, so that they
+// make the revision that none make.
 func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]revision.Source, *problem, error) {
 	var values []revision.Source
-	if addon.Spec.Values != nil {
+	if addon.Spec.Values != nil && !isEmptyValues(string(addon.Spec.Values.Raw)) {
 		values = append(values, revision.Source{Name: "values", Text: string(addon.Spec.Values.Raw)})
 	}
 	for i, from := range addon.Spec.ValuesFrom {
@@ -28,9 +29,18 @@ func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSA
 				message: fmt.Sprintf("%s %s/%s has no key %s, which spec.valuesFrom[%d] names: add it, or name another", from.Kind, addon.Namespace, from.Name, key, i),
 			}, nil
 		}
-		values = append(values, revision.Source{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
+		if !isEmptyValues(text) {
+			values = append(values, revision.Source{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
+		}
 	}
 	return values, nil, nil
+}
+
+// isEmptyValues is whether a text is an empty mapping, or nothing at all. Only a render worker parses YAML, so an empty
+// mapping that is written in another way, for instance with a comment, still counts as values.
+func isEmptyValues(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || text == "{}"
 }
 
 func valuesKey(from addonsv1alpha1.ValuesReference) string {
