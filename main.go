@@ -66,6 +66,7 @@ type flags struct {
 	leaseDuration      time.Duration
 	controllerManagers string
 	toolManagers       string
+	chartMirrors       string
 	zap                zap.Options
 	controllers.Options
 }
@@ -86,6 +87,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.toolManagers, "tool-managers", "", "further field managers, separated by commas, of tools that act for people: what they add is drift; a trailing * stands for any ending")
 	set.StringVar(&f.DriftExceptions, "drift-exceptions", "", "file of further rows for the catalog of drift exceptions, in the format of config/drift/exceptions.yaml")
 	set.BoolVar(&f.AllowPrivateSources, "allow-private-sources", false, "fetch charts from loopback, link-local and private addresses too, and through the HTTP proxy of the environment")
+	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
 	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 32, "how many targets are worked on at a time")
@@ -104,6 +106,7 @@ func parse(arguments []string) (flags, error) {
 	comma := func(r rune) bool { return r == ',' }
 	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, comma)
 	f.ToolManagers = strings.FieldsFunc(f.toolManagers, comma)
+	f.ChartMirrors = strings.FieldsFunc(f.chartMirrors, comma)
 	return f, nil
 }
 

@@ -64,6 +64,8 @@ type Options struct {
 	DriftExceptions string
 	// AllowPrivateSources lets charts come from repositories at any address.
 	AllowPrivateSources bool
+	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
+	ChartMirrors []string
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
 	AllowProxyURL bool
 	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
@@ -151,7 +153,11 @@ func (b *base) setUpAddons() error {
 		Client: b.GetClient(), Live: b.GetAPIReader(), Events: b.recorder("saasaddon"),
 		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Inspector: b.renderer,
 	}
-	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: b.options.AllowPrivateSources}),
+	mirrors, err := charts.ParseMirrors(b.options.ChartMirrors)
+	if err != nil {
+		return err
+	}
+	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: b.options.AllowPrivateSources, Mirrors: mirrors}),
 		charts.DeskOptions[types.NamespacedName]{
 			Done: addons.Fetched, Tenant: func(addon types.NamespacedName) string { return addon.Namespace },
 		})

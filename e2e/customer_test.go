@@ -42,7 +42,13 @@ func newCustomer(t *testing.T, full, bare int) *customer {
 // moveIn registers clusters that are borrowed already. After the test, everything of the customer goes.
 func moveIn(t *testing.T, borrowed lent) *customer {
 	t.Helper()
-	c := &customer{T: t, namespace: fmt.Sprintf("customer-%d", customers.Add(1)), clusters: borrowed}
+	return moveInto(t, fmt.Sprintf("customer-%d", customers.Add(1)), borrowed)
+}
+
+// moveInto does so in a namespace of that name.
+func moveInto(t *testing.T, namespace string, borrowed lent) *customer {
+	t.Helper()
+	c := &customer{T: t, namespace: namespace, clusters: borrowed}
 	must(t, env.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}))
 	t.Cleanup(c.leave)
 	for _, name := range c.clusters.all() {

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/daytwo-dev/daytwo/e2e/environment"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+	"github.com/daytwo-dev/daytwo/tools/local/samplecharts"
 )
 
 const (
@@ -38,10 +40,14 @@ func TestMain(m *testing.M) {
 }
 
 func start(ctx context.Context, dir string) (end func() error, err error) {
+	mirror, err := samplecharts.Write(filepath.Join(dir, "charts"))
+	if err != nil {
+		return nil, err
+	}
 	env, err = environment.Start(ctx, environment.Options{
-		StateDir: dir, Clusters: fullClusters, Progress: os.Stderr,
+		StateDir: filepath.Join(dir, "fleet"), Clusters: fullClusters, Progress: os.Stderr,
 		// The registries of the tests are at the loopback address.
-		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--orphan-head-start=2s"},
+		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--orphan-head-start=2s", mirror},
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/daytwo-dev/daytwo/tools/local/chartarchive"
 )
 
 // Versions of each chart.
@@ -35,7 +37,7 @@ func Archive(name, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pack(name, files)
+	return chartarchive.Pack(name, files)
 }
 
 // contents are a version's files by their paths below the chart.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
+	"github.com/daytwo-dev/daytwo/tools/local/samplecharts"
 )
 
 // What --components can install into the management cluster.
@@ -113,7 +115,7 @@ func (o upOptions) install(ctx context.Context, fleet *localfleet.Fleet) error {
 		}
 	}
 	if o.manager != "" {
-		if err := fleet.StartManager(ctx, o.manager, o.managerArgs...); err != nil {
+		if err := o.startManager(ctx, fleet); err != nil {
 			return err
 		}
 	}
@@ -121,4 +123,13 @@ func (o upOptions) install(ctx context.Context, fleet *localfleet.Fleet) error {
 		return fleet.Register(ctx)
 	}
 	return nil
+}
+
+// startManager gives the manager the charts of config/samples, so that these work without internet.
+func (o upOptions) startManager(ctx context.Context, fleet *localfleet.Fleet) error {
+	mirror, err := samplecharts.Write(filepath.Join(fleet.StateDir(), "charts"))
+	if err != nil {
+		return err
+	}
+	return fleet.StartManager(ctx, o.manager, append([]string{mirror}, o.managerArgs...)...)
 }

@@ -118,10 +118,13 @@ func (r *request) checkCredentials() error {
 	return r.Credentials.check()
 }
 
-// subject names the chart and where it should be, for messages.
-func (r *request) subject() string {
+// location is the repository in the form that all ways to write it have in common.
+func (r *request) location() string {
 	if r.oci != nil {
-		return "chart " + r.Name + " in oci://" + strings.TrimSuffix(r.oci.String(), "/"+r.Name)
+		return "oci://" + strings.TrimSuffix(r.oci.String(), "/"+r.Name)
 	}
-	return "chart " + r.Name + " in " + strings.TrimSuffix(r.base.String(), "/")
+	return strings.TrimSuffix(r.base.String(), "/")
 }
+
+// subject names the chart and where it should be, for messages.
+func (r *request) subject() string { return "chart " + r.Name + " in " + r.location() }

@@ -12,6 +12,8 @@
 //   - Everything ends with the timeout of the fetch, which leaves no connection and no goroutine.
 //   - An archive has the digest that the index or the manifest announced, and the one that the
 //     policy pins. It is never unpacked here.
+//   - What the operator of the manager mirrors is read from a directory instead, and its repository is not
+//     asked. That opens no other address and no other file to anybody.
 //   - Errors name host, chart and version. They hold no credentials, and nothing from the body of an
 //     error response, which could repeat them.
 //

@@ -7,6 +7,8 @@ type Options struct {
 	// AllowPrivateSources lets repositories have any address, and takes the HTTP proxy that the
 	// environment names. Without it, addresses that are not public are refused and no proxy is used.
 	AllowPrivateSources bool
+	// Mirrors stand in for repositories; nil for none.
+	Mirrors Mirrors
 	// CacheBytes is how many bytes of archives are kept in memory; if zero, 64 MiB.
 	CacheBytes int64
 	// MaxArchive is the largest archive, in bytes; if zero, 20 MiB.

@@ -17,6 +17,9 @@ type session struct {
 }
 
 func (s *session) fetch(ctx context.Context) (*Chart, error) {
+	if directory, mirrored := s.fetcher.options.Mirrors[s.location()]; mirrored {
+		return s.fromMirror(ctx, directory)
+	}
 	if s.oci != nil {
 		return s.fromRegistry(ctx)
 	}

@@ -1,4 +1,5 @@
-package charts
+// Package chartarchive packs Helm charts.
+package chartarchive
 
 import (
 	"archive/tar"
@@ -18,8 +19,9 @@ const packed = ".tgz"
 // modified is when all files of all archives say they were: bytes are not to depend on the clock.
 var modified = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// pack makes an archive of files below a chart's name.
-func pack(name string, files map[string][]byte) ([]byte, error) {
+// Pack packs a chart as helm package does, from its files by their paths below the chart. A directory whose name ends
+// in .tgz is packed on its own, as a vendored subchart is. The same files always give the same bytes.
+func Pack(name string, files map[string][]byte) ([]byte, error) {
 	files, err := packNested(files)
 	if err != nil {
 		return nil, err
@@ -76,7 +78,7 @@ func packNested(files map[string][]byte) (map[string][]byte, error) {
 		nested[archive][inside] = content
 	}
 	for archive, contents := range nested {
-		content, err := pack(path.Base(archive), contents)
+		content, err := Pack(path.Base(archive), contents)
 		if err != nil {
 			return nil, err
 		}
