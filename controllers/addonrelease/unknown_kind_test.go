@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,8 +94,10 @@ func patchDefinition(t *testing.T, definition *unstructured.Unstructured, patch 
 
 // It does not run beside other tests: no namespace of the cluster can be removed while a kind cannot be listed.
 func TestKindThatCannotBeListedHoldsNothingElseUp(t *testing.T) {
-	definition := define(t, fmt.Sprintf(gauges, "held"))
-	awaitServed(t, schema.GroupVersionKind{Group: "held.test", Version: "v2", Kind: "Gauge"})
+	// With a status, what no watch has shown has to be read.
+	definition := define(t, strings.ReplaceAll(fmt.Sprintf(gauges, "held"), "served: true", "served: true, subresources: {status: {}}"))
+	kind := schema.GroupVersionKind{Group: "held.test", Version: "v2", Kind: "Gauge"}
+	awaitServed(t, kind)
 	a := newAddon(t, fmt.Sprintf(gaugeAndSettings, "held"))
 	a.waitReady()
 
@@ -106,29 +108,70 @@ func TestKindThatCannotBeListedHoldsNothingElseUp(t *testing.T) {
 			mend()
 		}
 	}()
+	awaitUnlistable(t, kind)
+	t.Run("SinceItWasListed", func(t *testing.T) { a.in(t).expectOthersKept("held", "one") })
+	t.Run("SinceTheManagerStarted", func(t *testing.T) {
+		shared.restart(t, a, func() {})
+		a.in(t).expectOthersKept("held", "two")
+	})
+	mend()
+	a.waitReady()
+}
+
+// in is the add-on in a part of the test.
+func (a *addon) in(t *testing.T) *addon {
+	part := *a
+	part.t = t
+	return &part
+}
+
+// expectOthersKept waits until the kind is told of, and changes everything else, with what is new in the revision.
+func (a *addon) expectOthersKept(group, news string) {
+	a.t.Helper()
 	a.waitFor(common.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable)
-	eventually(t, "Ready tells the kind and the cluster's words", func() (bool, string) {
+	eventually(a.t, "Ready tells the kind and the cluster's words", func() (bool, string) {
 		message := messageOf(a.get())
-		return strings.Contains(message, "Gauge.held.test") && strings.Contains(message, "conversion webhook"), message
+		return strings.Contains(message, "Gauge."+group+".test") && strings.Contains(message, "conversion webhook"), message
 	})
 
 	settings := a.configMap("settings")
-	settings.Data = map[string]string{"key": "changed"}
-	if err := shared.workload.Update(t.Context(), settings, client.FieldOwner("kubectl-edit")); err != nil {
+	a.edit(settings, "kubectl-edit", types.MergePatchType, `{"data":{"key":"changed"}}`)
+	eventually(a.t, "drift of the other kind is corrected", func() (bool, string) {
+		err := a.fetch(settings)
+		return settings.Data["key"] == "value", fmt.Sprint(settings.Data, err)
+	})
+	a.apply(fmt.Sprintf(gaugeAndSettings, group) + "  news: " + news + "\n")
+	eventually(a.t, "a new revision reaches the other kind", func() (bool, string) {
+		err := a.fetch(settings)
+		return settings.Data["news"] == news, fmt.Sprint(settings.Data, err)
+	})
+	a.waitFor(common.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable)
+}
+
+// restart has the manager know nothing of the cluster, and of a release nothing that is not in its status. Meanwhile
+// happens while the cluster is not connected.
+func (w *world) restart(t *testing.T, a *addon, meanwhile func()) {
+	t.Helper()
+	w.connections.Forget(types.NamespacedName{Namespace: "default", Name: tenantName})
+	w.reconciler.memory.forget(types.NamespacedName{Namespace: "default", Name: a.name})
+	meanwhile()
+	workload, err := w.fleet.Cluster("workload-1")
+	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "drift of the other kind is corrected", func() (bool, string) {
-		found := &corev1.ConfigMap{}
-		err := shared.workload.Get(t.Context(), client.ObjectKeyFromObject(settings), found)
-		return found.Data["key"] == "value", fmt.Sprint(found.Data, err)
-	})
-	a.apply(fmt.Sprintf(gaugeAndSettings, "held") + "  more: settings\n")
-	eventually(t, "a new revision reaches the other kind", func() (bool, string) {
-		found := &corev1.ConfigMap{}
-		err := shared.workload.Get(t.Context(), client.ObjectKeyFromObject(settings), found)
-		return found.Data["more"] == "settings", fmt.Sprint(found.Data, err)
-	})
+	if err := w.connect(t.Context(), workload); err != nil {
+		t.Fatal(err)
+	}
+}
 
-	mend()
-	a.waitReady()
+// awaitUnlistable waits until the cluster cannot list a kind.
+func awaitUnlistable(t *testing.T, kind schema.GroupVersionKind) {
+	t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	eventually(t, "the kind cannot be listed", func() (bool, string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		return shared.workload.List(ctx, list) != nil, "it can"
+	})
 }

@@ -141,6 +141,9 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	if err := r.SetupWithManager(mgr, Options{}); err != nil {
 		return nil, err
 	}
+	if err := w.createTenant(ctx, tenantName); err != nil {
+		return nil, err
+	}
 	return mgr, w.connect(ctx, workload)
 }
 
@@ -156,9 +159,6 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules ownership.R
 
 // connect plays the TenantCluster controller.
 func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error {
-	if err := w.createTenant(ctx, tenantName); err != nil {
-		return err
-	}
 	access, err := kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{})
 	if err != nil {
 		return err
