@@ -26,6 +26,8 @@ type outcome struct {
 	written []written
 	// refused before, and not tried again.
 	refused []written
+	// refusals are new.
+	refusals map[objects.Key]refusal
 	// gone were removed, and are not there any more.
 	gone []entry
 	// removing were asked to go, and are still there.

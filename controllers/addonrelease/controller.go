@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -74,6 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	p := makePlan(o)
 	done := r.apply(ctx, &o, p, cluster)
+	done.refusals = o.refusals(p, done.written)
 	if err := r.recordKept(ctx, o, done); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -85,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	release.Status = report(o, p, done, health)
 
-	r.remember(o, p, done, known, cluster)
+	r.remember(o, done, known, cluster)
 	r.announce(o, release, done)
 	r.countReported(release, p, known)
 	if o.mayWait(done, health) {
@@ -152,7 +154,7 @@ func (o observed) emptied(p plan, done outcome) bool {
 }
 
 // remember keeps what the next reconcile needs to know.
-func (r *Reconciler) remember(o observed, p plan, done outcome, known *remembered, cluster *fleet.Cluster) {
+func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
 	known.series, known.recordPending = seriesOf(o.release), o.recordPending
 	known.lastWrite = o.lastWritten(done)
 	for _, w := range done.corrections() {
@@ -160,10 +162,8 @@ func (r *Reconciler) remember(o observed, p plan, done outcome, known *remembere
 	}
 	for _, w := range done.written {
 		delete(known.refused, w.Key())
-		if w.result == nil && (w.owner != "" || isFinal(w.err)) {
-			known.refused[w.Key()] = refusal{hash: w.hash, request: o.request, surroundings: p.surroundings, err: w.err, owner: w.owner, at: o.now}
-		}
 	}
+	maps.Copy(known.refused, done.refusals)
 	for _, e := range done.gone {
 		delete(known.fights, e.Key())
 	}

@@ -150,7 +150,7 @@ func (p *plan) schedule(o observed, w write) {
 	}
 	if refused := o.refused[w.Key()]; refused.stands(w, o, p.surroundings) {
 		p.refused = append(p.refused, written{write: w, err: refused.err, owner: refused.owner})
-		p.wake(refused.at.Add(o.retryRefused(w, refused.err)))
+		p.wake(refused.until)
 		return
 	}
 	if w.stage == foundations {

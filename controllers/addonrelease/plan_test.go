@@ -144,40 +144,40 @@ func TestPlan(t *testing.T) {
 		}, "held correct a; "},
 		{"WhatWasRefusedIsNotSentAgain", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 		}, "refused create c; "},
 		{"WhatWasRefusedIsSentWhenItChanges", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "2"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentOnRequest", func(o *observed) {
 			o.desired, o.request = append(o.desired, declared(c, "1")), "now"
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentAgainLater", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-retryStalled)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentWhenAnotherObjectOfTheReleaseHasChanged", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute)}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 			o.hold(b, "2")
 			o.desired[1].hash = "2"
 		}, "rest create c; "},
 		{"WhatATerminatingNamespaceRefusedWaitsUntilItIsGone", func(o *observed) {
 			o.hold(ns, "1")
 			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute), err: terminating}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute), err: terminating}}
 		}, "refused create c; "},
 		{"WhatATerminatingNamespaceRefusedIsSentWhenItIsGone", func(o *observed) {
 			o.hold(ns, "1")
 			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-time.Minute), err: terminating}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute), err: terminating}}
 			o.sightings[ns.Key()] = sighting{seen: &fleet.Seen{Gone: true}, drifted: true}
 		}, "foundations correct cache; rest create c; "},
 		{"WhatATerminatingNamespaceOfOthersRefusedIsSentSoon", func(o *observed) {
 			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), at: noon.Add(-retryTerminating), err: terminating}}
+			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon, err: terminating}}
 		}, "rest create c; "},
 		{"AnUnreachableClusterIsLeftAlone", func(o *observed) { o.unreachable = "no answer"; o.drift(a) }, ""},
 		{"ABadRevisionIsNotApplied", func(o *observed) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},

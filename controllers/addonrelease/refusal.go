@@ -13,9 +13,14 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// retryTerminating is how soon an object is sent again that is refused because its namespace is being deleted, where
-// no watch tells when that is gone: the namespace is not ours.
-const retryTerminating = 30 * time.Second
+const (
+	// firstRetryRefused is how soon a refused object is sent again; each further try waits twice as long, up to
+	// retryStalled. A right, a quota or a webhook is often put right from outside, and no watch tells of it.
+	firstRetryRefused = 10 * time.Second
+	// retryTerminating is the longest wait for an object that is refused because its namespace is being deleted. Of a
+	// namespace that is not ours, no watch tells when it is gone.
+	retryTerminating = 30 * time.Second
+)
 
 // refusal of an object. It is not sent again until something that it may depend on has changed, or some time has
 // passed: what else happens to the release makes for reconciles too.
@@ -26,21 +31,42 @@ type refusal struct {
 	surroundings string
 	err          error
 	owner        string
-	at           time.Time
+	// tries is how often in a row the object was refused as it is; until is when the next one is due.
+	tries int
+	until time.Time
 }
 
 // stands is whether another try of a write is to be left alone.
 func (r refusal) stands(w write, o observed, surroundings string) bool {
-	return r.hash == w.hash && r.request == o.request && r.surroundings == surroundings && o.now.Before(r.at.Add(o.retryRefused(w, r.err)))
+	return r.hash == w.hash && r.request == o.request && r.surroundings == surroundings && o.now.Before(r.until)
 }
 
-// retryRefused is how long a write that was refused is left alone, if nothing changes that is seen.
-func (o observed) retryRefused(w write, err error) time.Duration {
-	namespace := o.inventory[objects.Key{GroupKind: objects.NamespaceKind, Name: w.Namespace}]
-	if isTerminating(err) && (namespace.intended() || namespace.unwatched()) {
-		return retryTerminating
+// refusals are the writes that the API server would not take, and that no retry at once can help.
+func (o observed) refusals(p plan, writes []written) map[objects.Key]refusal {
+	refused := map[objects.Key]refusal{}
+	for _, w := range writes {
+		if w.result != nil || w.owner == "" && !isFinal(w.err) {
+			continue
+		}
+		tries := 1
+		if before := o.refused[w.Key()]; before.hash == w.hash {
+			tries += before.tries
+		}
+		refused[w.Key()] = refusal{
+			hash: w.hash, request: o.request, surroundings: p.surroundings, err: w.err, owner: w.owner,
+			tries: tries, until: o.now.Add(waitRefused(w.err, tries)),
+		}
 	}
-	return retryStalled
+	return refused
+}
+
+// waitRefused is how long a write is left alone that was refused so many times, if nothing changes that is seen.
+func waitRefused(err error, tries int) time.Duration {
+	longest := retryStalled
+	if isTerminating(err) {
+		longest = retryTerminating
+	}
+	return min(firstRetryRefused<<min(tries-1, 10), longest)
 }
 
 // isTerminating: the object is refused because its namespace is being deleted.

@@ -235,10 +235,8 @@ func due(o observed, p plan, done outcome, next addonsv1alpha1.AddonReleaseStatu
 	if meta.IsStatusConditionTrue(next.Conditions, common.ConditionStalled) {
 		times = append(times, o.now.Add(retryStalled))
 	}
-	for _, w := range done.failed() {
-		if isTerminating(w.err) {
-			times = append(times, o.now.Add(o.retryRefused(w.write, w.err)))
-		}
+	for _, refused := range done.refusals {
+		times = append(times, refused.until)
 	}
 	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() {
 		times = append(times, o.now.Add(retryStalled))

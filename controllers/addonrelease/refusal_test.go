@@ -1,0 +1,58 @@
+package addonrelease
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+func TestARefusedWriteIsTriedAgainLessAndLessOften(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "c", nil)
+	goes := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{
+		Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}},
+	}}}
+	c := objects.Ref{Name: "c"}
+	tests := map[string]struct {
+		err     error
+		tries   int
+		changed bool
+		want    time.Duration
+	}{
+		"first":                        {err: forbidden, want: 10 * time.Second},
+		"third":                        {err: forbidden, tries: 2, want: 40 * time.Second},
+		"hundredth":                    {err: forbidden, tries: 99, want: 5 * time.Minute},
+		"first of what it is now":      {err: forbidden, tries: 99, changed: true, want: 10 * time.Second},
+		"in a namespace that is going": {err: goes, tries: 99, want: 30 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := written{write: write{desired: declared(c, "1")}, err: test.err}
+			o := observed{now: noon, refused: map[objects.Key]refusal{c.Key(): {hash: "1", tries: test.tries}}}
+			if test.changed {
+				w.hash = "2"
+			}
+			got := o.refusals(plan{}, []written{w})[c.Key()]
+			if wait := got.until.Sub(noon); wait != test.want {
+				t.Errorf("it is tried again after %s, not %s", wait, test.want)
+			}
+			w.write.hash = got.hash
+			if !got.stands(w.write, observed{now: got.until.Add(-time.Millisecond)}, "") || got.stands(w.write, observed{now: got.until}, "") {
+				t.Error("it is not sent again exactly then")
+			}
+		})
+	}
+}
+
+func TestOnlyWhatCannotPassIsRefused(t *testing.T) {
+	c := objects.Ref{Name: "c"}
+	passing := apierrors.NewTooManyRequests("later", 1)
+	if refused := (observed{now: noon}).refusals(plan{}, []written{{write: write{desired: declared(c, "1")}, err: passing}}); len(refused) != 0 {
+		t.Errorf("%v", refused)
+	}
+}
