@@ -10,8 +10,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -147,18 +149,24 @@ func (w *chartWorld) finishJobs() {
 		cancel()
 		jobs.Stop()
 	})
+	t := w.t
 	go func() {
 		for event := range jobs.ResultChan() {
 			if job, ok := event.Object.(*batchv1.Job); ok && event.Type != watch.Deleted {
-				finish(ctx, w.workload, job)
+				if err := finish(ctx, w.workload, job); err != nil && ctx.Err() == nil {
+					t.Errorf("Job %s/%s cannot be finished: %v", job.Namespace, job.Name, err)
+				}
 			}
+		}
+		if ctx.Err() == nil {
+			t.Error("the watch of Jobs ended: no Job is finished any more")
 		}
 	}()
 }
 
-func finish(ctx context.Context, workload client.Client, job *batchv1.Job) {
+func finish(ctx context.Context, workload client.Client, job *batchv1.Job) error {
 	if job.Status.CompletionTime != nil {
-		return
+		return nil
 	}
 	now := metav1.Now()
 	job.Status.StartTime, job.Status.CompletionTime, job.Status.Succeeded = &now, &now, 1
@@ -168,6 +176,12 @@ func finish(ctx context.Context, workload client.Client, job *batchv1.Job) {
 			Type: condition, Status: corev1.ConditionTrue, Reason: "CompletionsReached", LastProbeTime: now, LastTransitionTime: now,
 		})
 	}
-	// Changed meanwhile: that is another event.
-	_ = workload.Status().Update(ctx, job)
+	// An API server of a busy machine may not answer in time.
+	return retry.OnError(retry.DefaultBackoff, func(error) bool { return ctx.Err() == nil }, func() error {
+		err := workload.Status().Update(ctx, job)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			return nil // It changed meanwhile: that is another event.
+		}
+		return err
+	})
 }

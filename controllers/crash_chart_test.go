@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +17,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
 // chartPhase is something in the life of a chart's release that a manager is killed in.
@@ -121,9 +123,28 @@ func (w *chartWorld) unsettled(name string) string {
 	}
 	ready := meta.FindStatusCondition(addon.Status.Conditions, daytwo.ConditionReady)
 	if err != nil || !addon.DeletionTimestamp.IsZero() || ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != addon.Generation {
-		return fmt.Sprintf("%s is not done: %v, %+v", name, err, addon.Status.Conditions)
+		return fmt.Sprintf("%s is not done: %v, %s", name, err, w.explain(addon))
 	}
 	return ""
+}
+
+// explain tells what an add-on and its releases say of themselves.
+func (w *chartWorld) explain(addon *addonsv1alpha1.SaaSAddon) string {
+	releases := &addonsv1alpha1.AddonReleaseList{}
+	err := w.management.List(context.Background(), releases, client.MatchingLabels{daytwo.LabelPolicy: addon.Name})
+	text := fmt.Sprintf("%s, releases: %v", expect.Describe(addon.Status.Conditions), err)
+	for _, release := range releases.Items {
+		text += expect.Describe(release.Status.Conditions)
+		if release.Status.Helm != nil && release.Status.Helm.Operation != nil {
+			text += fmt.Sprintf("\n  operation %+v", *release.Status.Helm.Operation)
+		}
+	}
+	jobs := &batchv1.JobList{}
+	w.list(jobs, client.InNamespace(addon.Name))
+	for _, job := range jobs.Items {
+		text += fmt.Sprintf("\n  Job %s: %+v", job.Name, job.Status.Conditions)
+	}
+	return text
 }
 
 func (w *chartWorld) installChart(name string) {
