@@ -53,6 +53,7 @@ func report(seen observed, todo decision, done outcome) said {
 	reportConnection(w, seen, done)
 	reportIdentity(w, todo, done)
 	reportExpiry(w, seen)
+	reportUnrecorded(w, done)
 	summarize(w, seen, todo, done, hands)
 	reportLedger(w, seen)
 	w.status.Phase = phaseOf(w, seen)
@@ -183,6 +184,11 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []announcement
 	if before.ClusterID != "" && after.ClusterID != "" && before.ClusterID != after.ClusterID {
 		events = append(events, announcement{corev1.EventTypeNormal, "ClusterAccepted", "Accept",
 			fmt.Sprintf("Cluster %s takes the place of %s, as annotated.", after.ClusterID, before.ClusterID)})
+	}
+	if meta.FindStatusCondition(before.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects) == nil {
+		if found := meta.FindStatusCondition(after.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects); found != nil {
+			events = append(events, announcement{corev1.EventTypeWarning, found.Type, "Observe", found.Message})
+		}
 	}
 	was, is := meta.FindStatusCondition(before.Conditions, common.ConditionReady), meta.FindStatusCondition(after.Conditions, common.ConditionReady)
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {

@@ -2,6 +2,7 @@ package tenantcluster
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,37 @@ func TestReport(t *testing.T) {
 				t.Errorf("got the message %q, want %q in it", message, c.message)
 			}
 		})
+	}
+}
+
+func TestObjectsThatNoAddOnHasOnRecordAreReported(t *testing.T) {
+	for count, words := range map[int]string{
+		0: "", 1: "1 object carries", 7: "7 objects carry", fleet.MaxUnrecorded: "At least 1000 objects carry",
+	} {
+		seen := settled()
+		seen.link.Unrecorded = fleet.Unrecorded{Count: count, Examples: "ConfigMap/default/left"}
+		got := reported(seen)
+		condition := meta.FindStatusCondition(got.status.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects)
+		if (condition != nil) != (count > 0) {
+			t.Fatalf("of %d objects it says %+v", count, condition)
+		}
+		if condition == nil {
+			continue
+		}
+		if !strings.Contains(condition.Message, words) || !strings.Contains(condition.Message, "ConfigMap/default/left") {
+			t.Errorf("of %d objects it says %q", count, condition.Message)
+		}
+		told := func(events []announcement) bool {
+			return slices.ContainsFunc(events, func(one announcement) bool { return one.reason == tenancyv1alpha1.ConditionUnrecordedObjects })
+		}
+		seen.cluster.Status = got.status
+		if again := reported(seen); !told(got.events) || told(again.events) || again.changed {
+			t.Errorf("it is told once: %+v, then %+v", got.events, again.events)
+		}
+		seen.link.Phase = fleet.Unreachable
+		if meta.FindStatusCondition(reported(seen).status.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects) == nil {
+			t.Error("a cluster that does not answer is said to have none")
+		}
 	}
 }
 

@@ -2,18 +2,23 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -46,6 +51,9 @@ func TestARestoredManagementClusterDeletesNothing(t *testing.T) {
 		return dataIs(ctx, map[string]string{"kept": "1", "changed": "1", "added": "2", "later": "1"})
 	})
 	awaitReady(t, first)
+	expect.Eventually(t, "what no add-on has on record is reported", func(ctx context.Context) error {
+		return unrecorded(ctx, "2 objects carry this installation's label", "ConfigMap default/added, ConfigMap default/later")
+	})
 
 	change(t, first, "2", "kept", "changed", "added")
 	second.ObjectMeta = metav1.ObjectMeta{Namespace: second.Namespace, Name: second.Name}
@@ -58,6 +66,33 @@ func TestARestoredManagementClusterDeletesNothing(t *testing.T) {
 	}
 	records(t, first, "added", "changed", "kept")
 	records(t, second, "later")
+	expect.Eventually(t, "nothing is reported any more", func(ctx context.Context) error {
+		if err := unrecorded(ctx, ""); err == nil {
+			return errors.New("the condition is still there")
+		}
+		return nil
+	})
+}
+
+// unrecorded complains unless the cluster has the condition UnrecordedObjects with these words. It asks for a probe of
+// the cluster once a second, in the place of one a minute.
+func unrecorded(ctx context.Context, words ...string) error {
+	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: customer, Name: workload}}
+	now := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, common.AnnotationRequestedAt, time.Now().Truncate(time.Second))
+	if err := env.Admin.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, now)); err != nil {
+		return err
+	}
+	conditions := cluster.Status.Conditions
+	if err := expect.Condition(conditions, tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, ""); err != nil {
+		return err
+	}
+	message := meta.FindStatusCondition(conditions, tenancyv1alpha1.ConditionUnrecordedObjects).Message
+	for _, word := range words {
+		if !strings.Contains(message, word) {
+			return fmt.Errorf("it says %q, without %q", message, word)
+		}
+	}
+	return nil
 }
 
 func newAddon(name, value string, configMaps ...string) *addonsv1alpha1.SaaSAddon {

@@ -18,6 +18,10 @@ const (
 	// ConditionCredentialsExpiring is True from some days before the client certificate or token
 	// expires (--credentials-expiry-warning, 14 days by default). Absent otherwise.
 	ConditionCredentialsExpiring = "CredentialsExpiring"
+
+	// ConditionUnrecordedObjects is True while there are objects in the cluster that carry this installation's label,
+	// and that no add-on has on record. Absent otherwise.
+	ConditionUnrecordedObjects = "UnrecordedObjects"
 )
 
 // Reasons of KubeconfigValid.
@@ -128,7 +132,7 @@ type MaintenanceWindow struct {
 // TenantClusterStatus is what is known of a workload cluster.
 type TenantClusterStatus struct {
 	// conditions are Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
-	// CredentialsExpiring, OrphansRecorded, and of an ordered cluster Provisioned, ControlPlaneReady,
+	// CredentialsExpiring, UnrecordedObjects, OrphansRecorded, and of an ordered cluster Provisioned, ControlPlaneReady,
 	// WorkersReady, Upgraded.
 	// +optional
 	// +listType=map

@@ -92,7 +92,7 @@ func (c *connection) contact(ctx context.Context) (*link, error) {
 	}
 	l.Pin(identity, version)
 	c.set(func(state *State) {
-		*state = State{Phase: Connected, Identity: identity, Version: version, LastSeen: c.fleet.clock.Now(), Since: state.since(Connected, c.fleet.clock.Now())}
+		*state = State{Phase: Connected, Identity: identity, Version: version, Unrecorded: state.Unrecorded, LastSeen: c.fleet.clock.Now(), Since: state.since(Connected, c.fleet.clock.Now())}
 	})
 	return l, nil
 }
@@ -185,13 +185,12 @@ func (c *connection) ask(ctx context.Context, l *link) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if identity != c.state.Identity {
+	now := c.fleet.clock.Now()
+	unrecorded := c.tracker.Unrecorded(now)
+	if identity != c.read().Identity {
 		return errOtherCluster
 	}
-	c.state.LastSeen = c.fleet.clock.Now()
-	c.fleet.metrics.seen(c.key, c.state)
+	c.set(func(state *State) { state.LastSeen, state.Unrecorded = now, unrecorded })
 	return nil
 }
 

@@ -78,6 +78,7 @@ func (c *Cluster) unwatch(w *kindWatch) {
 	w.running = false
 	c.mu.Unlock()
 	c.Tracker.replace(w.kind.GroupKind(), nil, "", "", c.connection.fleet.clock.Now())
+	c.Tracker.retainUnrecorded(w.kind.GroupKind(), nil)
 }
 
 // kindWatch keeps the tracker informed of one kind, until its context ends. It outlives the kind: the backoff of

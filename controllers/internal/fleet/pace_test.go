@@ -61,7 +61,7 @@ func TestRequestsAndBytesOfAClusterArePaced(t *testing.T) {
 
 func TestListsOfAClusterArePaced(t *testing.T) {
 	listed := 0
-	lists := source{pace: slow(), list: func(context.Context, metav1.ListOptions, func(kruntime.Object) error) (page, error) {
+	lists := source{pace: slow(), list: func(context.Context, metav1.ListOptions, func(kruntime.Object) error, func(objectHead)) (page, error) {
 		listed++
 		return page{}, errors.New("a server that answers nothing else")
 	}}
@@ -69,7 +69,7 @@ func TestListsOfAClusterArePaced(t *testing.T) {
 	defer cancel()
 	var err error
 	for range 3 {
-		_, err = lists.each(ctx, "", func(kruntime.Object) error { return nil })
+		_, err = lists.each(ctx, "", func(kruntime.Object) error { return nil }, func(objectHead) {})
 	}
 	if listed != 2 || !strings.Contains(err.Error(), "listed more often") {
 		t.Errorf("it was listed %d times, and at last: %v", listed, err)

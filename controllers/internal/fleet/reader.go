@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
@@ -38,6 +39,8 @@ type objectReader struct {
 	whole bool
 	// wanted tells which objects are read beyond their name; nil for all.
 	wanted func(namespace, name string) bool
+	// unwanted is told of the others; nil if nobody needs to know.
+	unwanted func(head objectHead, gone bool)
 	// decoding is held while an object is decoded.
 	decoding *sync.Mutex
 	// eventTime is how long the rest of an event may take when its first bytes have come.
@@ -78,8 +81,13 @@ func (r objectReader) open(ctx context.Context, options metav1.ListOptions, kind
 // list hands on the wanted objects of one page.
 func (r objectReader) list(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error) (page, error) {
 	return r.listRaw(ctx, options, func(raw []byte) error {
-		if _, ok, err := r.head(raw); err != nil || !ok {
+		head, ok, err := r.head(raw)
+		if err != nil {
 			return err
+		}
+		if !ok {
+			r.skip(head, false)
+			return nil
 		}
 		object, err := r.decode(raw)
 		if err != nil {
@@ -132,7 +140,36 @@ type objectHead struct {
 		Namespace       string `json:"namespace"`
 		Name            string `json:"name"`
 		ResourceVersion string `json:"resourceVersion"`
+		OwnerReferences []struct {
+			Controller bool `json:"controller"`
+		} `json:"ownerReferences"`
+		Labels struct {
+			Owner string `json:"owner"`
+		} `json:"labels"`
+		Annotations struct {
+			Hook string `json:"helm.sh/hook"`
+		} `json:"annotations"`
 	} `json:"metadata"`
+}
+
+func (h objectHead) key(kind schema.GroupKind) objects.Key {
+	return objects.Key{GroupKind: kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}
+}
+
+// isOfItsOwn is false for an object that a controller made for another one, and for Helm's hooks and records.
+func (h objectHead) isOfItsOwn() bool {
+	for _, owner := range h.Metadata.OwnerReferences {
+		if owner.Controller {
+			return false
+		}
+	}
+	return h.Metadata.Annotations.Hook == "" && h.Metadata.Labels.Owner != "helm"
+}
+
+func (r objectReader) skip(head objectHead, gone bool) {
+	if r.unwanted != nil {
+		r.unwanted(head, gone)
+	}
 }
 
 func (r objectReader) head(raw []byte) (objectHead, bool, error) {
@@ -214,6 +251,9 @@ func (d *eventDecoder) Decode() (watch.EventType, runtime.Object, error) {
 	head, wanted, err := d.reader.head(event.Object)
 	if err != nil {
 		return "", nil, err
+	}
+	if !wanted && event.Type != watch.Bookmark {
+		d.reader.skip(head, event.Type == watch.Deleted)
 	}
 	if !wanted || event.Type == watch.Bookmark {
 		return watch.Bookmark, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: head.Metadata.ResourceVersion}}, nil

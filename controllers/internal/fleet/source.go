@@ -35,7 +35,7 @@ const (
 // source lists and watches one kind. Of objects that no target claims it decodes no more than the name.
 type source struct {
 	// list hands on the objects of one page, within the deadline of a request, and returns how many bytes it had.
-	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error) (page, error)
+	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error, func(objectHead)) (page, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	pace  *pace
 }
@@ -54,21 +54,29 @@ func (c *Cluster) sourceFor(resource Resource) source {
 	reader.wanted = func(namespace, name string) bool {
 		return c.Tracker.claims(objects.Key{GroupKind: resource.groupKind(), Namespace: namespace, Name: name})
 	}
+	watched := reader
+	watched.unwanted = func(head objectHead, gone bool) {
+		if head.isOfItsOwn() {
+			c.Tracker.noteUnrecorded(head.key(resource.groupKind()), gone, c.connection.fleet.clock.Now())
+		}
+	}
 	return source{
-		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error) (page, error) {
+		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error, pass func(objectHead)) (page, error) {
 			ctx, cancel := c.deadline(ctx)
 			defer cancel()
-			return reader.list(ctx, options, take)
+			listed := reader
+			listed.unwanted = func(head objectHead, _ bool) { pass(head) }
+			return listed.list(ctx, options, take)
 		},
-		watch: reader.watch,
+		watch: watched.watch,
 		pace:  c.connection.pace,
 	}
 }
 
-// each calls take for every claimed object that the label selector selects, page by page, and returns the
-// resource version to watch from. An error of take ends it. A page that fails fails the list; what was
+// each calls take for every claimed object that the label selector selects, page by page, and pass for every other one.
+// It returns the resource version to watch from. An error of take ends it. A page that fails fails the list; what was
 // taken by then is incomplete, and an object may be taken twice.
-func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error) (string, error) {
+func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error, pass func(objectHead)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxListTime)
 	defer cancel()
 	if err := s.pace.awaitList(ctx); err != nil {
@@ -76,7 +84,7 @@ func (s source) each(ctx context.Context, selector string, take func(runtime.Obj
 	}
 	options := metav1.ListOptions{LabelSelector: selector, Limit: firstPageSize}
 	for {
-		page, err := s.list(ctx, options, take)
+		page, err := s.list(ctx, options, take, pass)
 		if errors.Is(err, errPageTooLarge) && options.Limit > 1 {
 			options.Limit = max(1, options.Limit/4)
 			continue

@@ -30,6 +30,8 @@ type State struct {
 	Identity types.UID
 	// Version of its API server, as in "v1.36.3".
 	Version string
+	// Unrecorded is what was found in it with the last probe.
+	Unrecorded Unrecorded
 	// LastSeen is when it last answered.
 	LastSeen time.Time
 	// Since is when Phase last changed.

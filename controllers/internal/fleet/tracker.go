@@ -51,13 +51,16 @@ type Expectation struct {
 }
 
 // Tracker knows, for one workload cluster, which target owns which object, what each should look
-// like, and what the watches saw of it. It keeps nothing of objects that nobody claimed. It
+// like, and what the watches saw of it. Of objects that no target claims it keeps the
+// names, up to a bound. It
 // outlives connections. Safe for concurrent use.
 type Tracker struct {
 	mu      sync.Mutex
 	objects map[objects.Key]*tracked
 	kinds   map[schema.GroupKind]*kind
-	notify  func(owner Owner, drifted bool)
+	// unrecorded are objects that no target claims, and since when they are seen.
+	unrecorded map[objects.Key]time.Time
+	notify     func(owner Owner, drifted bool)
 
 	restoring sync.Mutex
 	restored  map[string]bool
@@ -81,6 +84,8 @@ func NewTracker(notify func(owner Owner, drifted bool)) *Tracker {
 		objects: map[objects.Key]*tracked{},
 		kinds:   map[schema.GroupKind]*kind{},
 		notify:  notify,
+
+		unrecorded: map[objects.Key]time.Time{},
 
 		restored: map[string]bool{},
 	}
@@ -110,6 +115,7 @@ func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
 		return entry.owner, entry.owner == owner
 	}
 	t.objects[key] = &tracked{owner: owner}
+	delete(t.unrecorded, key)
 	return owner, true
 }
 
@@ -216,6 +222,7 @@ func (t *Tracker) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.kinds)
+	clear(t.unrecorded)
 	for _, entry := range t.objects {
 		entry.seen = nil
 	}

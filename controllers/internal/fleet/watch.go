@@ -26,16 +26,25 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	floor := w.cluster.Tracker.newest(w.kind.GroupKind())
 	seen := map[objects.Key]Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
+	unrecorded := map[objects.Key]bool{}
 	version, err := source.each(ctx, w.selector(), func(item runtime.Object) error {
 		if key, sighting, ok := w.look(item, now); ok {
 			seen[key] = sighting
 		}
 		return nil
+	}, func(head objectHead) {
+		if head.isOfItsOwn() && len(unrecorded) < MaxUnrecorded {
+			unrecorded[head.key(w.kind.GroupKind())] = true
+		}
 	})
 	if err != nil {
 		return "", fmt.Errorf("list: %w", err)
 	}
 	w.cluster.Tracker.replace(w.kind.GroupKind(), seen, version, floor, now)
+	w.cluster.Tracker.retainUnrecorded(w.kind.GroupKind(), unrecorded)
+	for key := range unrecorded {
+		w.cluster.Tracker.noteUnrecorded(key, false, now)
+	}
 	return version, nil
 }
 

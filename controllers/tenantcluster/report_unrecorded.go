@@ -1,0 +1,38 @@
+package tenantcluster
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/daytwo-dev/daytwo/apis/common"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// reasonRemaining is the reason of UnrecordedObjects.
+const reasonRemaining = "Remaining"
+
+// reportUnrecorded tells of objects that no add-on has on record. What was said before stands while the cluster does
+// not answer.
+func reportUnrecorded(w *writer, done outcome) {
+	if done.link == nil || done.link.Phase != fleet.Connected {
+		return
+	}
+	found := done.link.Unrecorded
+	if found.Count == 0 {
+		w.remove(tenancyv1alpha1.ConditionUnrecordedObjects)
+		return
+	}
+	count := fmt.Sprintf("%d objects carry", found.Count)
+	switch {
+	case found.Count == 1:
+		count = "1 object carries"
+	case found.Count >= fleet.MaxUnrecorded:
+		count = fmt.Sprintf("At least %d objects carry", fleet.MaxUnrecorded)
+	}
+	w.set(tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, reasonRemaining, fmt.Sprintf(
+		"%s this installation's label %s, and no add-on has them on record, as after a restore or a copy: %s. "+
+			"An add-on that declares one takes it over; delete the others, or take the label off.",
+		count, common.LabelManagedBy, found.Examples))
+}
