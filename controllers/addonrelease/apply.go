@@ -162,13 +162,16 @@ func (r *Reconciler) watch(ctx context.Context, cluster *fleet.Cluster, writes [
 }
 
 // all carries writes out, some at a time. One that fails does not stop the others.
-func (w *writer) all(ctx context.Context, writes []write) []written {
-	results := make([]written, len(writes))
+func (w *writer) all(ctx context.Context, writes []write) []written { return each(ctx, writes, w.do) }
+
+// each does one thing after the other, so many at a time, and returns the results in the same order.
+func each[T, R any](ctx context.Context, todo []T, do func(context.Context, T) R) []R {
+	results := make([]R, len(todo))
 	var group errgroup.Group
 	group.SetLimit(concurrency)
-	for i := range writes {
+	for i := range todo {
 		group.Go(func() error {
-			results[i] = w.do(ctx, writes[i])
+			results[i] = do(ctx, todo[i])
 			return nil
 		})
 	}

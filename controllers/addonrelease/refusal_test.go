@@ -41,7 +41,7 @@ func TestARefusedWriteIsTriedAgainLessAndLessOften(t *testing.T) {
 			if wait := got.until.Sub(noon); wait != test.want {
 				t.Errorf("it is tried again after %s, not %s", wait, test.want)
 			}
-			w.write.hash = got.hash
+			w.hash = got.hash
 			if !got.stands(w.write, observed{now: got.until.Add(-time.Millisecond)}, "") || got.stands(w.write, observed{now: got.until}, "") {
 				t.Error("it is not sent again exactly then")
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,16 +47,7 @@ type remover struct {
 
 // all carries removals out, some at a time. One that fails does not stop the others.
 func (r *remover) all(ctx context.Context, removals []removal) []removed {
-	results := make([]removed, len(removals))
-	var group errgroup.Group
-	group.SetLimit(concurrency)
-	for i := range removals {
-		group.Go(func() error {
-			results[i] = r.one(ctx, removals[i])
-			return nil
-		})
-	}
-	_ = group.Wait() // Each result has its own error.
+	results := each(ctx, removals, r.one)
 	r.confirm(ctx, results)
 	return results
 }
