@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,18 +27,27 @@ type faultEnv struct {
 	*customer
 	fault   fault
 	cluster string
-	proxy   *faults.Proxy
+	// other is a cluster that the customer has nothing to do with; only some faults need one.
+	other string
+	// proxy leads to the cluster; disturbed is the one that follows the rules, from since on.
+	proxy, disturbed *faults.Proxy
+	since            time.Time
 	// wanted are the end states of an undisturbed run; nil in that itself.
 	wanted map[string]outcome
 }
 
 func newFaultEnv(t *testing.T, fault fault) *faultEnv {
 	t.Helper()
-	borrowed := clusters.take(1, 0)
-	t.Cleanup(func() { clusters.giveBack(borrowed) })
+	borrowed := fault.borrow(t)
 	e := &faultEnv{fault: fault, cluster: borrowed.full[0]}
+	if len(borrowed.bare) > 0 {
+		e.other = borrowed.bare[0]
+	}
 	e.proxy = faults.Start(t, fleetCluster(t, e.cluster).Config())
-	e.customer = moveIn(t, borrowed)
+	if e.disturbed = e.proxy; fault.management {
+		e.disturbed = toManagement
+	}
+	e.customer = moveIn(t, lent{full: borrowed.full})
 	must(t, env.Lead(t.Context(), client.ObjectKey{Namespace: e.namespace, Name: e.cluster}, e.proxy.Kubeconfig()))
 	expect.Eventually(t, "the manager comes through the proxy", func(context.Context) error {
 		if len(e.proxy.Requests(faults.Match{Resources: []string{"namespaces"}})) == 0 {
@@ -55,10 +65,12 @@ func (e *faultEnv) run(table *resultTable, wanted map[string]outcome) map[string
 	e.wanted = wanted
 	row := table.row(e.fault.name)
 	scenarios := e.prepare()
-	start := time.Now()
+	e.since = time.Now()
 	rules := e.inject()
-	for _, s := range scenarios {
-		s.act()
+	if e.fault.course != nil {
+		e.fault.course(e, scenarios)
+	} else {
+		actAll(scenarios)
 	}
 	outcomes := e.await(scenarios, row)
 	for _, rule := range rules {
@@ -68,7 +80,7 @@ func (e *faultEnv) run(table *resultTable, wanted map[string]outcome) map[string
 	if e.fault.rules != nil && row.disturbed == 0 {
 		e.Errorf("no request met the fault")
 	}
-	row.took = time.Since(start)
+	row.took = time.Since(e.since)
 	e.rests()
 	row.tries = e.mostTries()
 	return outcomes
@@ -77,10 +89,10 @@ func (e *faultEnv) run(table *resultTable, wanted map[string]outcome) map[string
 func (e *faultEnv) inject() []*faults.Injected {
 	var injected []*faults.Injected
 	for _, rule := range e.fault.rules {
-		injected = append(injected, e.proxy.Inject(rule))
+		injected = append(injected, e.disturbed.Inject(rule))
 	}
 	if e.fault.reopen {
-		e.proxy.Disconnect()
+		e.disturbed.Disconnect()
 		expect.Eventually(e, "the fault is met", func(context.Context) error {
 			if injected[0].Count() == 0 {
 				return fmt.Errorf("no request met it")
@@ -99,14 +111,15 @@ func (e *faultEnv) await(scenarios []scenario, row *resultRow) map[string]outcom
 			defer func() { row.tell(s.name, !t.Failed()) }()
 			outcomes[s.name] = s.end(e.in(t))
 			if e.wanted != nil {
-				e.wanted[s.name].same(t, outcomes[s.name])
+				e.comparable(e.wanted[s.name]).same(t, e.comparable(outcomes[s.name]))
 			}
 		})
 	}
 	return outcomes
 }
 
-// rests complains about writes after the end state.
+// rests complains about writes to either cluster after the end state. Other tests write to the management cluster too,
+// unless it is the one that is disturbed.
 func (e *faultEnv) rests() {
 	e.Helper()
 	end := time.Now()
@@ -116,7 +129,11 @@ func (e *faultEnv) rests() {
 		}
 		return nil
 	})
-	for _, one := range e.proxy.Requests(faults.Match{Verbs: faults.Writes()}) {
+	passed := e.proxy.Requests(writes)
+	if e.fault.management {
+		passed = append(passed, e.disturbed.Requests(writes)...)
+	}
+	for _, one := range passed {
 		if one.IsWrite() && one.Arrived.After(end) {
 			e.Errorf("%s after the end state there is another write: %s %s?%s, answered %d", one.Arrived.Sub(end), one.Verb, one.Path, one.Query, one.Code)
 		}
@@ -135,8 +152,9 @@ func (e *faultEnv) mostTries() int {
 		return most
 	}
 	tries := map[string][]time.Time{}
-	for _, one := range e.proxy.Requests(faults.Match{Resources: []string{"*"}}) {
-		if one.Disturbed && one.Path != identityPath {
+	for _, one := range e.disturbed.Requests(faults.Match{Resources: []string{"*"}}) {
+		// Objects that are created share a path.
+		if one.Disturbed && one.Arrived.After(e.since) && one.Path != identityPath && one.Verb != "create" {
 			key := one.Verb + " " + one.Path
 			tries[key] = append(tries[key], one.Arrived)
 		}
@@ -158,4 +176,56 @@ func stepsWithin(passed time.Duration) int {
 		steps, step = steps+1, 2*step
 	}
 	return steps
+}
+
+// comparable leaves out what a restored cluster has of before: hooks do not run again, since no new revision is applied.
+func (e *faultEnv) comparable(o outcome) outcome {
+	if e.fault.ownEtcd {
+		return o.withoutHooks()
+	}
+	return o
+}
+
+func actAll(scenarios []scenario) {
+	for _, s := range scenarios {
+		s.act()
+	}
+}
+
+// switchBackend leads the manager into another cluster, over the connection that it has, and back again.
+func (e *faultEnv) switchBackend(scenarios []scenario) {
+	e.Helper()
+	must(e, e.proxy.Switch(fleetCluster(e, e.other).Config()))
+	actAll(scenarios)
+	e.awaitCluster(e.cluster, common.ConditionReady, metav1.ConditionFalse, "")
+	objects, err := labelled(e.Context(), e.other)
+	must(e, err)
+	for i := range objects {
+		if namespace := objects[i].GetNamespace(); slices.Contains(scenarioNames(), namespace) {
+			e.Errorf("%s is in a cluster that it does not belong to", id(&objects[i]))
+		}
+	}
+	must(e, e.proxy.Switch(fleetCluster(e, e.cluster).Config()))
+}
+
+// restore puts the cluster back to what it was before the acts, when all but the deletion has ended: what is deleted
+// and comes back with a restore belongs to no add-on any more.
+func (e *faultEnv) restore(scenarios []scenario) {
+	e.Helper()
+	cluster := fleetCluster(e, e.cluster)
+	snapshot, err := cluster.Snapshot(e.Context())
+	must(e, err)
+	last := len(scenarios) - 1
+	actAll(scenarios[:last])
+	for _, s := range scenarios[:last] {
+		s.end(e.customer)
+	}
+	must(e, cluster.Restore(e.Context(), snapshot))
+	// Until the connection is found to be lost, status may be of before.
+	for _, s := range scenarios[:last] {
+		expect.Eventually(e, s.name+" is done again", func(context.Context) error {
+			return e.comparable(e.wanted[s.name]).missing(e.contentsOf(e.customer, s.name))
+		})
+	}
+	scenarios[last].act()
 }

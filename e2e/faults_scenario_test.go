@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,6 +51,23 @@ func (o outcome) same(t testing.TB, got outcome) {
 	if got.history != o.history {
 		t.Errorf("helm history is %q, and not %q", got.history, o.history)
 	}
+}
+
+// withoutHooks leaves out what the hooks of a chart made.
+func (o outcome) withoutHooks() outcome {
+	o.contents = maps.Clone(o.contents)
+	maps.DeleteFunc(o.contents, func(_, content string) bool { return strings.Contains(content, `"helm.sh/hook"`) })
+	return o
+}
+
+// missing complains about the first difference.
+func (o outcome) missing(contents map[string]string) error {
+	for id, want := range o.contents {
+		if got := contents[id]; got != want {
+			return fmt.Errorf("%s is %q, and not %q", id, got, want)
+		}
+	}
+	return nil
 }
 
 // prepare installs what the scenarios start from.

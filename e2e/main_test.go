@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/daytwo-dev/daytwo/e2e/environment"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/e2e/faults"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/samplecharts"
 )
@@ -31,6 +33,8 @@ const (
 var (
 	env      *environment.Environment
 	clusters *pool
+	// toManagement is between the manager and the management cluster.
+	toManagement *faults.Proxy
 
 	seed = flag.Int64("seed", time.Now().UnixNano(), "of the random moments at which the manager is killed")
 )
@@ -48,12 +52,31 @@ func start(ctx context.Context, dir string) (end func() error, err error) {
 		StateDir: filepath.Join(dir, "fleet"), Clusters: fullClusters, Progress: os.Stderr,
 		// The registries of the tests are at the loopback address.
 		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--orphan-head-start=2s", mirror},
+
+		ManagerKubeconfig: throughProxy,
 	})
 	if err != nil {
 		return nil, err
 	}
 	clusters, err = startPool(ctx)
-	return env.Close, err
+	return func() error {
+		defer toManagement.Close()
+		return env.Close()
+	}, err
+}
+
+// throughProxy leads the manager to the management cluster through a proxy, with the manager's own rights.
+func throughProxy(direct []byte) ([]byte, error) {
+	if toManagement == nil {
+		upstream, err := clientcmd.RESTConfigFromKubeConfig(direct)
+		if err != nil {
+			return nil, err
+		}
+		if toManagement, err = faults.New(upstream); err != nil {
+			return nil, err
+		}
+	}
+	return toManagement.Kubeconfig(), nil
 }
 
 // startPool adds the bare clusters to the full ones.

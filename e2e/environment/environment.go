@@ -31,6 +31,9 @@ type Options struct {
 	// ManagerArgs are further arguments of the manager. One that has to come back quickly after
 	// Kill needs "--leader-election=off": a killed leader's lease lasts 15 seconds.
 	ManagerArgs []string
+	// ManagerKubeconfig changes the kubeconfig that each start of the manager gets, so that a proxy can stand between it
+	// and the management cluster. Nil leaves it.
+	ManagerKubeconfig func(direct []byte) ([]byte, error)
 	// Progress is told what happens, a line at a time. Nil keeps it quiet.
 	Progress io.Writer
 }
@@ -61,6 +64,8 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare, OwnEtcd: options.OwnEtcd},
 		ClusterAPI:     options.ClusterAPI,
 		Progress:       options.Progress,
+
+		ManagerKubeconfig: options.ManagerKubeconfig,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the local fleet: %w", err)

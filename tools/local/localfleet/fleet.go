@@ -41,6 +41,8 @@ type Fleet struct {
 	components component.Store
 	registry   ports.Registry
 	close      func() error
+	// rerouteManager changes the manager's kubeconfig; nil leaves it.
+	rerouteManager func(direct []byte) ([]byte, error)
 
 	// etcdMu lets one caller at a time start etcd.
 	etcdMu sync.Mutex
@@ -132,11 +134,13 @@ func open(ctx context.Context, options Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		paths:      paths{root: options.StateDir},
-		progress:   options.Progress,
-		registry:   ports.Registry{Dir: filepath.Join(cache, "ports")},
-		components: newStore(cache, options.Progress),
-		clusters:   map[string]*Cluster{},
+		paths:    paths{root: options.StateDir},
+		progress: options.Progress,
+
+		rerouteManager: options.ManagerKubeconfig,
+		registry:       ports.Registry{Dir: filepath.Join(cache, "ports")},
+		components:     newStore(cache, options.Progress),
+		clusters:       map[string]*Cluster{},
 	}
 	if f.lock, err = lockStateDir(ctx, f.paths); err != nil {
 		return nil, err

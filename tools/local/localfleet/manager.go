@@ -36,8 +36,7 @@ func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) e
 			return err
 		}
 	}
-	kubeconfig, err := f.Management().KubeconfigFor(managerUser,
-		[]string{"system:serviceaccounts", "system:serviceaccounts:" + managerNamespace}, credentialsLifetime)
+	kubeconfig, err := f.managerKubeconfig()
 	if err != nil {
 		return err
 	}
@@ -52,6 +51,15 @@ func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) e
 		return err
 	}
 	return f.runManager(ctx, path, args, ports)
+}
+
+func (f *Fleet) managerKubeconfig() ([]byte, error) {
+	direct, err := f.Management().KubeconfigFor(managerUser,
+		[]string{"system:serviceaccounts", "system:serviceaccounts:" + managerNamespace}, credentialsLifetime)
+	if err != nil || f.rerouteManager == nil {
+		return direct, err
+	}
+	return f.rerouteManager(direct)
 }
 
 // StopManager asks the manager to end (SIGTERM) and waits until it has. It does

@@ -28,6 +28,9 @@ type Options struct {
 	// Detached lets the fleet go on after Close and after the program's end.
 	// Otherwise it ends with either.
 	Detached bool
+	// ManagerKubeconfig changes the kubeconfig that the manager is started with, so
+	// that a proxy can stand between it and the management cluster. Nil leaves it.
+	ManagerKubeconfig func(direct []byte) ([]byte, error)
 	// Progress is told what happens, a line at a time. Nil keeps it quiet.
 	Progress io.Writer
 }
