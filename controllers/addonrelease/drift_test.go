@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -311,6 +312,25 @@ func TestReportModeShowsDriftAndLeavesIt(t *testing.T) {
 		err := a.fetch(settings)
 		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err, settings.Data)
 	})
+}
+
+// What is kept of large metadata does not say who owns what.
+func TestTakesBackWhatWasAddedWithLargeMetadata(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	web := a.deployment()
+	if err := a.fetch(web); err != nil {
+		t.Fatal(err)
+	}
+	want := declaredWeb(web)
+	a.edit(web, "kubectl-edit", types.StrategicMergePatchType, fmt.Sprintf(
+		`{"metadata":{"annotations":{"ballast":%q}},"spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"evil/miner"}]}}}}`,
+		strings.Repeat("x", 100<<10)))
+	a.waitRestored(want)
+	if err := a.fetch(web); err != nil || web.Annotations["ballast"] != "" {
+		t.Errorf("the annotation was left: %v", err)
+	}
 }
 
 func TestSuspensionHoldsCorrectionsAndEnds(t *testing.T) {

@@ -55,7 +55,7 @@ func selects(selector addonsv1alpha1.ObjectSelector, ref objects.Ref) bool {
 // reassess looks again at an object that was seen before the settings changed. One that had not drifted was
 // forgotten but for who set something in it.
 func (o observed) reassess(was sighting, e entry, allowed ownership.Tolerance) sighting {
-	if was.seen == nil || was.seen.Object == nil || was.seen.Gone || was.seen.Rules == allowed.Version {
+	if was.seen == nil || was.seen.Object == nil || len(was.seen.Object.ManagedFields) == 0 || was.seen.Gone || was.seen.Rules == allowed.Version {
 		return was
 	}
 	is := o.rules.Assess(was.seen.Object, ownership.Subject{Kind: e.GroupKind(), Tolerance: allowed})

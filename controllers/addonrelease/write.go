@@ -188,12 +188,14 @@ func (w *writer) overwrite(ctx context.Context, done *written) {
 }
 
 // before returns the object as it was seen, where that matters: somebody changed it, or set what we
-// yield. One that is gone from the watch may only have lost our label.
+// yield. One that is gone from the watch may only have lost our label. Of one with large metadata the watch kept too
+// little.
 func (w *writer) before(ctx context.Context, done *written) (*metav1.PartialObjectMetadata, error) {
-	if done.seen != nil && done.seen.Object != nil && !done.seen.Gone {
+	drifted := done.seen != nil && done.seen.Object != nil && !done.seen.Gone
+	if drifted && len(done.seen.Object.ManagedFields) > 0 {
 		return done.seen.Object, nil
 	}
-	if len(done.entry.yielded) == 0 {
+	if !drifted && len(done.entry.yielded) == 0 {
 		return nil, nil
 	}
 	object, err := w.cluster.Get(ctx, done.Ref)

@@ -94,6 +94,9 @@ func (b bounded) bound(request *http.Request, response *http.Response) error {
 	if success && request.Context().Value(streamedKey{}) != nil {
 		return nil
 	}
+	if response.StatusCode >= http.StatusBadRequest {
+		return shorten(name, response)
+	}
 	limit := b.limitOf(request, response)
 	if response.ContentLength > int64(limit.bytes) {
 		return &limitError{"the answer to " + name, limit}

@@ -112,9 +112,20 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, bod
 	if err != nil {
 		return nil, err
 	}
-	return client.Patch(ctx, ref.Name, types.ApplyPatchType, body, metav1.PatchOptions{
+	return identified(client.Patch(ctx, ref.Name, types.ApplyPatchType, body, metav1.PatchOptions{
 		FieldManager: c.connection.fleet.options.Rules.Self(), Force: &force, FieldValidation: metav1.FieldValidationStrict,
-	})
+	}))
+}
+
+// identified passes on an object whose identifiers may be kept.
+func identified(object *metav1.PartialObjectMetadata, err error) (*metav1.PartialObjectMetadata, error) {
+	if err == nil {
+		err = checkIdentifiers(object.UID, object.ResourceVersion)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return object, nil
 }
 
 // Patch applies a JSON patch to the object that has the given UID; for another one it is invalid.
@@ -140,7 +151,7 @@ func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObje
 	if err != nil {
 		return nil, err
 	}
-	return client.Get(ctx, ref.Name, metav1.GetOptions{})
+	return identified(client.Get(ctx, ref.Name, metav1.GetOptions{}))
 }
 
 // Delete deletes an object if it is still the one with the given UID; a newer one of that name is a

@@ -3,9 +3,11 @@ package fleet
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,18 +31,24 @@ type frames struct {
 	buffer []byte
 	done   int
 	late   atomic.Bool
+	// share is held while the buffer is large.
+	share  share
+	closed chan struct{}
+	once   sync.Once
 }
 
-func newFrames(body io.ReadCloser, within time.Duration) *frames {
-	return &frames{body: body, within: within}
+func newFrames(body io.ReadCloser, within time.Duration, large turn) *frames {
+	return &frames{body: body, within: within, share: share{turn: large}, closed: make(chan struct{})}
 }
 
-func (f *frames) close() { _ = f.body.Close() } // Nothing more is read of it.
+func (f *frames) close() {
+	f.once.Do(func() { close(f.closed) })
+	_ = f.body.Close() // Nothing more is read of it.
+}
 
 // next returns the next event, which is valid until the next call. It waits for its first byte for as long as the body
-// is open, and for the rest of it as long as an event may take.
+// is open, and for the rest of it as long as an event may take. The caller must drop it before it waits for anything.
 func (f *frames) next() ([]byte, error) {
-	f.drop()
 	for len(f.buffer) == 0 {
 		if err := f.fill(); err != nil {
 			return nil, err
@@ -63,6 +71,13 @@ func (f *frames) next() ([]byte, error) {
 			f.done = scanned
 			return f.buffer[:scanned], nil
 		}
+		if len(f.buffer) > largeRead && !f.share.held {
+			timer.Stop()
+			if !f.share.take(f.closed) {
+				return nil, io.ErrUnexpectedEOF
+			}
+			timer.Reset(f.within)
+		}
 		if err := f.fill(); err != nil {
 			return nil, f.explain(err)
 		}
@@ -71,6 +86,7 @@ func (f *frames) next() ([]byte, error) {
 
 // drop forgets the last event, and the buffer if it was a large one.
 func (f *frames) drop() {
+	defer f.share.give()
 	rest := bytes.TrimLeft(f.buffer[f.done:], " \t\r\n")
 	f.done = 0
 	if cap(f.buffer) > keptBuffer {
@@ -106,12 +122,18 @@ type pieces struct {
 	inner io.Reader
 	// left of the piece, and total of all, in bytes.
 	left, total int
+	// share is taken as soon as a piece is large, since the buffer is as large from then on.
+	share share
+	ended <-chan struct{}
 }
 
 func (p *pieces) next() { p.left = maxFrame }
 
 // Read implements io.Reader.
 func (p *pieces) Read(into []byte) (int, error) {
+	if maxFrame-p.left > largeRead && !p.share.take(p.ended) {
+		return 0, errors.New("the time was over before other large answers were read")
+	}
 	n, err := p.inner.Read(into[:min(len(into), p.left+1)])
 	if p.left -= n; p.left < 0 {
 		return 0, &limitError{"an object of the list", sizeLimit{maxObject, maxValues}}
@@ -122,9 +144,10 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// readList hands on the items of a list as they come.
-func readList(body io.Reader, take func([]byte) error) (page, error) {
-	limited := &pieces{inner: body}
+// readList hands on the items of a list as they come. It waits for its turn until ended is closed.
+func readList(body io.Reader, large turn, ended <-chan struct{}, take func([]byte) error) (page, error) {
+	limited := &pieces{inner: body, share: share{turn: large}, ended: ended}
+	defer limited.share.give()
 	limited.next()
 	decoder := json.NewDecoder(limited)
 	list := page{}

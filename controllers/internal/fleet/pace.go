@@ -21,6 +21,7 @@ const (
 // pace limits what a cluster may cost. It belongs to the connection, so that a server cannot begin anew by closing that.
 type pace struct {
 	requests, bytes, lists *rate.Limiter
+	large                  turn
 }
 
 func newPace() *pace {
@@ -28,6 +29,7 @@ func newPace() *pace {
 		requests: rate.NewLimiter(requestRate, requestBurst),
 		bytes:    rate.NewLimiter(byteRate, byteBurst),
 		lists:    rate.NewLimiter(listRate, listBurst),
+		large:    newTurn(),
 	}
 }
 
@@ -54,7 +56,7 @@ func (p paced) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = &pacedBody{ReadCloser: response.Body, request: request, bytes: p.pace.bytes}
+	response.Body = &pacedBody{ReadCloser: response.Body, request: request, bytes: p.pace.bytes, share: share{turn: p.pace.large}}
 	return response, nil
 }
 
@@ -62,16 +64,29 @@ type pacedBody struct {
 	io.ReadCloser
 	request *http.Request
 	bytes   *rate.Limiter
+	share   share
+	read    int
 }
 
-// Read implements io.Reader. What was read counts before it is handed on.
+// Read implements io.Reader. What was read counts before it is handed on. Who reads an answer piece by piece waits for
+// turns by itself.
 func (b *pacedBody) Read(into []byte) (int, error) {
+	ctx := b.request.Context()
+	if b.read > largeRead && ctx.Value(streamedKey{}) == nil && !b.share.take(ctx.Done()) {
+		return 0, fmt.Errorf("%s %s: wait until other large answers are read: %w", b.request.Method, b.request.URL.Path, ctx.Err())
+	}
 	n, err := b.ReadCloser.Read(into[:min(len(into), b.bytes.Burst())])
-	if n == 0 {
+	if b.read += n; n == 0 {
 		return 0, err
 	}
-	if wait := b.bytes.WaitN(b.request.Context(), n); wait != nil {
+	if wait := b.bytes.WaitN(ctx, n); wait != nil {
 		return 0, fmt.Errorf("%s %s: the cluster sends more than %d KiB a second: %w", b.request.Method, b.request.URL.Path, int(b.bytes.Limit())>>10, wait)
 	}
 	return n, err
+}
+
+// Close implements io.Closer.
+func (b *pacedBody) Close() error {
+	b.share.give()
+	return b.ReadCloser.Close()
 }

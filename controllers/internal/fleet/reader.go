@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -45,6 +46,8 @@ type objectReader struct {
 	decoding *sync.Mutex
 	// eventTime is how long the rest of an event may take when its first bytes have come.
 	eventTime time.Duration
+	// large is the cluster's turn.
+	large turn
 }
 
 // rawConfig is for requests whose answers are read as they come; only errors are decoded by the client.
@@ -65,7 +68,7 @@ func (c *Cluster) reader(resource Resource, namespace string) objectReader {
 	}
 	return objectReader{
 		client: c.raw, resource: resource, path: append(path, resource.Resource),
-		decoding: &c.decoding, eventTime: c.connection.fleet.options.Timeouts.Request,
+		decoding: &c.decoding, eventTime: c.connection.fleet.options.Timeouts.Request, large: c.connection.pace.large,
 	}
 }
 
@@ -124,7 +127,7 @@ func (r objectReader) listRaw(ctx context.Context, options metav1.ListOptions, t
 		return page{}, err
 	}
 	defer func() { _ = body.Close() }() // What is not read yet is not needed.
-	list, err := readList(body, take)
+	list, err := readList(body, r.large, ctx.Done(), take)
 	if err == nil && list.ResourceVersion == "" {
 		err = errors.New("it has no resource version")
 	}
@@ -137,9 +140,10 @@ func (r objectReader) listRaw(ctx context.Context, options metav1.ListOptions, t
 // objectHead is what there is to know of an object that is not wanted.
 type objectHead struct {
 	Metadata struct {
-		Namespace       string `json:"namespace"`
-		Name            string `json:"name"`
-		ResourceVersion string `json:"resourceVersion"`
+		Namespace       string    `json:"namespace"`
+		Name            string    `json:"name"`
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
 		OwnerReferences []struct {
 			Controller bool `json:"controller"`
 		} `json:"ownerReferences"`
@@ -175,6 +179,9 @@ func (r objectReader) skip(head objectHead, gone bool) {
 func (r objectReader) head(raw []byte) (objectHead, bool, error) {
 	var head objectHead
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &head); err != nil {
+		return head, false, err
+	}
+	if err := checkIdentifiers(head.Metadata.UID, head.Metadata.ResourceVersion); err != nil {
 		return head, false, err
 	}
 	return head, r.wanted == nil || r.wanted(head.Metadata.Namespace, head.Metadata.Name), nil
@@ -214,7 +221,7 @@ func (r objectReader) watch(ctx context.Context, options metav1.ListOptions) (wa
 		return nil, err
 	}
 	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")
-	return watch.NewStreamWatcher(&eventDecoder{reader: r, frames: newFrames(body, r.eventTime)}, reporter), nil
+	return watch.NewStreamWatcher(&eventDecoder{reader: r, frames: newFrames(body, r.eventTime, r.large)}, reporter), nil
 }
 
 // eventDecoder implements watch.Decoder.
@@ -228,6 +235,7 @@ func (d *eventDecoder) Close() { d.frames.close() }
 
 // Decode implements watch.Decoder.
 func (d *eventDecoder) Decode() (watch.EventType, runtime.Object, error) {
+	defer d.frames.drop()
 	frame, err := d.frames.next()
 	if err != nil {
 		return "", nil, err

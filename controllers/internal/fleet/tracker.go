@@ -35,7 +35,7 @@ type Seen struct {
 	Rules  string
 	Health Health
 	// Object holds the metadata of an object whose fingerprint is not the expected one, to tell who
-	// changed what. Nil otherwise.
+	// changed what. Nil otherwise. Large metadata are there in part, and then without managedFields.
 	Object *metav1.PartialObjectMetadata
 	// At is when the event was received.
 	At time.Time

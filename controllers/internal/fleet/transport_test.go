@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/http2"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -63,5 +66,48 @@ func TestRequestsSayWhoAsks(t *testing.T) {
 	})
 	if agent := <-agents; agent != common.FieldManager {
 		t.Errorf("the request was made by %q", agent)
+	}
+}
+
+// What a server may send before it is read is memory that it takes.
+func TestAServerMaySendLittleAheadOfWhatIsRead(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	pair := server.TLS.Certificates
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: pair, NextProtos: []string{http2.NextProtoTLS}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	r := newRig(t, timeouts())
+	r.fleet.Connect(r.key, kubeconfig.Access{
+		Server: "https://" + listener.Addr().String(), Token: token,
+		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+	})
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+		t.Fatal(err)
+	}
+	frames := http2.NewFramer(io.Discard, conn)
+	var stream, header, connection uint32
+	for connection == 0 {
+		frame, err := frames.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			stream, _ = frame.Value(http2.SettingInitialWindowSize)
+			header, _ = frame.Value(http2.SettingMaxHeaderListSize)
+		case *http2.WindowUpdateFrame:
+			connection = frame.Increment
+		}
+	}
+	if stream != streamBuffer || connection > connectionBuffer || header != maxHeader {
+		t.Errorf("the server may send %d bytes of an answer, %d of all together, and a header of %d", stream, connection, header)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
@@ -78,10 +79,14 @@ func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Ti
 		return key, Seen{}, false
 	}
 	partial, health, err := reduce(object)
-	if err != nil {
+	if err != nil || checkIdentifiers(partial.UID, partial.ResourceVersion) != nil {
 		return key, Seen{}, false
 	}
 	is := c.connection.fleet.options.Rules.Assess(partial, ownership.Subject{Kind: key.GroupKind, Tolerance: tolerance})
+	for i, manager := range is.Tolerated {
+		is.Tolerated[i] = brief.Cut(manager, maxManager)
+	}
+	health.Message = brief.Cut(health.Message, maxSeenText)
 	return key, Seen{
 		UID:             partial.UID,
 		ResourceVersion: partial.ResourceVersion,
@@ -90,7 +95,7 @@ func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Ti
 		Tolerated:       is.Tolerated,
 		Rules:           tolerance.Version,
 		Health:          health,
-		Object:          partial,
+		Object:          excerpt(partial),
 		At:              now,
 	}, true
 }
