@@ -50,6 +50,11 @@ func few(match faults.Match, action faults.Action) []faults.Rule {
 	return []faults.Rule{{Match: match, Every: everySecond, Times: 3, Action: action}}
 }
 
+// first disturbs so many requests, and then no more: what is stale or silent for ever says nothing of what is so.
+func first(times int, match faults.Match, action faults.Action) []faults.Rule {
+	return []faults.Rule{{Match: match, Times: times, Action: action}}
+}
+
 func all(match faults.Match, action faults.Action) []faults.Rule {
 	return []faults.Rule{{Match: match, Action: action}}
 }
@@ -73,7 +78,7 @@ func workloadFaults() []fault {
 		{name: "500 Internal Server Error", rules: some(requests, faults.InternalError()), refuses: true},
 		{name: "503 Service Unavailable", rules: some(requests, faults.Unavailable()), refuses: true, rare: true},
 		{name: "403 Forbidden", rules: few(writes, faults.Forbidden()), refuses: true, rare: true},
-		{name: "404 on discovery", rules: all(kinds, faults.NotFound()), reopen: true},
+		{name: "404 on discovery", rules: few(kinds, faults.NotFound()), reopen: true},
 		{name: "truncated body", rules: some(requests, faults.Truncate()), refuses: true},
 		{name: "garbage with 200", rules: some(requests, faults.Garbage()), refuses: true, rare: true},
 		{name: "answer lost after commit", rules: some(writes, faults.LoseAnswer()), refuses: true},
@@ -81,10 +86,10 @@ func workloadFaults() []fault {
 		{name: "duplicated delivery", rules: all(writes, faults.Duplicate())},
 		{name: "slow", rules: all(requests, faults.Delay(slowness)), rare: true},
 		{name: "hang", rules: few(requests, faults.Hang()), refuses: true, rare: true},
-		{name: "watch silent", rules: all(watches, faults.SilenceWatch()), reopen: true, rare: true},
+		{name: "watch silent", rules: first(8, watches, faults.SilenceWatch()), reopen: true, rare: true},
 		{name: "watch 410", rules: some(watches, faults.ExpireWatch()), reopen: true, refuses: true},
 		{name: "list too slow", rules: few(lists, faults.Delay(tooSlow)), reopen: true, refuses: true, rare: true},
-		{name: "stale list", rules: all(lists, faults.StaleLists()), reopen: true},
+		{name: "stale list", rules: first(disturbances, lists, faults.StaleLists()), reopen: true},
 		{name: "events duplicated and delayed", rules: all(watches, faults.RepeatEvents(slowness)), reopen: true},
 		{name: "backend switched", course: (*faultEnv).switchBackend, other: true, rare: true},
 		{name: "etcd restored", course: (*faultEnv).restore, ownEtcd: true, rare: true},
