@@ -60,6 +60,8 @@ var measurements = []measurement{
 	{[]string{chartConvergeRow, chartVersusHelmRow}, (*bench).chartConverge},
 	{[]string{unreachableDriftRow, unreachableConvergeRow, unreachableTriesRow}, (*bench).unreachable},
 	{[]string{reconnectRow}, (*bench).reconnect},
+	{[]string{hostileServerRow, hostilePeakRow}, (*bench).hostileServer},
+	{[]string{labelledRow}, (*bench).labelledObjects},
 	{[]string{hostileRow}, (*bench).hostileTenant},
 	{[]string{orderRow}, (*bench).orders},
 }

@@ -35,6 +35,8 @@ type options struct {
 	cycles int
 	// hostileObjects that a customer makes.
 	hostileObjects int
+	// hostileTime is how long a server is hostile.
+	hostileTime time.Duration
 }
 
 // longestProbeInterval is a minute, and the tenth that Daytwo may add to it: in two of these every
@@ -55,12 +57,13 @@ func parse(arguments []string) (options, error) {
 	set.DurationVar(&o.idle, "idle", 2*longestProbeInterval, "how long to watch an idle fleet")
 	set.IntVar(&o.cycles, "cycles", 100, "how often a cluster is lost and found again")
 	set.IntVar(&o.hostileObjects, "hostile-objects", 50_000, "objects of a customer's own that look like Daytwo's")
+	set.DurationVar(&o.hostileTime, "hostile-time", time.Minute, "how long a server is hostile; half of it, how long it is honest, and how long the status of large objects is written")
 	if err := set.Parse(arguments); err != nil {
 		return o, err
 	}
 	o.only = strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
-	if o.clusters < 3 || min(o.edits, o.rounds, o.cycles, o.hostileObjects) < 1 || o.idle <= 0 {
-		return o, errors.New("--clusters must be at least 3, --edits, --rounds, --idle, --cycles and --hostile-objects more than 0")
+	if o.clusters < 3 || min(o.edits, o.rounds, o.cycles, o.hostileObjects) < 1 || min(o.idle, o.hostileTime) <= 0 {
+		return o, errors.New("--clusters must be at least 3, --edits, --rounds, --idle, --cycles, --hostile-objects and --hostile-time more than 0")
 	}
 	return o, nil
 }

@@ -62,6 +62,9 @@ var table = []row{
 	{unreachableTriesRow, 1},
 	{reconnectRow, 1.02},
 	{hostileRow, 1.05},
+	{hostileServerRow, 1.1},
+	{hostilePeakRow, noAim},
+	{labelledRow, 1.1},
 }
 
 // arrange puts results, which come in the order in which they were measured, in that of the table.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,6 +65,24 @@ func isReady(target *addonsv1alpha1.AddonRelease) bool {
 // its Deployment never gets ready.
 func isInstalled(target *addonsv1alpha1.AddonRelease) bool {
 	return isTrue(target, addonsv1alpha1.ConditionApplied) && target.Status.Helm != nil && target.Status.Helm.Version > 0
+}
+
+// install creates an add-on and returns when it is Ready in all of its clusters.
+func (b *bench) install(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) error {
+	if err := b.env.Admin.Create(ctx, addon); err != nil {
+		return fmt.Errorf("create add-on %s: %w", addon.Name, err)
+	}
+	return b.awaitReady(ctx, addon.Name)
+}
+
+// awaitReady returns when an add-on is Ready in all of its clusters as it was declared last.
+func (b *bench) awaitReady(ctx context.Context, name string) error {
+	return poll(ctx, "add-on "+name+" is Ready", func(ctx context.Context) (bool, error) {
+		addon := &addonsv1alpha1.SaaSAddon{}
+		err := b.env.Admin.Get(ctx, namespaced(fleetNamespace, name), addon)
+		ready := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionReady)
+		return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == addon.Generation, err
+	})
 }
 
 func isTrue(target *addonsv1alpha1.AddonRelease, kind string) bool {

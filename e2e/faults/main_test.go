@@ -24,6 +24,8 @@ type server struct {
 	name string
 	// events are sent to each watch, which then ends. Without any it ends with its client.
 	events []string
+	// content is answered in the place of that, if it is not empty.
+	content string
 
 	mu   sync.Mutex
 	seen []string
@@ -49,6 +51,10 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	count := len(s.seen)
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	if s.content != "" {
+		fmt.Fprint(w, s.content)
+		return
+	}
 	if r.URL.Query().Has("watch") {
 		for _, event := range s.events {
 			fmt.Fprintln(w, event)
