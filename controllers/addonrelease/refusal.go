@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// firstRetryRefused is how soon a refused object is sent again; each further try waits twice as long, up to
-	// retryStalled. A right, a quota or a webhook is often put right from outside, and no watch tells of it.
-	firstRetryRefused = 10 * time.Second
+	// firstRetryForbidden is how soon an object is sent again that is forbidden; each further try waits twice as long, up
+	// to retryStalled. A right, a quota or a webhook is often put right from outside, and no watch tells of it.
+	firstRetryForbidden = 10 * time.Second
 	// retryTerminating is the longest wait for an object that is refused because its namespace is being deleted. Of a
 	// namespace that is not ours, no watch tells when it is gone.
 	retryTerminating = 30 * time.Second
@@ -62,11 +62,14 @@ func (o observed) refusals(p plan, writes []written) map[objects.Key]refusal {
 
 // waitRefused is how long a write is left alone that was refused so many times, if nothing changes that is seen.
 func waitRefused(err error, tries int) time.Duration {
-	longest := retryStalled
+	first, longest := retryStalled, retryStalled
+	if apierrors.IsForbidden(err) {
+		first = firstRetryForbidden
+	}
 	if isTerminating(err) {
 		longest = retryTerminating
 	}
-	return min(firstRetryRefused<<min(tries-1, 10), longest)
+	return min(first<<min(tries-1, 10), longest)
 }
 
 // isTerminating: the object is refused because its namespace is being deleted.

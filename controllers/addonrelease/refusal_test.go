@@ -12,12 +12,13 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-func TestARefusedWriteIsTriedAgainLessAndLessOften(t *testing.T) {
+func TestAForbiddenWriteIsTriedAgainLessAndLessOften(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "c", nil)
 	goes := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{
 		Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}},
 	}}}
 	c := objects.Ref{Name: "c"}
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "c", nil)
 	tests := map[string]struct {
 		err     error
 		tries   int
@@ -28,6 +29,7 @@ func TestARefusedWriteIsTriedAgainLessAndLessOften(t *testing.T) {
 		"third":                        {err: forbidden, tries: 2, want: 40 * time.Second},
 		"hundredth":                    {err: forbidden, tries: 99, want: 5 * time.Minute},
 		"first of what it is now":      {err: forbidden, tries: 99, changed: true, want: 10 * time.Second},
+		"what is not valid":            {err: invalid, want: 5 * time.Minute},
 		"in a namespace that is going": {err: goes, tries: 99, want: 30 * time.Second},
 	}
 	for name, test := range tests {
