@@ -111,6 +111,7 @@ func newChartWorld(t *testing.T) *chartWorld {
 		t.Fatal(err)
 	}
 	w.configs, w.jobs = newWitness(t, w.workload, &corev1.ConfigMapList{}, nothing), newWitness(t, w.workload, &batchv1.JobList{}, nothing)
+	w.explain = w.chartExplanation
 	w.serveCharts()
 	w.finishJobs()
 	return w

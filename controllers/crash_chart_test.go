@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime/pprof"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,28 +125,46 @@ func (w *chartWorld) unsettled(name string) string {
 	}
 	ready := meta.FindStatusCondition(addon.Status.Conditions, daytwo.ConditionReady)
 	if err != nil || !addon.DeletionTimestamp.IsZero() || ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != addon.Generation {
-		return fmt.Sprintf("%s is not done: %v, %s", name, err, w.explain(addon))
+		return fmt.Sprintf("%s is not done: %v, %s", name, err, expect.Describe(addon.Status.Conditions))
 	}
 	return ""
 }
 
-// explain tells what an add-on and its releases say of themselves.
-func (w *chartWorld) explain(addon *addonsv1alpha1.SaaSAddon) string {
-	releases := &addonsv1alpha1.AddonReleaseList{}
-	err := w.management.List(context.Background(), releases, client.MatchingLabels{daytwo.LabelPolicy: addon.Name})
-	text := fmt.Sprintf("%s, releases: %v", expect.Describe(addon.Status.Conditions), err)
-	for _, release := range releases.Items {
-		text += expect.Describe(release.Status.Conditions)
-		if release.Status.Helm != nil && release.Status.Helm.Operation != nil {
-			text += fmt.Sprintf("\n  operation %+v", *release.Status.Helm.Operation)
+// chartExplanation tells of each target that is not ready, and of what the manager is doing.
+func (w *chartWorld) chartExplanation() string {
+	targets := &addonsv1alpha1.AddonReleaseList{}
+	text := ""
+	if err := w.management.List(context.Background(), targets); err != nil {
+		text = err.Error()
+	}
+	for _, target := range targets.Items {
+		if meta.IsStatusConditionTrue(target.Status.Conditions, daytwo.ConditionReady) {
+			continue
 		}
+		text += fmt.Sprintf("\n%s: %s", target.Name, expect.Describe(target.Status.Conditions))
+		if target.Status.Helm != nil && target.Status.Helm.Operation != nil {
+			text += fmt.Sprintf("\n  operation %+v", *target.Status.Helm.Operation)
+		}
+		text += "\n  " + w.log.about(target.Name)
 	}
 	jobs := &batchv1.JobList{}
-	w.list(jobs, client.InNamespace(addon.Name))
-	for _, job := range jobs.Items {
-		text += fmt.Sprintf("\n  Job %s: %+v", job.Name, job.Status.Conditions)
+	if err := w.workload.List(context.Background(), jobs); err != nil {
+		text += "\n" + err.Error()
 	}
-	return text
+	for _, job := range jobs.Items {
+		text += fmt.Sprintf("\nJob %s %s: %+v", job.Name, job.UID, job.Status.Conditions)
+	}
+	return text + "\n" + w.log.about("watch ended") + "\n" + working()
+}
+
+// working are the stacks of what the managers are doing.
+func working() string {
+	var stacks strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		return err.Error()
+	}
+	all := strings.Split(stacks.String(), "\n\n")
+	return strings.Join(slices.DeleteFunc(all, func(stack string) bool { return !strings.Contains(stack, "daytwo/controllers/") }), "\n\n")
 }
 
 func (w *chartWorld) installChart(name string) {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +51,10 @@ type crashWorld struct {
 	managementProxy, workloadProxy *proxy
 	// limits of requests to the management cluster.
 	limits RequestLimits
+	// explain tells what is the matter where a test fails; nil for nothing more.
+	explain func() string
+	// log is what the managers said lately.
+	log *latest
 
 	stop  context.CancelFunc
 	ended chan error
@@ -80,7 +87,7 @@ func newEmptyWorld(t *testing.T) *crashWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &crashWorld{t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits()}
+	w := &crashWorld{t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits(), log: &latest{}}
 	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
 	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
 		objects, err := manifests.Load(path)
@@ -132,6 +139,7 @@ func (w *crashWorld) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(ManagementConfig(w.managementProxy.config(), w.limits, nil), ctrl.Options{
 		Scheme:     apis.NewScheme(),
+		Logger:     w.log.logger(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
@@ -146,7 +154,7 @@ func (w *crashWorld) begin() {
 	end, err := SetupAll(ctx, mgr, Options{
 		Installation:      identity,
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
-		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: logr.Discard(),
+		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -188,7 +196,7 @@ func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
 		}
 		pause(ctx)
 	}
-	w.t.Fatalf("neither done nor dead: %s", undone())
+	w.t.Fatalf("neither done nor dead: %s%s", undone(), w.explanation())
 	return false
 }
 
@@ -199,9 +207,41 @@ func (w *crashWorld) await(undone func() string) {
 	defer cancel()
 	for why := undone(); why != ""; why = undone() {
 		if pause(ctx); ctx.Err() != nil {
-			w.t.Fatal(why)
+			w.t.Fatal(why, w.explanation())
 		}
 	}
+}
+
+func (w *crashWorld) explanation() string {
+	if w.explain == nil {
+		return ""
+	}
+	return w.explain()
+}
+
+// latest keeps the last lines of a log.
+type latest struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *latest) logger() logr.Logger {
+	return funcr.New(func(_, line string) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.lines) >= 2000 {
+			l.lines = slices.Delete(l.lines, 0, 1000)
+		}
+		l.lines = append(l.lines, line)
+	}, funcr.Options{Verbosity: 1, LogTimestamp: true})
+}
+
+// about returns the last lines that have a word.
+func (l *latest) about(word string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := slices.DeleteFunc(slices.Clone(l.lines), func(line string) bool { return !strings.Contains(line, word) })
+	return strings.Join(found[max(0, len(found)-20):], "\n  ")
 }
 
 // wrong begins what no end may say, not even that of an undisturbed run.
