@@ -18,6 +18,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
@@ -67,6 +69,48 @@ spec:
       restartPolicy: Never
       containers: [{name: migrate, image: migrate}]
 `
+
+// once is a hook that starts when it is told to.
+const once = `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: once
+  annotations: {helm.sh/hook: pre-install}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: migrate, image: migrate}]
+`
+
+// TestAHookIsNoticedThatEndedBeforeItWasClaimed ends a hook while nothing is known of it, as when a status could not be
+// written. The watch of Jobs goes on meanwhile, and has nothing more to say of it.
+func TestAHookIsNoticedThatEndedBeforeItWasClaimed(t *testing.T) {
+	t.Parallel()
+	a := declareAddon(t, "")
+	a.start(a.packaged(map[string]string{"templates/hook.yaml": once}))
+	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
+	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, daytwo.ReasonSuspended)
+	job := &batchv1.Job{}
+	if !a.exists(job, "once") {
+		t.Fatal("there is no Job")
+	}
+	started := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
+	if err := shared.workload.Patch(t.Context(), job, started); err != nil {
+		t.Fatal(err)
+	}
+	tracker := shared.connections.Tracker(types.NamespacedName{Namespace: "default", Name: tenantName})
+	key := objects.Key{GroupKind: batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), Namespace: job.Namespace, Name: job.Name}
+	eventually(t, "the watch shows that the Job has ended", func() (bool, string) {
+		seen, _ := tracker.Look(key)
+		return seen != nil && seen.Health.End == fleet.Succeeded, fmt.Sprintf("%+v", seen)
+	})
+	tracker.Release(ownerOf(a.get()), key)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
+	a.waitFor(daytwo.ConditionReady, metav1.ConditionTrue, daytwo.ReasonSucceeded)
+}
 
 // TestAHookThatTheClusterRemovedTellsHowItEnded has the release look only when the Job is gone.
 func TestAHookThatTheClusterRemovedTellsHowItEnded(t *testing.T) {

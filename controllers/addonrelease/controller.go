@@ -87,7 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	release.Status = report(o, p, done, health)
 
-	r.remember(o, done, known, cluster)
+	r.remember(o, done, known)
 	r.announce(o, release, done)
 	r.countReported(release, p, known)
 	if o.mayWait(done, health) {
@@ -98,6 +98,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	known.unsaved = nil
+	if cluster != nil {
+		retainClaims(o, cluster)
+	}
 	if p.release && done.err == nil && (o.emptied(p, done) || o.isFreed()) {
 		return ctrl.Result{}, r.letGo(ctx, o, release)
 	}
@@ -154,7 +157,7 @@ func (o observed) emptied(p plan, done outcome) bool {
 }
 
 // remember keeps what the next reconcile needs to know.
-func (r *Reconciler) remember(o observed, done outcome, known *remembered, cluster *fleet.Cluster) {
+func (r *Reconciler) remember(o observed, done outcome, known *remembered) {
 	known.series, known.recordPending = seriesOf(o.release), o.recordPending
 	known.lastWrite = o.lastWritten(done)
 	for _, w := range done.corrections() {
@@ -168,9 +171,11 @@ func (r *Reconciler) remember(o observed, done outcome, known *remembered, clust
 		delete(known.fights, e.Key())
 	}
 	known.keepDeletions(o.inventory, done.deletions)
-	if cluster == nil {
-		return
-	}
+}
+
+// retainClaims ends the claims on what the release has nothing to do with any more. A status says so that was written:
+// otherwise the next reconcile goes on from an older one, and a watch does not show once more what it showed before.
+func retainClaims(o observed, cluster *fleet.Cluster) {
 	declared := map[objects.Key]bool{}
 	for _, d := range o.desired {
 		declared[d.Key()] = true

@@ -107,7 +107,7 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 	case run.UID != "" && !one.endsByItself():
 		h.end(run, addonsv1alpha1.HookSucceeded, "")
 	default:
-		h.look(ctx, one, run)
+		return run, h.look(ctx, one, run)
 	}
 	return run, nil
 }
@@ -197,9 +197,16 @@ func setIn(object *unstructured.Unstructured, in map[string]string, key, value s
 	set(object, in)
 }
 
-// look finds out whether a hook has ended, by what the watch saw of it.
-func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) {
+// look finds out whether a hook has ended, by what the watch saw of it. Of one that ended before it was claimed, a watch
+// that was there already says nothing: it is read.
+func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
 	seen, _ := h.cluster.Tracker.Look(one.Key())
+	if seen == nil && run.UID != "" && h.cluster.Tracker.Kind(one.GroupKind()).Listed {
+		if err := h.cluster.Observe(ctx, one.Ref); err != nil {
+			return err
+		}
+		seen, _ = h.cluster.Tracker.Look(one.Key())
+	}
 	same := seen != nil && seen.UID == types.UID(run.UID)
 	switch {
 	case !h.cluster.Tracker.Kind(one.GroupKind()).Listed:
@@ -213,6 +220,7 @@ func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.Hoo
 	case !h.now().Before(run.StartedAt.Add(h.o.chart.hookTimeout)):
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.o.chart.hookTimeout)))
 	}
+	return nil
 }
 
 // isGone makes sure: a watch that listed just before the hook was created does not know of it.
