@@ -20,7 +20,6 @@ import (
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // annotationOperation marks a hook's object with the run that made it.
@@ -197,15 +196,23 @@ func setIn(object *unstructured.Unstructured, in map[string]string, key, value s
 	set(object, in)
 }
 
-// look finds out whether a hook has ended, by what the watch saw of it. Of one that ended before it was claimed, a watch
-// that was there already says nothing: it is read.
-func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+// sight returns what the watch saw of a hook; nil if nothing. Of one that ended before it was claimed, a watch that was
+// there already says nothing: it is read.
+func (h *hookRunner) sight(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) (*fleet.Seen, error) {
 	seen, _ := h.cluster.Tracker.Look(one.Key())
-	if seen == nil && run.UID != "" && h.cluster.Tracker.Kind(one.GroupKind()).Listed {
-		if err := h.cluster.Observe(ctx, one.Ref); err != nil {
-			return err
-		}
-		seen, _ = h.cluster.Tracker.Look(one.Key())
+	if seen != nil || run.UID == "" || !h.cluster.Tracker.Kind(one.GroupKind()).Listed {
+		return seen, nil
+	}
+	err := h.cluster.Observe(ctx, one.Ref)
+	seen, _ = h.cluster.Tracker.Look(one.Key())
+	return seen, err
+}
+
+// look finds out whether a hook has ended.
+func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+	seen, err := h.sight(ctx, one, run)
+	if err != nil {
+		return err
 	}
 	same := seen != nil && seen.UID == types.UID(run.UID)
 	switch {
@@ -266,31 +273,4 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 		run.UID = ""
 	}
 	return nil
-}
-
-// deleteHook deletes a hook's object. One that is gone, or that another took the place of, is no error, if it is the
-// right cluster that says so.
-func deleteHook(ctx context.Context, cluster hookCluster, ref objects.Ref, uid types.UID) error {
-	err := cluster.Delete(ctx, ref, uid)
-	if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return err
-	}
-	if err := cluster.Confirm(ctx); err != nil {
-		return err
-	}
-	object, lookErr := cluster.Find(ctx, ref)
-	if lookErr != nil {
-		return lookErr
-	}
-	if object == nil || object.UID != uid || object.DeletionTimestamp != nil {
-		return nil
-	}
-	return err
-}
-
-// hookCluster is what the deletion of a hook needs of its cluster.
-type hookCluster interface {
-	Confirm(ctx context.Context) error
-	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
-	Find(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
 }
