@@ -116,7 +116,7 @@ func (e *faultEnv) await(scenarios []scenario, row *resultRow) map[string]outcom
 			switch {
 			case e.wanted == nil:
 			case e.fault.ownEtcd:
-				must(t, e.wanted[s.name].withoutHooks().missing(outcomes[s.name].contents))
+				must(t, e.wanted[s.name].missing(outcomes[s.name].contents))
 			default:
 				e.wanted[s.name].same(t, outcomes[s.name])
 			}
@@ -225,7 +225,7 @@ func (e *faultEnv) restore(scenarios []scenario) {
 	// Until the connection is found to be lost, status may be of before.
 	for _, s := range scenarios[:last] {
 		expect.Eventually(e, s.name+" is done again", func(context.Context) error {
-			return e.wanted[s.name].withoutHooks().missing(e.contentsOf(e.customer, s.name))
+			return e.wanted[s.name].missing(e.contentsOf(e.customer, s.name))
 		})
 	}
 	// The rollout removed it, and the restore brought it back.

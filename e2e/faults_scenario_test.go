@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -51,13 +50,6 @@ func (o outcome) same(t testing.TB, got outcome) {
 	if got.history != o.history {
 		t.Errorf("helm history is %q, and not %q", got.history, o.history)
 	}
-}
-
-// withoutHooks leaves out what the hooks of a chart made.
-func (o outcome) withoutHooks() outcome {
-	o.contents = maps.Clone(o.contents)
-	maps.DeleteFunc(o.contents, func(_, content string) bool { return strings.Contains(content, `"helm.sh/hook"`) })
-	return o
 }
 
 // missing complains about the first difference.

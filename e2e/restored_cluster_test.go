@@ -3,10 +3,12 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,7 +28,7 @@ func TestAClusterRestoredFromASnapshotIsBroughtBackToWhatIsDeclared(t *testing.T
 	c := moveIn(t, lent{bare: []string{name}})
 	manifests := c.newAddon("plain", fmt.Sprintf(oneConfigMap, "blue"))
 	must(t, env.Admin.Create(t.Context(), manifests))
-	chart := c.newChartAddon("painted", c.startRegistry(smallChart("painted", configMaps("palette")).packed(t)).OCI(), "painted", "1.0.0")
+	chart := c.newChartAddon("painted", c.startRegistry(smallChart("painted", paintedFiles()).packed(t)).OCI(), "painted", "1.0.0")
 	chart.Spec.Values = valuesOf(`{"color": "blue"}`)
 	c.create(chart)
 	c.awaitReady(manifests)
@@ -41,7 +43,8 @@ func TestAClusterRestoredFromASnapshotIsBroughtBackToWhatIsDeclared(t *testing.T
 	pid := env.Manager.PID()
 
 	must(t, cluster.Restore(t.Context(), before))
-	c.awaitColors(name, "green", "settings", "added", "palette")
+	c.awaitColors(name, "green", "settings", "added", "palette", "made-by-upgrade")
+	waitGone(t, c.workload(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "only-blue"}})
 	expect.Eventually(t, "Helm sees the release that is declared", func(context.Context) error {
 		status, err := helmOf(t, name).Status(types.NamespacedName{Namespace: "default", Name: "painted"}, 0)
 		if err != nil {
@@ -57,6 +60,15 @@ func TestAClusterRestoredFromASnapshotIsBroughtBackToWhatIsDeclared(t *testing.T
 	if env.Manager.PID() != pid {
 		t.Error("the manager was started anew")
 	}
+}
+
+// paintedFiles declare a palette, what only blue ones have, and a hook of upgrades that is an object which stays.
+func paintedFiles() chartFiles {
+	files := configMaps("palette", "only-blue", "made-by-upgrade")
+	files["templates/only-blue.yaml"] = "{{ if eq .Values.color \"blue\" }}\n" + files["templates/only-blue.yaml"] + "{{ end }}\n"
+	files["templates/made-by-upgrade.yaml"] = strings.Replace(files["templates/made-by-upgrade.yaml"],
+		"{name: made-by-upgrade}", `{name: made-by-upgrade, annotations: {"helm.sh/hook": pre-upgrade}}`, 1)
+	return files
 }
 
 func configMapNamed(name string) string {

@@ -115,7 +115,23 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observed, release he
 	if !o.release.DeletionTimestamp.IsZero() {
 		return nil
 	}
+	if settled && o.corrects() && takesRecordBack(*o) && o.history.SetBack(o.inputs) {
+		o.beginAnew()
+	}
 	return o.refuseForeign(release)
+}
+
+// beginAnew forgets that the operation for the inputs was ever made: the cluster was put back to before it, and the data
+// that its hooks changed with it.
+func (o *observed) beginAnew() {
+	o.release.Status.InputsHash, o.release.Status.Applying = "", ""
+	o.release.Status.Helm.Operation = nil
+}
+
+// replaces is whether objects of our deployed record may be in no inventory: the cluster or the management cluster was
+// put back, or the release was kept when the one before this was deleted.
+func (o observed) replaces() bool {
+	return o.release.Status.InputsHash == "" && o.history.Replaced(o.inputs).IsOurs()
 }
 
 // observeUnrendered finds out what is needed to end a release whose chart cannot be rendered any more:

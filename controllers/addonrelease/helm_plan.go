@@ -22,7 +22,8 @@ type helmPlan struct {
 	blocked *addonsv1alpha1.HookRun
 	// record: the release's record is to say that it is deployed.
 	record bool
-	// strays: somebody else's record is the latest; what only that one brought has to go.
+	// strays: what is deployed is the record of another program, or one of ours that no inventory knows; what only that one
+	// brought has to go.
 	strays bool
 	// purge removes the records.
 	purge bool
@@ -42,7 +43,7 @@ func planHelm(o observed) helmPlan {
 		return helmPlan{}
 	}
 	settled := o.settled()
-	h := helmPlan{record: !settled || takesRecordBack(o), strays: o.history.HasStrays()}
+	h := helmPlan{record: !settled || takesRecordBack(o), strays: o.history.HasStrays() || o.replaces()}
 	if !settled {
 		operation := operationFor(o)
 		h.begin(o, operation)

@@ -101,6 +101,7 @@ func TestPlanHelm(t *testing.T) {
 			o.recordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
 		}), "strays "},
 		{"Adoption", chartScene(func(o *observed) { o.history = helm.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
+		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observed) { o.release.Status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},
 		{"SuspensionHoldsAll", chartScene(func(o *observed) { o.suspension = suspension.Suspension{Active: true} }), ""},
 		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
 		{"UninstallWithoutHooks", chartScene(deleting, skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},

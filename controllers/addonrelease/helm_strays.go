@@ -7,11 +7,15 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// foreignObjects are what the records of others declare that came after our last one: the one that is
-// deployed, and those of operations that did not end.
-func (r *recorder) foreignObjects() ([]objects.Ref, error) {
+// recordedObjects are what the records declare that may have brought objects which no inventory knows: those of others
+// that came after our last one, and ours where it is replaced unseen.
+func (r *recorder) recordedObjects() ([]objects.Ref, error) {
+	entries := r.o.history.Foreign()
+	if r.o.replaces() {
+		entries = append(entries, r.o.history.Replaced(r.o.inputs))
+	}
 	var refs []objects.Ref
-	for _, entry := range r.o.history.Foreign() {
+	for _, entry := range entries {
 		record, err := r.store.Read(entry.Version)
 		if err != nil {
 			return nil, err
@@ -23,10 +27,10 @@ func (r *recorder) foreignObjects() ([]objects.Ref, error) {
 	return refs, nil
 }
 
-// strays are the objects that somebody else's latest record brought and the chart does not declare.
+// strays are the objects that a record brought, the inventory does not list and the chart does not declare.
 // The cluster tells which of them carry the release's marks: others are not touched.
 func (r *Reconciler) strays(ctx context.Context, o observed, recorder *recorder, cluster chartCluster) ([]removal, error) {
-	refs, err := recorder.foreignObjects()
+	refs, err := recorder.recordedObjects()
 	if err != nil {
 		return nil, err
 	}

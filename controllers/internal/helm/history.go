@@ -141,6 +141,27 @@ func (h History) Foreign() []Entry {
 	return foreign
 }
 
+// SetBack is whether the records are of a time before inputs were deployed, as after a restore of the cluster's etcd:
+// our latest one is deployed and of other inputs, or of these and still under way.
+func (h History) SetBack(inputs string) bool {
+	latest := h.Latest()
+	if latest.Inputs == inputs {
+		return latest.IsOurs() && latest.Status.IsPending()
+	}
+	return latest.IsOurs() && latest.Status == common.StatusDeployed
+}
+
+// Replaced is our record of other inputs that is deployed: the operation for inputs takes its place. The zero Entry if
+// there is none.
+func (h History) Replaced(inputs string) Entry {
+	for _, entry := range h {
+		if entry.IsOurs() && entry.Status == common.StatusDeployed && entry.Inputs != inputs {
+			return entry
+		}
+	}
+	return Entry{}
+}
+
 // HasOurs is whether Daytwo wrote any of the records.
 func (h History) HasOurs() bool { return slices.ContainsFunc(h, Entry.IsOurs) }
 

@@ -109,3 +109,33 @@ func TestTheNameOfARecordTellsItsRelease(t *testing.T) {
 		}
 	}
 }
+
+func TestHistoryThatWasSetBack(t *testing.T) {
+	deployed := func(version int, inputs string) Entry {
+		return Entry{Version: version, Status: common.StatusDeployed, Inputs: inputs}
+	}
+	superseded := Entry{Version: 1, Status: common.StatusSuperseded, Inputs: "old"}
+	for _, row := range []struct {
+		name     string
+		history  History
+		setBack  bool
+		replaced int
+	}{
+		{"Nothing", nil, false, 0},
+		{"TheRecordOfNow", History{deployed(2, "new"), superseded}, false, 0},
+		{"TheRecordOfNowWasDeleted", History{superseded}, false, 0},
+		{"BeforeTheUpgrade", History{deployed(1, "old")}, true, 1},
+		{"InTheUpgrade", History{{Version: 2, Status: common.StatusPendingUpgrade, Inputs: "new"}, deployed(1, "old")}, true, 1},
+		{"AnUpgradeByHand", History{deployed(3, ""), deployed(2, "new"), superseded}, false, 0},
+		{"AnUpgradeByHandOfTheOneBefore", History{deployed(2, ""), deployed(1, "old")}, false, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := row.history.SetBack("new"); got != row.setBack {
+				t.Errorf("SetBack is %t", got)
+			}
+			if got := row.history.Replaced("new").Version; got != row.replaced {
+				t.Errorf("version %d is replaced, want %d", got, row.replaced)
+			}
+		})
+	}
+}
