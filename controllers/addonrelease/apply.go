@@ -164,7 +164,7 @@ func (r *Reconciler) watch(ctx context.Context, cluster *fleet.Cluster, writes [
 // all carries writes out, some at a time. One that fails does not stop the others.
 func (w *writer) all(ctx context.Context, writes []write) []written { return each(ctx, writes, w.do) }
 
-// each does one thing after the other, so many at a time, and returns the results in the same order.
+// each does all of todo, at most concurrency of them at a time, and returns the results in the order of todo.
 func each[T, R any](ctx context.Context, todo []T, do func(context.Context, T) R) []R {
 	results := make([]R, len(todo))
 	var group errgroup.Group

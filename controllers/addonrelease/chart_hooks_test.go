@@ -84,23 +84,30 @@ spec:
       containers: [{name: migrate, image: migrate}]
 `
 
+// startUnseen starts the Job of a hook that was made suspended, while the release is suspended and does not look.
+func (a *addon) startUnseen(name string) *batchv1.Job {
+	a.t.Helper()
+	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
+	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, daytwo.ReasonSuspended)
+	job := &batchv1.Job{}
+	if !a.exists(job, name) {
+		a.t.Fatal("there is no Job")
+	}
+	started := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
+	if err := shared.workload.Patch(a.t.Context(), job, started); err != nil {
+		a.t.Fatal(err)
+	}
+	return job
+}
+
 // TestAHookIsNoticedThatEndedBeforeItWasClaimed ends a hook while nothing is known of it, as when a status could not be
 // written. The watch of Jobs goes on meanwhile, and has nothing more to say of it.
 func TestAHookIsNoticedThatEndedBeforeItWasClaimed(t *testing.T) {
 	t.Parallel()
 	a := declareAddon(t, "")
 	a.start(a.packaged(map[string]string{"templates/hook.yaml": once}))
-	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
-	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
-	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, daytwo.ReasonSuspended)
-	job := &batchv1.Job{}
-	if !a.exists(job, "once") {
-		t.Fatal("there is no Job")
-	}
-	started := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
-	if err := shared.workload.Patch(t.Context(), job, started); err != nil {
-		t.Fatal(err)
-	}
+	job := a.startUnseen("once")
 	tracker := shared.connections.Tracker(types.NamespacedName{Namespace: "default", Name: tenantName})
 	key := objects.Key{GroupKind: batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), Namespace: job.Namespace, Name: job.Name}
 	eventually(t, "the watch shows that the Job has ended", func() (bool, string) {
@@ -125,17 +132,7 @@ func TestAHookThatTheClusterRemovedTellsHowItEnded(t *testing.T) {
 			t.Parallel()
 			a := declareAddon(t, "")
 			a.start(a.packaged(map[string]string{"templates/hook.yaml": fmt.Sprintf(shortLived, row.podLabels)}))
-			a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
-			a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
-			a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, daytwo.ReasonSuspended)
-			job := &batchv1.Job{}
-			if !a.exists(job, "short-lived") {
-				t.Fatal("there is no Job")
-			}
-			started := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":false}}`))
-			if err := shared.workload.Patch(t.Context(), job, started); err != nil {
-				t.Fatal(err)
-			}
+			job := a.startUnseen("short-lived")
 			eventually(t, "the Job is gone", func() (bool, string) { return !a.exists(job, "short-lived"), fmt.Sprintf("%+v", job.Status) })
 			a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
 			release := a.waitFor(row.condition, metav1.ConditionTrue, row.reason)

@@ -31,27 +31,14 @@ const (
 	boxName  = "declared"
 )
 
-const boxManifests = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boxes.bench.example.com}
-spec:
-  group: bench.example.com
-  names: {kind: Box, plural: boxes}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
+var boxManifests = definition("Box", "boxes") + `---
 apiVersion: bench.example.com/v1
 kind: Box
 metadata: {name: ` + boxName + `}
 spec: {color: green}
 `
 
-// boxes are the objects of the kind, seen by somebody who is not Daytwo.
+// boxes reads and writes objects of the kind on a connection that is not the manager's.
 type boxes struct {
 	client dynamic.ResourceInterface
 	// installation is the value of their label.
@@ -94,7 +81,7 @@ func (b *bench) newBoxes() (boxes, error) {
 	if err != nil {
 		return boxes{}, err
 	}
-	kind := schema.GroupVersionResource{Group: "bench.example.com", Version: "v1", Resource: "boxes"}
+	kind := schema.GroupVersionResource{Group: benchGroup, Version: "v1", Resource: "boxes"}
 	return boxes{client: client.Resource(kind).Namespace(boxAddon), installation: b.installation}, nil
 }
 
@@ -147,7 +134,7 @@ func (b *bench) writeStatuses(ctx context.Context, theirs boxes) ([]usage, usage
 	return looks, after, err
 }
 
-// make makes the objects of somebody who labels them as Daytwo does.
+// make creates large objects that carry Daytwo's labels and that no add-on declares.
 func (x boxes) make(ctx context.Context) error {
 	ballast := strings.Repeat("x", labelledBytes)
 	group, ctx := errgroup.WithContext(ctx)
@@ -155,7 +142,7 @@ func (x boxes) make(ctx context.Context) error {
 	for i := range labelledObjects {
 		group.Go(func() error {
 			object := &unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "bench.example.com/v1", "kind": "Box", "spec": map[string]any{"ballast": ballast},
+				"apiVersion": benchGroup + "/v1", "kind": "Box", "spec": map[string]any{"ballast": ballast},
 			}}
 			object.SetName(theirBox(i))
 			object.SetLabels(map[string]string{common.LabelManagedBy: x.installation, common.LabelHash: "v1-0123456789abcdef"})

@@ -14,22 +14,9 @@ const scoutAddon = "scout"
 // scoutFiles are those of the chart. It looks around in every other round. What it finds makes no difference, so that no
 // rendering is kept.
 var scoutFiles = map[string][]byte{
-	"Chart.yaml":  []byte("apiVersion: v2\nname: " + scoutAddon + "\nversion: " + charts.FirstVersion + "\n"),
-	"values.yaml": []byte("round: 0\n"),
-	"crds/place.yaml": []byte(`apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: places.bench.example.com}
-spec:
-  group: bench.example.com
-  names: {kind: Place, plural: places}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`),
+	"Chart.yaml":      []byte("apiVersion: v2\nname: " + scoutAddon + "\nversion: " + charts.FirstVersion + "\n"),
+	"values.yaml":     []byte("round: 0\n"),
+	"crds/place.yaml": []byte(definition("Place", "places")),
 	"templates/all.yaml": []byte(`{{- if mod .Values.round 2 }}
 {{- $all := lookup "v1" "ConfigMap" "" "" }}
 {{- $pods := lookup "v1" "Pod" "" "" }}

@@ -149,13 +149,13 @@ func (e Exchange) begin(code int) {
 	e.Response.WriteHeader(code)
 }
 
-// write returns false when nobody reads any more.
+// write returns false once the client has gone.
 func (e Exchange) write(content []byte) bool {
 	_, err := io.Copy(e.Response, bytes.NewReader(content))
 	return err == nil && e.Request.Context().Err() == nil
 }
 
-// flood writes until nobody reads any more.
+// flood writes until the client has gone.
 func (e Exchange) flood() {
 	for e.write(block) {
 		select {

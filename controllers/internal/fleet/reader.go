@@ -40,7 +40,7 @@ type objectReader struct {
 	whole bool
 	// wanted tells which objects are read beyond their name; nil for all.
 	wanted func(namespace, name string) bool
-	// unwanted is told of the others; nil if nobody needs to know.
+	// unwanted is told of the others; nil if they are not needed.
 	unwanted func(head objectHead, gone bool)
 	// decoding is held while an object is decoded.
 	decoding *sync.Mutex

@@ -5,7 +5,7 @@ package fleet
 const largeRead = 64 << 10
 
 // turn belongs to one reader of something large at a time: otherwise a cluster takes as many times the largest object as
-// it has watches. Whoever has it gives it back within the deadline of a request or of an event.
+// it has watches. A reader keeps it no longer than the deadline of a request or of an event.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
