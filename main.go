@@ -55,7 +55,7 @@ func collectGarbageEarlier() {
 // leaseName is that of the Lease which the leader holds.
 const leaseName = "daytwo-manager"
 
-// flags of the manager; README.md explains them to its users.
+// flags of the manager; docs/operations.md explains them to its users.
 type flags struct {
 	metricsAddress     string
 	probeAddress       string
