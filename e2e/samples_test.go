@@ -12,14 +12,16 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
-// The files of config/samples are applied as they are. ordered.yaml needs Cluster API: e2e/order applies it.
-func TestTheSamplesWorkWithoutInternet(t *testing.T) {
+// The files of config/samples are applied as they are, by the commands of the pages first. ordered.yaml needs Cluster API:
+// e2e/order applies it.
+func TestTheSamplesAndTheDocumentedCommandsWorkWithoutInternet(t *testing.T) {
 	t.Parallel()
 	borrowed := clusters.take(1, 0)
 	t.Cleanup(func() { clusters.giveBack(borrowed) })
 	c := moveInto(t, localfleet.FleetNamespace, borrowed)
 	cluster := borrowed.full[0]
 
+	c.runDocumentedCommands(cluster)
 	cache := c.applySample("addon.yaml")
 	podinfo := c.applySample("chart.yaml")
 	c.awaitReady(cache)

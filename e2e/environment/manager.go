@@ -43,5 +43,8 @@ func (m *Manager) Kill() error { return m.fleet.KillManager(context.Background()
 // PID returns the manager's process id; 0 if it does not run.
 func (m *Manager) PID() int { return m.fleet.ManagerPID() }
 
+// Binary returns the path of the manager's program.
+func (m *Manager) Binary() string { return m.binary }
+
 // LogPath returns the file that the manager logs to, over all its starts.
 func (m *Manager) LogPath() string { return m.fleet.ManagerLog() }

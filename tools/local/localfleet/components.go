@@ -54,6 +54,15 @@ func Build(ctx context.Context, progress io.Writer) ([]string, error) {
 	return built, nil
 }
 
+// Kubectl provides kubectl, in the newest version, and returns its path.
+func Kubectl(ctx context.Context, progress io.Writer) (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	return newStore(cache, progress).Binary(ctx, "kubectl")
+}
+
 // provideClusterAPI builds what is missing of Cluster API, the provider and all
 // versions of Kubernetes that clusters can be ordered in.
 func provideClusterAPI(ctx context.Context, store component.Store) error {
