@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,6 +67,15 @@ func (r *Reconciler) apply(ctx context.Context, seen *observed, todo Plan) appli
 		done.note(err)
 	}
 	return done
+}
+
+// lookAgain is after how long a reconcile follows, where again is when the report wants one; 0 is never. After deletions
+// one follows in any case: an answer of success may come from something else than an API server, and then no event does.
+func (a applied) lookAgain(again time.Duration) time.Duration {
+	if len(a.rollout.Delete) == 0 || again > 0 && again < ownWriteLifetime {
+		return again
+	}
+	return ownWriteLifetime + catchUp
 }
 
 // recordWithdrawal makes sure that what is about to be lost counts, whenever the manager dies.

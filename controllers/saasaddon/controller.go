@@ -89,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if done.outdated {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
-	return reconcile.Result{RequeueAfter: said.again}, nil
+	return reconcile.Result{RequeueAfter: done.lookAgain(said.again)}, nil
 }
 
 func (r *Reconciler) forget(addon types.NamespacedName) {

@@ -166,6 +166,26 @@ func TestDeletionWaitsForTargets(t *testing.T) {
 	}
 }
 
+func TestADeletionThatHadNoEffectIsSentAgain(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	c.addCluster("a", nil)
+	addon := c.addAddon(unchanged)
+	target := c.awaitTargets(addon, 1)[0]
+	ineffective.Store(target.Name, true)
+	c.must(c.Delete(c.ctx, addon))
+	c.eventually("the target is deleted", func() error {
+		c.reload(&target)
+		if target.DeletionTimestamp.IsZero() {
+			return fmt.Errorf("it is not")
+		}
+		return nil
+	})
+	if _, unsent := ineffective.Load(target.Name); unsent {
+		t.Error("no deletion was without effect")
+	}
+}
+
 func TestClusterThatIsNotSelectedAnyMoreLosesItsTarget(t *testing.T) {
 	c := newCustomer(t)
 	gold := map[string]string{"tier": "gold", "daytwo.dev/cluster-id": "x"}
