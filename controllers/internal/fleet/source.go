@@ -40,13 +40,6 @@ type source struct {
 	pace  *pace
 }
 
-// page is what a list tells beside its objects.
-type page struct {
-	metav1.ListMeta
-	// items and bytes that were in it.
-	items, bytes int
-}
-
 // sourceFor watches kinds with a status whole, for their health, and others metadata-only.
 func (c *Cluster) sourceFor(resource Resource) source {
 	reader := c.reader(resource, metav1.NamespaceAll)

@@ -94,9 +94,9 @@ func newLink(config *rest.Config, timeouts Timeouts, dead func()) (*link, error)
 
 const (
 	// streamBuffer is how much of an answer, in bytes, a server may send before it is read. A watch, or a list whose
-	// objects are decoded, is read more slowly than a server may send, and each holds that much. It allows 2.5 MiB/s at a
+	// objects are decoded, is read more slowly than a server may send, and each holds that much. It allows 1.25 MiB/s at a
 	// round trip of 100 ms, so that a page of a list arrives in time.
-	streamBuffer = 256 << 10
+	streamBuffer = 128 << 10
 	// connectionBuffer is the same for all answers of a cluster together.
 	connectionBuffer = 4 << 20
 	// maxHeader bounds the header of an answer in bytes, in the place of 10 MiB.

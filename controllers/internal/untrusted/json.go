@@ -16,7 +16,9 @@ type JSONSize struct {
 func (s *JSONSize) Scan(data []byte) (taken int, ended bool) {
 	for i, b := range data {
 		if s.inString {
-			s.scanString(b)
+			if s.scanString(b); !s.inString && s.depth <= 0 {
+				return i + 1, true
+			}
 			continue
 		}
 		switch b {
