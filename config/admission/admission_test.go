@@ -341,6 +341,7 @@ func TestDangerousAnnotationsAreSetByTheProviderOnly(t *testing.T) {
 		"the provider accepts a cluster":       {provider, "", patch(cluster, accept)},
 		"a customer abandons a target":         {customer, refused, patch(release, abandon)},
 		"the provider abandons a target":       {provider, "", patch(release, abandon)},
+		"a customer runs the tests of a chart": {customer, "", patch(release, `{"metadata":{"annotations":{"daytwo.dev/run-tests":"now"}}}`)},
 		"a customer skips hooks of a deletion": {customer, "", patch(release, `{"metadata":{"annotations":{"daytwo.dev/skip-delete-hooks":"true"}}}`)},
 		"a customer confirms a withdrawal":     {customer, refused, patch(guarded, confirm)},
 		"a customer confirms another":          {customer, refused, patch(confirmed, confirm)},
