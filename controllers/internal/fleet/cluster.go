@@ -2,17 +2,21 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/daytwo-dev/daytwo/apis/common"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -106,26 +110,9 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, bod
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}
-	ctx, cancel := c.deadline(ctx)
-	defer cancel()
-	client, err := c.at(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	return identified(client.Patch(ctx, ref.Name, types.ApplyPatchType, body, metav1.PatchOptions{
+	return c.exchange(ctx, ref, c.raw.Patch(types.ApplyPatchType).Body(body), &metav1.PatchOptions{
 		FieldManager: c.connection.fleet.options.Rules.Self(), Force: &force, FieldValidation: metav1.FieldValidationStrict,
-	}))
-}
-
-// identified passes on an object whose identifiers may be kept.
-func identified(object *metav1.PartialObjectMetadata, err error) (*metav1.PartialObjectMetadata, error) {
-	if err == nil {
-		err = checkIdentifiers(object.UID, object.ResourceVersion)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return object, nil
+	})
 }
 
 // Patch applies a JSON patch to the object that has the given UID; for another one it is invalid.
@@ -134,24 +121,40 @@ func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, pat
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", ref, err)
 	}
-	ctx, cancel := c.deadline(ctx)
-	defer cancel()
-	client, err := c.at(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	return client.Patch(ctx, ref.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: c.connection.fleet.options.Rules.Self()})
+	return c.exchange(ctx, ref, c.raw.Patch(types.JSONPatchType).Body(patch), &metav1.PatchOptions{FieldManager: c.connection.fleet.options.Rules.Self()})
 }
 
 // Get reads an object's metadata.
 func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error) {
+	return c.exchange(ctx, ref, c.raw.Get(), &metav1.GetOptions{})
+}
+
+// exchange sends a request for one object, and returns its metadata. client-go's client of metadata decodes each answer
+// twice, to find the kind first, in the course of every correction.
+func (c *Cluster) exchange(ctx context.Context, ref objects.Ref, request *rest.Request, options runtime.Object) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	client, err := c.at(ctx, ref)
+	resource, err := c.Resource(ctx, ref.GroupVersionKind)
 	if err != nil {
 		return nil, err
 	}
-	return identified(client.Get(ctx, ref.Name, metav1.GetOptions{}))
+	result := request.AbsPath(append(resource.path(ref.Namespace), ref.Name)...).SetHeader("Accept", acceptAs("PartialObjectMetadata")).
+		SpecificallyVersionedParams(options, scheme.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	raw, err := result.Raw()
+	if err != nil {
+		return nil, err
+	}
+	object := &metav1.PartialObjectMetadata{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, object); err != nil {
+		return nil, fmt.Errorf("the answer is no object that can be read: %w", err)
+	}
+	if object.UID == "" || object.ResourceVersion == "" {
+		return nil, errors.New("the answer is no object: it has no uid or no resource version")
+	}
+	return object, checkIdentifiers(object.UID, object.ResourceVersion)
 }
 
 // Delete deletes an object if it is still the one with the given UID; a newer one of that name is a

@@ -59,23 +59,21 @@ func rawConfig(config *rest.Config) *rest.Config {
 
 // reader of the collection of a kind, in one namespace or in all.
 func (c *Cluster) reader(resource Resource, namespace string) objectReader {
-	path := []string{"apis", resource.Group, resource.Version}
-	if resource.Group == "" {
-		path = []string{"api", resource.Version}
-	}
-	if resource.Namespaced && namespace != metav1.NamespaceAll {
-		path = append(path, "namespaces", namespace)
-	}
 	return objectReader{
-		client: c.raw, resource: resource, path: append(path, resource.Resource),
+		client: c.raw, resource: resource, path: resource.path(namespace),
 		decoding: &c.decoding, eventTime: c.connection.fleet.options.Timeouts.Request, large: c.connection.pace.large,
 	}
+}
+
+// acceptAs asks for the metadata of objects in a kind of meta.k8s.io.
+func acceptAs(kind string) string {
+	return fmt.Sprintf("%s;as=%s;g=meta.k8s.io;v=v1,%[1]s", runtime.ContentTypeJSON, kind)
 }
 
 func (r objectReader) open(ctx context.Context, options metav1.ListOptions, kind string) (io.ReadCloser, error) {
 	accept := runtime.ContentTypeJSON
 	if !r.whole {
-		accept = fmt.Sprintf("%s;as=%s;g=meta.k8s.io;v=v1,%[1]s", accept, kind)
+		accept = acceptAs(kind)
 	}
 	return r.client.Get().AbsPath(r.path...).SpecificallyVersionedParams(&options, scheme.ParameterCodec, schema.GroupVersion{Version: "v1"}).
 		SetHeader("Accept", accept).MaxRetries(0).Stream(streamed(ctx))

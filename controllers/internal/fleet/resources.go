@@ -23,6 +23,18 @@ type Resource struct {
 	HasStatus bool
 }
 
+// path of the collection, in one namespace or in all.
+func (r Resource) path(namespace string) []string {
+	path := []string{"apis", r.Group, r.Version}
+	if r.Group == "" {
+		path = []string{"api", r.Version}
+	}
+	if r.Namespaced && namespace != metav1.NamespaceAll {
+		path = append(path, "namespaces", namespace)
+	}
+	return append(path, r.Resource)
+}
+
 func (r Resource) groupKind() schema.GroupKind {
 	return schema.GroupKind{Group: r.Group, Kind: r.Kind}
 }
