@@ -1,0 +1,56 @@
+package addonrelease
+
+import (
+	"context"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+)
+
+// doubling delivers each write of a status twice, and returns the answer to the second delivery.
+type doubling struct{ client.Client }
+
+// Status implements client.Client.
+func (d doubling) Status() client.SubResourceWriter { return doubledStatus{d.Client.Status()} }
+
+type doubledStatus struct{ client.SubResourceWriter }
+
+// Patch implements client.SubResourceWriter.
+func (d doubledStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	if err := d.SubResourceWriter.Patch(ctx, object.DeepCopyObject().(client.Object), patch, options...); err != nil {
+		return err
+	}
+	return d.SubResourceWriter.Patch(ctx, object, patch, options...)
+}
+
+func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
+	t.Parallel()
+	a := declareAddon(t, "")
+	a.start(a.revision(""), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.ClusterRef.Name = "no-cluster" })
+	a.waitFor(daytwo.ConditionReady, metav1.ConditionUnknown, daytwo.ReasonClusterUnreachable)
+	release := a.get()
+	r := &Reconciler{Client: doubling{shared.management}, Reader: shared.management}
+	o := observed{release: release, stored: release.DeepCopy()}
+	release.Status.Revision = "written-by-us"
+	// The API server keeps seconds.
+	release.Status.Conditions[0].LastTransitionTime = metav1.Now()
+	if err := r.record(t.Context(), &o); err != nil {
+		t.Fatal(err)
+	}
+	if !o.recorded || release.ResourceVersion == "" || release.ResourceVersion != o.stored.ResourceVersion || o.stored.Status.Revision != "written-by-us" {
+		t.Errorf("recorded %t, at version %q of %q, with revision %q", o.recorded, release.ResourceVersion, o.stored.ResourceVersion, o.stored.Status.Revision)
+	}
+	behind := observed{release: release.DeepCopy(), stored: release.DeepCopy()}
+	release.Status.Revision = "written-by-another"
+	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(o.stored)); err != nil {
+		t.Fatal(err)
+	}
+	behind.release.Status.Revision = "written-too-late"
+	if err := r.record(t.Context(), &behind); err == nil {
+		t.Error("the status of another manager is overwritten")
+	}
+}
