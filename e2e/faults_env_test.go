@@ -151,8 +151,7 @@ func (e *faultEnv) rests() {
 // identityPath is what tells clusters apart. Every kind, and every batch of writes, asks for it on its own account.
 const identityPath = "/api/v1/namespaces/kube-system"
 
-// mostTries is how often the request was sent that failed most often. It complains if that is more than once a step of
-// the backoff.
+// mostTries is how often the request was sent that failed most often. It complains if that is more than the backoff allows.
 func (e *faultEnv) mostTries() int {
 	e.Helper()
 	most := 0
@@ -170,21 +169,22 @@ func (e *faultEnv) mostTries() int {
 	for key, at := range tries {
 		most = max(most, len(at))
 		// In the management cluster each change of a target is a reason of its own to write its policy's status.
-		if steps := stepsWithin(at[len(at)-1].Sub(at[0])); len(at) > steps && !e.fault.management {
-			e.Errorf("%s failed %d times within %s, where the backoff has %d steps", key, len(at), at[len(at)-1].Sub(at[0]), steps)
+		if allowed := requestsWithin(at[len(at)-1].Sub(at[0])); len(at) > allowed && !e.fault.management {
+			e.Errorf("%s failed %d times within %s, where the backoff allows %d", key, len(at), at[len(at)-1].Sub(at[0]), allowed)
 		}
 	}
 	return most
 }
 
-// stepsWithin is how many tries a backoff has in a time, and two more: an event in the cluster is a reason of its own to
-// try again, and so is the list after a watch that failed.
-func stepsWithin(passed time.Duration) int {
-	steps := 3
+// requestsWithin is how many requests for one object may fail in a time: two in each try that the backoff allows, since a
+// correction is an apply and may be a patch that takes over what others own. Two tries more are allowed: an event in the
+// cluster is a reason of its own to try again, and so is the list after a watch that failed.
+func requestsWithin(passed time.Duration) int {
+	tries := 3
 	for step, at := firstRetry, firstRetry; at <= passed; at += step {
-		steps, step = steps+1, 2*step
+		tries, step = tries+1, 2*step
 	}
-	return steps
+	return 2 * tries
 }
 
 func actAll(scenarios []scenario) {
