@@ -57,6 +57,14 @@ func (w *orderWorld) isNotGone(name string) string {
 			return fmt.Sprintf("%T is there, with finalizers %v, %v", object, object.GetFinalizers(), err)
 		}
 	}
+	// A watch may be behind.
+	for _, seen := range []*witness{w.tenants, w.clusters, w.targets} {
+		for _, line := range seen.testimony("default", name) {
+			if !strings.HasSuffix(line, ended) {
+				return "no watch showed yet that this one is gone: " + line
+			}
+		}
+	}
 	return ""
 }
 

@@ -23,6 +23,9 @@ type witness struct {
 	now  map[client.ObjectKey]string
 }
 
+// ended is what a witness tells of an object that was deleted.
+const ended = "gone"
+
 // newWitness watches a kind from now on. What it tells of an object is noted whenever it changes.
 func newWitness(t *testing.T, in client.WithWatch, kind client.ObjectList, tell func(client.Object) string) *witness {
 	t.Helper()
@@ -32,9 +35,9 @@ func newWitness(t *testing.T, in client.WithWatch, kind client.ObjectList, tell 
 		t.Fatal(err)
 	}
 	w := &witness{tell: tell, seen: map[client.ObjectKey][]string{}, now: map[client.ObjectKey]string{}}
-	ended := make(chan struct{})
+	over := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(over)
 		for event := range events.ResultChan() {
 			w.note(event)
 		}
@@ -45,7 +48,7 @@ func newWitness(t *testing.T, in client.WithWatch, kind client.ObjectList, tell 
 	t.Cleanup(func() {
 		cancel()
 		events.Stop()
-		<-ended
+		<-over
 	})
 	return w
 }
@@ -62,7 +65,7 @@ func (w *witness) note(event watch.Event) {
 	case event.Type == watch.Added:
 		w.seen[key] = append(w.seen[key], strings.TrimSpace("made "+told))
 	case event.Type == watch.Deleted:
-		w.seen[key] = append(w.seen[key], "gone")
+		w.seen[key] = append(w.seen[key], ended)
 	case told != w.now[key]:
 		w.seen[key] = append(w.seen[key], told)
 	}
