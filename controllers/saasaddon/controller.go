@@ -77,11 +77,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 	said := report(*seen, todo, done)
 	err = r.publish(ctx, seen.addon, said)
-	if apierrors.IsConflict(err) {
-		done.outdated, err = true, nil
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		r.abandoned.forget(request.NamespacedName, seen.abandoned)
+	case apierrors.IsConflict(err):
+		done.outdated, err = true, nil
 	}
 	if err := errors.Join(done.err, err); err != nil {
 		return reconcile.Result{}, err

@@ -330,6 +330,7 @@ func TestAbandonedTargetIsRecorded(t *testing.T) {
 	base := target.DeepCopy()
 	target.Annotations = map[string]string{common.AnnotationAbandon: "true"}
 	c.must(c.Patch(c.ctx, &target, client.MergeFrom(base)))
+	contested.Store(addon.Name, true)
 	c.letGo(&target) // At once, as its controller does.
 
 	c.eventually("it is recorded", func() error {
@@ -339,6 +340,9 @@ func TestAbandonedTargetIsRecorded(t *testing.T) {
 		}
 		return nil
 	})
+	if _, unmet := contested.Load(addon.Name); unmet {
+		t.Error("no write of the record met a conflict")
+	}
 	record := addon.Status.Abandoned[0]
 	if record.Cluster != target.Spec.ClusterRef || record.Objects.Count != 2 || record.Objects.Names[0] != "apps/v1/Deployment/cache/web" {
 		t.Errorf("recorded %+v", record)

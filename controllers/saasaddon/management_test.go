@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"go.uber.org/zap/zapcore"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -19,6 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -33,6 +35,8 @@ var (
 	running = sync.OnceValues(startManagement)
 	// ineffective are the names of the targets whose first deletion is answered by something else than the API server.
 	ineffective sync.Map
+	// contested are the names of the add-ons the first of whose statuses that tells of an abandoned target meets a conflict.
+	contested sync.Map
 )
 
 // answering is a client some of whose deletions have no effect, though they succeed.
@@ -106,6 +110,21 @@ func startManagement() (*rest.Config, error) {
 		return errors.Join(<-ended, fleet.Close(), os.RemoveAll(dir))
 	}
 	return config, nil
+}
+
+// Status implements client.Client.
+func (a answering) Status() client.SubResourceWriter { return answeringStatus{a.Client.Status()} }
+
+type answeringStatus struct{ client.SubResourceWriter }
+
+// Patch implements client.SubResourceWriter.
+func (a answeringStatus) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
+	if addon, ok := object.(*addonsv1alpha1.SaaSAddon); ok && len(addon.Status.Abandoned) > 0 {
+		if _, known := contested.LoadAndDelete(addon.Name); known {
+			return apierrors.NewConflict(addonsv1alpha1.GroupVersion.WithResource("saasaddons").GroupResource(), addon.Name, errors.New("it was changed"))
+		}
+	}
+	return a.SubResourceWriter.Patch(ctx, object, patch, options...)
 }
 
 func newManager(config *rest.Config) (ctrl.Manager, error) {
