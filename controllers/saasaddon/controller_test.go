@@ -174,13 +174,7 @@ func TestADeletionThatHadNoEffectIsSentAgain(t *testing.T) {
 	target := c.awaitTargets(addon, 1)[0]
 	ineffective.Store(target.Name, true)
 	c.must(c.Delete(c.ctx, addon))
-	c.eventually("the target is deleted", func() error {
-		c.reload(&target)
-		if target.DeletionTimestamp.IsZero() {
-			return fmt.Errorf("it is not")
-		}
-		return nil
-	})
+	c.awaitBeingDeleted(&target)
 	if _, unsent := ineffective.Load(target.Name); unsent {
 		t.Error("no deletion was without effect")
 	}
@@ -203,13 +197,7 @@ func TestClusterThatIsNotSelectedAnyMoreLosesItsTarget(t *testing.T) {
 	c.reload(prod)
 	prod.Labels = nil
 	c.must(c.Update(c.ctx, prod))
-	c.eventually("the target is deleted", func() error {
-		c.reload(&target)
-		if target.DeletionTimestamp.IsZero() {
-			return fmt.Errorf("it is not")
-		}
-		return nil
-	})
+	c.awaitBeingDeleted(&target)
 	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonNoClusters, "still to be removed from 1 cluster (prod)")
 }
 
@@ -320,13 +308,7 @@ func TestAbandonedTargetIsRecorded(t *testing.T) {
 	c.say(&target, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
 
 	c.must(c.Delete(c.ctx, gone))
-	c.eventually("the target is being deleted", func() error {
-		c.reload(&target)
-		if target.DeletionTimestamp.IsZero() {
-			return fmt.Errorf("it is not")
-		}
-		return nil
-	})
+	c.awaitBeingDeleted(&target)
 	base := target.DeepCopy()
 	target.Annotations = map[string]string{common.AnnotationAbandon: "true"}
 	c.must(c.Patch(c.ctx, &target, client.MergeFrom(base)))

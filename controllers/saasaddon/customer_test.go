@@ -47,6 +47,18 @@ func (c *customer) must(err error) {
 	}
 }
 
+// awaitBeingDeleted waits until a target is being deleted, and reads it.
+func (c *customer) awaitBeingDeleted(target *addonsv1alpha1.AddonRelease) {
+	c.Helper()
+	c.eventually("the target is being deleted", func() error {
+		c.reload(target)
+		if target.DeletionTimestamp.IsZero() {
+			return fmt.Errorf("it is not")
+		}
+		return nil
+	})
+}
+
 // eventually waits until check finds nothing wrong.
 func (c *customer) eventually(what string, check func() error) {
 	c.Helper()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
@@ -47,7 +48,6 @@ func (v *values) peek() (byte, error) {
 			return trimmed[0], nil
 		}
 		v.taken = len(v.buffer)
-		v.drop()
 		if err := v.fill(); err != nil {
 			return 0, err
 		}
@@ -60,23 +60,23 @@ func (v *values) next() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.drop()
-	end := func(data []byte, size *untrusted.JSONSize) (int, bool) { return size.Scan(data) }
-	if !bytes.ContainsRune([]byte(`{["`), rune(first)) {
+	var size untrusted.JSONSize
+	end := size.Scan
+	if strings.IndexByte(`{["`, first) < 0 {
 		end = endOfWord
 	}
-	var size untrusted.JSONSize
 	for scanned := 0; ; {
-		taken, ended := end(v.buffer[scanned:], &size)
-		scanned += taken
+		count, ended := end(v.buffer[v.taken+scanned:])
+		scanned += count
 		if scanned > v.limit.bytes || size.Values > v.limit.values {
 			return nil, &limitError{v.what, v.limit}
 		}
 		if ended {
-			v.taken = scanned
-			return v.buffer[:scanned], nil
+			value := v.buffer[v.taken : v.taken+scanned]
+			v.taken += scanned
+			return value, nil
 		}
-		if len(v.buffer) > largeRead {
+		if scanned > largeRead {
 			if err := v.wait(); err != nil {
 				return nil, err
 			}
@@ -88,7 +88,7 @@ func (v *values) next() ([]byte, error) {
 }
 
 // endOfWord finds the end of a number, true, false or null.
-func endOfWord(data []byte, _ *untrusted.JSONSize) (int, bool) {
+func endOfWord(data []byte) (int, bool) {
 	if i := bytes.IndexAny(data, ",:]}"+whitespace); i >= 0 {
 		return i, true
 	}
@@ -102,20 +102,17 @@ func unexpected(err error) error {
 	return err
 }
 
-// drop forgets what is done with, and the buffer if it was a large one.
+// drop lets go of the buffer, if that is a large one of which little is needed.
 func (v *values) drop() {
-	rest := v.buffer[v.taken:]
-	v.taken = 0
-	if cap(v.buffer) > max(keptBuffer, 2*len(rest)) {
-		v.buffer = bytes.Clone(rest)
-		return
+	if rest := v.buffer[v.taken:]; cap(v.buffer) > max(keptBuffer, 2*len(rest)) {
+		v.buffer, v.taken = bytes.Clone(rest), 0
 	}
-	v.buffer = append(v.buffer[:0], rest...)
 }
 
-// fill reads more.
+// fill reads more, in the place of what is done with.
 func (v *values) fill() error {
-	v.buffer = slices.Grow(v.buffer, readSize)
+	v.buffer = slices.Grow(append(v.buffer[:0], v.buffer[v.taken:]...), readSize)
+	v.taken = 0
 	n, err := v.body.Read(v.buffer[len(v.buffer):min(cap(v.buffer), len(v.buffer)+maxReadSize)])
 	v.buffer = v.buffer[:len(v.buffer)+n]
 	if v.total += n; v.most > 0 && v.total > v.most {
@@ -161,12 +158,16 @@ func (v *values) members(each func(name string) error) error {
 // elements calls each for every element of the array that comes next, and returns how many they are. The array may be
 // null.
 func (v *values) elements(each func(raw []byte) error) (int, error) {
-	count := 0
-	if first, err := v.peek(); err != nil || first == 'n' {
+	first, err := v.peek()
+	if err != nil {
+		return 0, unexpected(err)
+	}
+	if first == 'n' {
 		_, err := v.next()
 		return 0, err
 	}
-	err := v.sequence('[', ']', func() error {
+	count := 0
+	err = v.sequence('[', ']', func() error {
 		raw, err := v.next()
 		if err != nil {
 			return err
