@@ -12,7 +12,7 @@ import (
 	helmcommon "helm.sh/helm/v4/pkg/release/common"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 )
 
@@ -67,7 +67,7 @@ func (w *chartWorld) describe(name string) string {
 func (w *chartWorld) describeTargets(name string) []string {
 	w.t.Helper()
 	targets := &addonsv1alpha1.AddonReleaseList{}
-	if err := w.management.List(w.t.Context(), targets, client.MatchingLabels{daytwo.LabelPolicy: name}); err != nil {
+	if err := w.management.List(w.t.Context(), targets, client.MatchingLabels{metav1alpha1.LabelPolicy: name}); err != nil {
 		w.t.Fatal(err)
 	}
 	if len(targets.Items) == 0 {
@@ -81,7 +81,7 @@ func (w *chartWorld) describeTargets(name string) []string {
 		}
 	}
 	kept := &corev1.SecretList{}
-	if err := w.management.List(w.t.Context(), kept, client.MatchingLabels{daytwo.LabelPolicy: targets.Items[0].Name}); err != nil {
+	if err := w.management.List(w.t.Context(), kept, client.MatchingLabels{metav1alpha1.LabelPolicy: targets.Items[0].Name}); err != nil {
 		w.t.Fatal(err)
 	}
 	return append(text, fmt.Sprintf("%d renderings", len(kept.Items)))

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -123,7 +123,7 @@ func (w *chartWorld) unsettled(name string) string {
 	if apierrors.IsNotFound(err) {
 		return ""
 	}
-	ready := meta.FindStatusCondition(addon.Status.Conditions, daytwo.ConditionReady)
+	ready := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionReady)
 	if err != nil || !addon.DeletionTimestamp.IsZero() || ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != addon.Generation {
 		return fmt.Sprintf("%s is not done: %v, %s", name, err, expect.Describe(addon.Status.Conditions))
 	}
@@ -138,7 +138,7 @@ func (w *chartWorld) chartExplanation() string {
 		text = err.Error()
 	}
 	for _, target := range targets.Items {
-		if meta.IsStatusConditionTrue(target.Status.Conditions, daytwo.ConditionReady) {
+		if meta.IsStatusConditionTrue(target.Status.Conditions, metav1alpha1.ConditionReady) {
 			continue
 		}
 		text += fmt.Sprintf("\n%s: %s", target.Name, expect.Describe(target.Status.Conditions))
@@ -178,7 +178,7 @@ func (w *chartWorld) addon(name, version string) *addonsv1alpha1.SaaSAddon {
 		Spec: addonsv1alpha1.SaaSAddonSpec{
 			ClusterNames: []string{"prod"}, Namespace: name, CreateNamespace: true,
 			Source: addonsv1alpha1.AddonSource{Chart: &addonsv1alpha1.ChartSource{
-				Repository: w.repository, Name: "crash", Version: version, CARef: &daytwo.LocalReference{Name: "registry-ca"},
+				Repository: w.repository, Name: "crash", Version: version, CARef: &metav1alpha1.LocalReference{Name: "registry-ca"},
 			}},
 		},
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -31,10 +31,10 @@ func (w *orderWorld) isNotRunning(name string) string {
 	}
 	status := tenant.Status
 	if status.ObservedGeneration != tenant.Generation || status.OrderedVersion != tenant.Spec.Topology.Version || status.Upgrade != nil ||
-		!meta.IsStatusConditionTrue(status.Conditions, common.ConditionReady) {
+		!meta.IsStatusConditionTrue(status.Conditions, metav1alpha1.ConditionReady) {
 		return fmt.Sprintf("the cluster does not run: ordered %s, upgrade %v, %+v", status.OrderedVersion, status.Upgrade, status.Conditions)
 	}
-	if ready := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
+	if ready := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
 		return fmt.Sprintf("the add-on is not Ready: %+v", addon.Status.Conditions)
 	}
 	target, err := w.provider.target(ctx, name)
@@ -135,7 +135,7 @@ func (w *orderWorld) describeTenant(name string) []string {
 	}
 	text := []string{
 		fmt.Sprintf("phase %s, ordered %s", tenant.Status.Phase, tenant.Status.OrderedVersion),
-		fmt.Sprintf("identity on record %v, as label %v", tenant.Status.ClusterID == w.identity, tenant.Labels[common.LabelClusterID] == w.identity),
+		fmt.Sprintf("identity on record %v, as label %v", tenant.Status.ClusterID == w.identity, tenant.Labels[metav1alpha1.LabelClusterID] == w.identity),
 		fmt.Sprintf("finalizers %v, of the Secret %v", tenant.Finalizers, secret.Finalizers),
 	}
 	for _, condition := range tenant.Status.Conditions {

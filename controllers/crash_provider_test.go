@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -153,7 +153,7 @@ func settingsOf(name string) client.ObjectKey {
 // target is the only one in a cluster.
 func (p *provider) target(ctx context.Context, cluster string) (*addonsv1alpha1.AddonRelease, error) {
 	targets := &addonsv1alpha1.AddonReleaseList{}
-	if err := p.management.List(ctx, targets, client.MatchingLabels{common.LabelCluster: cluster}); err != nil {
+	if err := p.management.List(ctx, targets, client.MatchingLabels{metav1alpha1.LabelCluster: cluster}); err != nil {
 		return nil, err
 	}
 	if len(targets.Items) != 1 {
@@ -163,7 +163,7 @@ func (p *provider) target(ctx context.Context, cluster string) (*addonsv1alpha1.
 }
 
 func isPaused(target *addonsv1alpha1.AddonRelease) bool {
-	ready := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
+	ready := meta.FindStatusCondition(target.Status.Conditions, metav1alpha1.ConditionReady)
 	return ready != nil && strings.Contains(ready.Message, "the cluster is upgraded from")
 }
 

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // phase is something that a manager is killed in.
@@ -155,7 +155,7 @@ func (w *crashWorld) differs(name string, want state) string {
 		}
 		return fmt.Sprintf("the SaaSAddon is still there: %v %v", err, addon.Status.Conditions)
 	}
-	ready := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionReady)
+	ready := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionReady)
 	if err != nil || ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != addon.Generation {
 		return fmt.Sprintf("the SaaSAddon is not Ready: %v %+v", err, ready)
 	}
@@ -164,7 +164,7 @@ func (w *crashWorld) differs(name string, want state) string {
 
 func (w *crashWorld) inventoryDiffers(name string, want state) string {
 	var releases addonsv1alpha1.AddonReleaseList
-	if err := w.management.List(context.Background(), &releases, client.MatchingLabels{common.LabelPolicy: name}); err != nil {
+	if err := w.management.List(context.Background(), &releases, client.MatchingLabels{metav1alpha1.LabelPolicy: name}); err != nil {
 		return err.Error()
 	}
 	if len(releases.Items) != 1 {
@@ -192,7 +192,7 @@ func (w *crashWorld) checkNothingLeaked(name string) {
 		return
 	}
 	for _, list := range []client.ObjectList{&corev1.SecretList{}, &addonsv1alpha1.AddonReleaseList{}} {
-		if err := w.management.List(w.t.Context(), list, client.MatchingLabels{common.LabelPolicy: name}); err != nil {
+		if err := w.management.List(w.t.Context(), list, client.MatchingLabels{metav1alpha1.LabelPolicy: name}); err != nil {
 			w.t.Fatal(err)
 		}
 		if count := meta.LenList(list); count != 0 {

@@ -24,7 +24,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -117,7 +117,7 @@ func (w *crashWorld) register(kubeconfig []byte) {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"}, Data: map[string][]byte{"value": kubeconfig}},
 		&tenancyv1alpha1.TenantCluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prod"},
-			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
 		},
 	} {
 		if err := w.management.Create(w.t.Context(), object); err != nil {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // hanging is the namespace of a customer whose objects cannot be written: the requests are never answered.
@@ -59,7 +59,7 @@ func TestWritesThatAreNeverAnsweredHoldUpNobodyElse(t *testing.T) {
 		if err := w.management.Get(t.Context(), client.ObjectKeyFromObject(other), other); err != nil {
 			return err.Error()
 		}
-		if !meta.IsStatusConditionTrue(other.Status.Conditions, common.ConditionReady) {
+		if !meta.IsStatusConditionTrue(other.Status.Conditions, metav1alpha1.ConditionReady) {
 			return fmt.Sprintf("the add-on of another customer is not ready: %+v", other.Status.Conditions)
 		}
 		return ""

@@ -5,19 +5,19 @@ import (
 	"os"
 	"slices"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // rules puts together which changes in workload clusters are drift.
-func (o Options) rules() (ownership.Rules, error) {
+func (o Options) rules() (managedfields.Rules, error) {
 	catalog, err := o.exceptions()
-	known := ownership.NewControllers(ownership.ManagerOf(o.Installation), o.ControllerManagers...)
-	return ownership.NewRules(known, slices.Concat(ownership.DefaultTools(), o.ToolManagers), catalog), err
+	known := managedfields.NewControllers(managedfields.ManagerOf(o.Installation), o.ControllerManagers...)
+	return managedfields.NewRules(known, slices.Concat(managedfields.DefaultTools(), o.ToolManagers), catalog), err
 }
 
 // exceptions reads the built-in catalog, and the rows that the installation adds.
-func (o Options) exceptions() (ownership.Catalog, error) {
-	catalog := ownership.DefaultCatalog()
+func (o Options) exceptions() (managedfields.Catalog, error) {
+	catalog := managedfields.DefaultCatalog()
 	if o.DriftExceptions == "" {
 		return catalog, nil
 	}
@@ -25,7 +25,7 @@ func (o Options) exceptions() (ownership.Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the drift exceptions: %w", err)
 	}
-	more, err := ownership.ParseCatalog(text)
+	more, err := managedfields.ParseCatalog(text)
 	if err != nil {
 		return nil, fmt.Errorf("drift exceptions in %s: %w", o.DriftExceptions, err)
 	}

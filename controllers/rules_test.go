@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 func TestDriftExceptionsOfAFileAreAddedToTheBuiltInOnes(t *testing.T) {
@@ -18,7 +18,7 @@ func TestDriftExceptionsOfAFileAreAddedToTheBuiltInOnes(t *testing.T) {
 	}
 	write("exceptions: [{manager: mesh, kinds: [ConfigMap], fields: [/data/root], why: it does}]")
 	catalog, err := Options{DriftExceptions: file}.exceptions()
-	if built := ownership.DefaultCatalog(); err != nil || len(catalog) != len(built)+1 || catalog[len(built)].Manager != "mesh" {
+	if built := managedfields.DefaultCatalog(); err != nil || len(catalog) != len(built)+1 || catalog[len(built)].Manager != "mesh" {
 		t.Errorf("got %v, %v", catalog, err)
 	}
 	write("exceptions: [{manager: mesh}]")

@@ -27,8 +27,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
@@ -46,7 +46,7 @@ const RenderWorker = render.WorkerArgument
 func RenderWorkerMain(arguments []string) int { return render.WorkerMain(arguments) }
 
 // DefaultControllerManagers are the field managers whose changes are no drift.
-func DefaultControllerManagers() []string { return ownership.DefaultControllers() }
+func DefaultControllerManagers() []string { return managedfields.DefaultControllers() }
 
 // Options of all controllers.
 type Options struct {
@@ -102,13 +102,13 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 type base struct {
 	ctrl.Manager
 	options     Options
-	rules       ownership.Rules
+	rules       managedfields.Rules
 	connections *fleet.Fleet
 	renderer    *render.Pool
 	charts      *charts.Desk[types.NamespacedName]
 }
 
-func newBase(mgr ctrl.Manager, options Options, rules ownership.Rules) *base {
+func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules) *base {
 	return &base{
 		Manager: mgr, options: options, rules: rules, renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{

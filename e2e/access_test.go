@@ -13,7 +13,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -65,7 +65,7 @@ func testTenantClusterConditions(t *testing.T) {
 		first := newCustomer(t, 0, 1)
 		c.createAccess("second", fleetCluster(t, first.clusters.bare[0]).Kubeconfig())
 		c.awaitCluster("second", tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, tenancyv1alpha1.ReasonAlreadyRegistered)
-		first.awaitCluster(first.clusters.bare[0], common.ConditionReady, metav1.ConditionTrue, "")
+		first.awaitCluster(first.clusters.bare[0], metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 }
 
@@ -131,7 +131,7 @@ func silentServer(t testing.TB) string {
 func (c *customer) tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
 	return &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: name + "-access", Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name + "-access", Key: "value"}},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -108,7 +108,7 @@ func TestDeletingACustomersNamespaceCleansUpInTheCluster(t *testing.T) {
 		if secret.DeletionTimestamp == nil || addon.DeletionTimestamp == nil {
 			return fmt.Errorf("not all is deleted: the kubeconfig %v, the add-on %v", secret.DeletionTimestamp, addon.DeletionTimestamp)
 		}
-		return none(ctx, env.Admin, &corev1.SecretList{}, client.InNamespace(c.namespace), client.HasLabels{common.LabelRevision})
+		return none(ctx, env.Admin, &corev1.SecretList{}, client.InNamespace(c.namespace), client.HasLabels{metav1alpha1.LabelRevision})
 	})
 	must(t, env.Manager.Start(t.Context()))
 

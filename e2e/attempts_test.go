@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -46,13 +46,13 @@ func testTriedOnce(t *testing.T, manifests, reason, word string) {
 	cluster := c.clusters.bare[0]
 	addon := c.newAddon("hopeless", manifests)
 	must(t, env.Admin.Create(t.Context(), addon))
-	c.awaitReleaseCondition(addon, cluster, common.ConditionStalled, metav1.ConditionTrue, reason)
+	c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, reason)
 	// The time in which nothing happens is what is tested.
 	<-time.After(leftAlone)
 	if made := requestsOfManager(t, cluster, word); len(made) != 1 {
 		t.Errorf("within %s there were %d attempts: %+v", leftAlone, len(made), made)
 	}
-	c.awaitReleaseCondition(addon, cluster, common.ConditionStalled, metav1.ConditionTrue, reason)
+	c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, reason)
 }
 
 // testTriedWithBackoff lets an object fail for a reason that may pass.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // auditPolicy makes an API server tell of every request but watches, when it has answered.
@@ -54,7 +54,7 @@ func requestsOfManager(t testing.TB, cluster, word string) []request {
 		if lines.Decode(&one) != nil {
 			break // The last line is being written.
 		}
-		if one.UserAgent == common.FieldManager && strings.Contains(one.RequestURI, word) {
+		if one.UserAgent == metav1alpha1.FieldManager && strings.Contains(one.RequestURI, word) {
 			found = append(found, one)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"helm.sh/helm/v4/pkg/storage/driver"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 )
 
@@ -55,8 +55,8 @@ func TestAReleaseThatAKilledHelmLeftIsRepaired(t *testing.T) {
 			addon := c.newChartAddon(left.name, served.OCI(), "palette", charts.FirstVersion)
 			addon.Spec.Values = valuesOf(`{"color": "blue"}`)
 			c.create(addon)
-			refused := c.awaitReleaseCondition(addon, cluster, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
-			must(t, says(message(refused.Status.Conditions, common.ConditionStalled), "default/"+left.name, left.found, "spec.adopt"))
+			refused := c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+			must(t, says(message(refused.Status.Conditions, metav1alpha1.ConditionStalled), "default/"+left.name, left.found, "spec.adopt"))
 			if found := c.configMap(cluster, "palette"); found.ResourceVersion != before.ResourceVersion {
 				t.Error("it was written to although it is somebody else's")
 			}
@@ -73,7 +73,7 @@ func (c *customer) adopts(addon *addonsv1alpha1.SaaSAddon, left leftRelease, bef
 	c.Helper()
 	cluster := c.clusters.bare[0]
 	c.update(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Adopt = true })
-	c.awaitReleaseCondition(addon, cluster, common.ConditionReady, metav1.ConditionTrue, "")
+	c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	c.awaitReady(addon)
 	if found := c.configMap(cluster, before.Name); found.UID != before.UID || found.Data["color"] != "blue" {
 		c.Errorf("it was installed anew, or left: UID %s after %s, %v", found.UID, before.UID, found.Data)

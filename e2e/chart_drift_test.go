@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -81,7 +81,7 @@ func (l *chartLife) takesBack(cluster, what string, told addonsv1alpha1.DriftCor
 			return err
 		}
 		return errors.Join(
-			tells(release, start, told), expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""), l.deployed(cluster))
+			tells(release, start, told), expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, ""), l.deployed(cluster))
 	})
 }
 
@@ -99,7 +99,7 @@ func (l *chartLife) deployed(cluster string) error {
 	if err != nil {
 		return err
 	}
-	if status.Info.Status != "deployed" || status.Labels[common.LabelManagedBy] == "" {
+	if status.Info.Status != "deployed" || status.Labels[metav1alpha1.LabelManagedBy] == "" {
 		return fmt.Errorf("helm status: version %d, %s, with labels %v", status.Version, status.Info.Status, status.Labels)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
@@ -63,7 +63,7 @@ func TestTheDataOfAChartStays(t *testing.T) {
 	addon.Spec.ValuesFrom = valuesFromSecret("ledger-values")
 	c.create(addon)
 	// Nobody provides volumes here, so that it is applied and waits for them.
-	c.awaitReleaseCondition(addon, cluster, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, common.ReasonSucceeded)
+	c.awaitReleaseCondition(addon, cluster, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	claim := &corev1.PersistentVolumeClaim{}
 	expect.Eventually(t, "the StatefulSet has made its claim", func(ctx context.Context) error {
 		return c.workload(cluster).Get(ctx, types.NamespacedName{Namespace: "books", Name: "data-ledger-database-0"}, claim)
@@ -108,7 +108,7 @@ func (c *customer) removeNamespace(cluster string, namespace *corev1.Namespace) 
 func (c *customer) runTests(addon *addonsv1alpha1.SaaSAddon, cluster, token string, phase addonsv1alpha1.HookPhase, words ...string) {
 	c.Helper()
 	c.update(addon, func(a *addonsv1alpha1.SaaSAddon) {
-		metav1.SetMetaDataAnnotation(&a.ObjectMeta, common.AnnotationRunTests, token)
+		metav1.SetMetaDataAnnotation(&a.ObjectMeta, metav1alpha1.AnnotationRunTests, token)
 	})
 	c.awaitRelease(addon, cluster, "the tests of "+token+" are "+string(phase), func(release *addonsv1alpha1.AddonRelease) error {
 		tests := release.Status.Helm.Tests

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -165,7 +165,7 @@ func TestHostileChartsHarmNobodyElse(t *testing.T) {
 	t.Logf("a healthy add-on was installed %s after the hostile ones were there", time.Since(start))
 	ours.takesBackColor("healthy", "green")
 	// All of that while the registry still stalls.
-	theirs.awaitAddonCondition(stalled, common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonFetching, "slow", "is being fetched")
+	theirs.awaitAddonCondition(stalled, metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonFetching, "slow", "is being fetched")
 
 	for _, one := range hostileCharts {
 		theirs.awaitHostileTold(one)
@@ -182,13 +182,13 @@ func (c *customer) awaitHostileTold(one hostile) {
 	c.Helper()
 	addon := c.newAddon(one.name, "")
 	if !one.rendered {
-		c.awaitAddonCondition(addon, common.ConditionStalled, metav1.ConditionTrue, one.reason, "chart "+one.name+" 1.0.0", one.says)
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, one.reason, "chart "+one.name+" 1.0.0", one.says)
 		return
 	}
 	cluster := c.clusters.bare[0]
-	release := c.awaitReleaseCondition(addon, cluster, common.ConditionStalled, metav1.ConditionTrue, one.reason)
-	must(c, says(message(release.Status.Conditions, common.ConditionStalled), one.says))
-	c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonTargetsFailed)
+	release := c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, one.reason)
+	must(c, says(message(release.Status.Conditions, metav1alpha1.ConditionStalled), one.says))
+	c.awaitAddonCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonTargetsFailed)
 }
 
 // takesBackColor edits a ConfigMap and waits until it is as declared.
@@ -214,8 +214,8 @@ func TestAStalledRegistryIsTold(t *testing.T) {
 	resume := served.Stall()
 	addon := c.newChartAddon("late", served.HTTPS(), "late", charts.FirstVersion)
 	c.create(addon)
-	c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonFetching, "late")
-	c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonFailed, "late", "within 1m0s")
+	c.awaitAddonCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonFetching, "late")
+	c.awaitAddonCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonFailed, "late", "within 1m0s")
 	resume()
 	c.awaitReady(addon)
 }

@@ -15,7 +15,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
@@ -25,7 +25,7 @@ import (
 const (
 	// providerNamespace is where policies may reach all customers.
 	providerNamespace = "daytwo-system"
-	providerTier      = common.ProviderLabelPrefix + "tier"
+	providerTier      = metav1alpha1.ProviderLabelPrefix + "tier"
 )
 
 // newProvider borrows full clusters, each for a customer of its own, and returns who has policies for

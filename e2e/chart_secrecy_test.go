@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -91,10 +91,10 @@ func TestSecretsOfChartsNeverShow(t *testing.T) {
 func (c *customer) awaitToldOf(addon *addonsv1alpha1.SaaSAddon, cluster, reason, words string) {
 	c.Helper()
 	c.awaitRelease(addon, cluster, "it is told", func(release *addonsv1alpha1.AddonRelease) error {
-		if err := expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionFalse, reason); err != nil {
+		if err := expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionFalse, reason); err != nil {
 			return err
 		}
-		return says(message(release.Status.Conditions, common.ConditionReady), words)
+		return says(message(release.Status.Conditions, metav1alpha1.ConditionReady), words)
 	})
 }
 
@@ -139,7 +139,7 @@ func (c *customer) createBadValues(repository string) {
 	denied := c.newChartAddon("denied", repository, "vault", charts.FirstVersion)
 	denied.Spec.Source.Chart.SecretRef.Name = "wrong"
 	c.create(denied)
-	c.awaitAddonCondition(denied, common.ConditionStalled, metav1.ConditionTrue, "AccessDenied", "vault")
+	c.awaitAddonCondition(denied, metav1alpha1.ConditionStalled, metav1.ConditionTrue, "AccessDenied", "vault")
 }
 
 // expectUnseenElsewhere looks through all objects of the customer's namespace, and of Secrets, which hold

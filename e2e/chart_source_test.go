@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
@@ -63,7 +63,7 @@ func (c *customer) newChartAddon(name, repository, chart, version string) *addon
 	addon := c.newAddon(name, "")
 	addon.Spec.Source = addonsv1alpha1.AddonSource{Chart: &addonsv1alpha1.ChartSource{
 		Repository: repository, Name: chart, Version: version,
-		SecretRef: &common.LocalReference{Name: registrySecret}, CARef: &common.LocalReference{Name: authoritySecret},
+		SecretRef: &metav1alpha1.LocalReference{Name: registrySecret}, CARef: &metav1alpha1.LocalReference{Name: authoritySecret},
 	}}
 	return addon
 }

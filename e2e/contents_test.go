@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -57,7 +57,7 @@ func labelled(ctx context.Context, name string) ([]unstructured.Unstructured, er
 	}
 	var all []unstructured.Unstructured
 	for _, resource := range resources {
-		list, err := lister.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: common.LabelManagedBy})
+		list, err := lister.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: metav1alpha1.LabelManagedBy})
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 		}
@@ -161,10 +161,10 @@ func (c *customer) revisions(addon *addonsv1alpha1.SaaSAddon) []string {
 	c.Helper()
 	secrets := &corev1.SecretList{}
 	must(c, env.Admin.List(c.Context(), secrets, client.InNamespace(c.namespace),
-		client.HasLabels{common.LabelRevision}, client.MatchingLabels{common.LabelPolicy: addon.Name}))
+		client.HasLabels{metav1alpha1.LabelRevision}, client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}))
 	var labels []string
 	for i := range secrets.Items {
-		labels = append(labels, secrets.Items[i].Name+" "+secrets.Items[i].Labels[common.LabelRevision])
+		labels = append(labels, secrets.Items[i].Name+" "+secrets.Items[i].Labels[metav1alpha1.LabelRevision])
 	}
 	slices.Sort(labels)
 	return labels
@@ -181,7 +181,7 @@ func (c *customer) awaitNothingLeft(addon *addonsv1alpha1.SaaSAddon) {
 		}
 	}
 	expect.Eventually(c, "no target and no revision is left", func(ctx context.Context) error {
-		inNamespace, ofAddon := client.InNamespace(c.namespace), client.MatchingLabels{common.LabelPolicy: addon.Name}
+		inNamespace, ofAddon := client.InNamespace(c.namespace), client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}
 		if err := none(ctx, env.Admin, &addonsv1alpha1.AddonReleaseList{}, inNamespace, ofAddon); err != nil {
 			return err
 		}

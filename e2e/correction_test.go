@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -155,7 +155,7 @@ func inventoryKnows(ctx context.Context, release *addonsv1alpha1.AddonRelease, c
 	}
 	live := map[string]string{}
 	for i := range objects {
-		live[id(&objects[i])] = string(objects[i].GetUID()) + " " + objects[i].GetLabels()[common.LabelHash]
+		live[id(&objects[i])] = string(objects[i].GetUID()) + " " + objects[i].GetLabels()[metav1alpha1.LabelHash]
 	}
 	listed := map[string]string{}
 	for _, entry := range release.Status.Inventory {

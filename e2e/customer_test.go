@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -55,7 +55,7 @@ func moveInto(t *testing.T, namespace string, borrowed lent) *customer {
 		must(t, env.Register(t.Context(), c.namespace, name, map[string]string{tierLabel: tier}))
 	}
 	for _, name := range c.clusters.all() {
-		c.awaitCluster(name, common.ConditionReady, metav1.ConditionTrue, "")
+		c.awaitCluster(name, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	}
 	return c
 }
@@ -149,13 +149,13 @@ func (c *customer) awaitReady(addon *addonsv1alpha1.SaaSAddon) {
 		if addon.Status.ObservedGeneration != addon.Generation {
 			return fmt.Errorf("generation %d was seen, of %d", addon.Status.ObservedGeneration, addon.Generation)
 		}
-		return expect.Condition(addon.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 	for _, release := range c.releases(addon) {
 		if release.Status.Revision != addon.Status.Revision {
 			c.Errorf("SaaSAddon %s is ready while %s has revision %q, not %s", addon.Name, release.Name, release.Status.Revision, addon.Status.Revision)
 		}
-		if err := expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""); err != nil {
+		if err := expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, ""); err != nil {
 			c.Errorf("SaaSAddon %s is ready while %s is not: %v", addon.Name, release.Name, err)
 		}
 	}
@@ -164,7 +164,7 @@ func (c *customer) awaitReady(addon *addonsv1alpha1.SaaSAddon) {
 func (c *customer) releases(addon *addonsv1alpha1.SaaSAddon) []addonsv1alpha1.AddonRelease {
 	c.Helper()
 	list := &addonsv1alpha1.AddonReleaseList{}
-	must(c, env.Admin.List(c.Context(), list, client.InNamespace(c.namespace), client.MatchingLabels{common.LabelPolicy: addon.Name}))
+	must(c, env.Admin.List(c.Context(), list, client.InNamespace(c.namespace), client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}))
 	return list.Items
 }
 
@@ -172,7 +172,7 @@ func (c *customer) releases(addon *addonsv1alpha1.SaaSAddon) []addonsv1alpha1.Ad
 func (c *customer) findRelease(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, cluster string) (*addonsv1alpha1.AddonRelease, error) {
 	list := &addonsv1alpha1.AddonReleaseList{}
 	err := env.Admin.List(ctx, list, client.InNamespace(c.namespace),
-		client.MatchingLabels{common.LabelPolicy: addon.Name, common.LabelCluster: cluster})
+		client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name, metav1alpha1.LabelCluster: cluster})
 	if err == nil && len(list.Items) != 1 {
 		err = fmt.Errorf("there are %d AddonReleases of %s in %s", len(list.Items), addon.Name, cluster)
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/faults"
@@ -58,7 +58,7 @@ func newFaultEnv(t *testing.T, fault fault) *faultEnv {
 		}
 		return nil
 	})
-	e.awaitCluster(e.cluster, common.ConditionReady, metav1.ConditionTrue, "")
+	e.awaitCluster(e.cluster, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	return e
 }
 
@@ -198,7 +198,7 @@ func (e *faultEnv) switchBackend(scenarios []scenario) {
 	e.Helper()
 	must(e, e.proxy.Switch(fleetCluster(e, e.other).Config()))
 	actAll(scenarios)
-	e.awaitCluster(e.cluster, common.ConditionReady, metav1.ConditionFalse, "")
+	e.awaitCluster(e.cluster, metav1alpha1.ConditionReady, metav1.ConditionFalse, "")
 	objects, err := labelled(e.Context(), e.other)
 	must(e, err)
 	for i := range objects {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -140,7 +140,7 @@ func (e *faultEnv) driftEnds(c *customer, addon *addonsv1alpha1.SaaSAddon, befor
 	})
 	got := e.contentsOf(c, drift)
 	sameContents(c, "after the correction", got, before)
-	c.awaitReleaseCondition(addon, e.cluster, common.ConditionReady, metav1.ConditionTrue, "")
+	c.awaitReleaseCondition(addon, e.cluster, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	return outcome{contents: got}
 }
 

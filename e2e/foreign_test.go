@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -90,7 +90,7 @@ func (c *customer) createForeign(workload client.Client) {
 		group.Go(func() error {
 			return workload.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "default", Name: fmt.Sprintf("theirs-%05d", i),
-				Labels:      map[string]string{common.LabelManagedBy: string(system.UID), "theirs": "yes"},
+				Labels:      map[string]string{metav1alpha1.LabelManagedBy: string(system.UID), "theirs": "yes"},
 				Annotations: map[string]string{"ballast": ballast},
 			}})
 		})

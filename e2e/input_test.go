@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -28,7 +28,7 @@ func testRefusedAtAdmission(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t, 0, 0)
 	tooLong := strings.Repeat("x", 64)
-	reference := &common.SecretKeyReference{Name: "access"}
+	reference := &metav1alpha1.SecretKeyReference{Name: "access"}
 	addon := func(change func(*addonsv1alpha1.SaaSAddon)) client.Object {
 		made := c.newAddon("bad", fmt.Sprintf(oneConfigMap, "blue"))
 		change(made)
@@ -43,7 +43,7 @@ func testRefusedAtAdmission(t *testing.T) {
 		says   []string
 	}{
 		{"BothReferences", cluster("bad", tenancyv1alpha1.TenantClusterSpec{
-			KubeconfigRef: reference, ClusterRef: &common.LocalReference{Name: "prod"},
+			KubeconfigRef: reference, ClusterRef: &metav1alpha1.LocalReference{Name: "prod"},
 		}), []string{"bad", "exactly one of kubeconfigRef, clusterRef and topology must be set"}},
 		{"NoReference", cluster("bad", tenancyv1alpha1.TenantClusterSpec{Suspend: true}),
 			[]string{"exactly one of kubeconfigRef, clusterRef and topology must be set"}},
@@ -93,7 +93,7 @@ func testAddonConditions(t *testing.T) {
 		addon := c.newAddon("nosy", fmt.Sprintf(oneConfigMap, "blue"))
 		addon.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
 		must(t, env.Admin.Create(t.Context(), addon))
-		c.awaitAddonCondition(addon, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed,
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed,
 			"spec.clusterNamespaceSelector", "daytwo-system")
 	})
 	t.Run("AClusterThatDoesNotExist", func(t *testing.T) {
@@ -101,14 +101,14 @@ func testAddonConditions(t *testing.T) {
 		addon := c.newAddon("astray", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: astray}\n")
 		addon.Spec.ClusterNames = []string{"nowhere"}
 		must(t, env.Admin.Create(t.Context(), addon))
-		c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, "", "spec.clusterNames", "nowhere")
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, "", "spec.clusterNames", "nowhere")
 	})
 	t.Run("AMissingConfigMap", func(t *testing.T) {
 		c := c.in(t)
 		addon := c.newAddon("incomplete", "")
-		addon.Spec.Source.Manifests.ConfigMapRefs = []common.LocalReference{{Name: "more"}}
+		addon.Spec.Source.Manifests.ConfigMapRefs = []metav1alpha1.LocalReference{{Name: "more"}}
 		must(t, env.Admin.Create(t.Context(), addon))
-		c.awaitAddonCondition(addon, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound,
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound,
 			"ConfigMap "+c.namespace+"/more", "configMapRefs", "create it")
 		c.createManifests("more", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: incomplete}\n")
 		c.awaitReady(addon)
@@ -120,7 +120,7 @@ func testAddonConditions(t *testing.T) {
 			name := fmt.Sprintf("large-%d", i)
 			all[name] = incompressible(700_000)
 			c.createManifests(name, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {text: %s}\n", name, all[name]))
-			addon.Spec.Source.Manifests.ConfigMapRefs = append(addon.Spec.Source.Manifests.ConfigMapRefs, common.LocalReference{Name: name})
+			addon.Spec.Source.Manifests.ConfigMapRefs = append(addon.Spec.Source.Manifests.ConfigMapRefs, metav1alpha1.LocalReference{Name: name})
 		}
 		must(t, env.Admin.Create(t.Context(), addon))
 		c.awaitReady(addon)
@@ -135,11 +135,11 @@ func testAddonConditions(t *testing.T) {
 	t.Run("RenderLimits", func(t *testing.T) {
 		c := c.in(t)
 		for addon, words := range limits {
-			release := c.awaitReleaseCondition(addon, cluster, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonRenderLimit)
-			if err := says(message(release.Status.Conditions, common.ConditionStalled), words...); err != nil {
+			release := c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonRenderLimit)
+			if err := says(message(release.Status.Conditions, metav1alpha1.ConditionStalled), words...); err != nil {
 				t.Errorf("%s: %v", addon.Name, err)
 			}
-			c.awaitAddonCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonTargetsFailed, cluster)
+			c.awaitAddonCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonTargetsFailed, cluster)
 		}
 	})
 }

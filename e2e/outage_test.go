@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -32,7 +32,7 @@ func TestADeadClusterHoldsNobodyUp(t *testing.T) {
 	must(t, fleetCluster(t, silent).Pause())
 	for _, dead := range []string{killed, silent} {
 		c.awaitCluster(dead, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable)
-		c.awaitReleaseCondition(addon, dead, common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
+		c.awaitReleaseCondition(addon, dead, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 	}
 	old := addon.Status.Revision
 	c.change(addon, fmt.Sprintf(oneConfigMap, "green"))
@@ -40,7 +40,7 @@ func TestADeadClusterHoldsNobodyUp(t *testing.T) {
 		if release.Status.Revision == old {
 			return fmt.Errorf("it is at %s", old)
 		}
-		return expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 	expect.Eventually(t, "the add-on's status tells one ready and two unreachable", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
@@ -49,7 +49,7 @@ func TestADeadClusterHoldsNobodyUp(t *testing.T) {
 		if got := addon.Status.Clusters; got.Ready.Count != 1 || got.Unreachable.Count != 2 {
 			return fmt.Errorf("it tells %+v", got)
 		}
-		return expect.Condition(addon.Status.Conditions, common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
+		return expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 	})
 
 	must(t, fleetCluster(t, killed).Start(t.Context()))
@@ -99,10 +99,10 @@ func TestAnUnreachableClusterIsAbandonedOnRequest(t *testing.T) {
 			if release.DeletionTimestamp == nil {
 				return fmt.Errorf("it is not deleted")
 			}
-			return says(message(release.Status.Conditions, common.ConditionReady), "ConfigMap default/"+left, common.AnnotationAbandon)
+			return says(message(release.Status.Conditions, metav1alpha1.ConditionReady), "ConfigMap default/"+left, metav1alpha1.AnnotationAbandon)
 		})
 		before := release.DeepCopy()
-		release.Annotations = map[string]string{common.AnnotationAbandon: "true"}
+		release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		must(t, env.Admin.Patch(t.Context(), release, client.MergeFrom(before)))
 		waitGone(t, env.Admin, release)
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -42,7 +42,7 @@ func TestDriftMadeWhileTheManagerWasDownIsTakenBack(t *testing.T) {
 		if release.Status.Drift.Count < 4 {
 			return fmt.Errorf("there are %d: %+v", release.Status.Drift.Count, release.Status.Drift.Corrections)
 		}
-		return expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 	sameContents(t, "after the start", contents(t, cluster), want)
 	told := map[string]addonsv1alpha1.DriftCorrection{}

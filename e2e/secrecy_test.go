@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -63,7 +63,7 @@ func TestSecretsNeverShow(t *testing.T) {
 		must(t, env.Admin.Create(t.Context(), addon))
 	}
 	for name := range badSecrets {
-		c.awaitAddonCondition(c.newAddon(name, ""), common.ConditionReady, metav1.ConditionFalse, common.ReasonTargetsFailed)
+		c.awaitAddonCondition(c.newAddon(name, ""), metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonTargetsFailed)
 	}
 	for name, content := range badAccess(t, cluster) {
 		c.createAccess(name, content)

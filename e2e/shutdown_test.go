@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
 
@@ -32,7 +32,7 @@ func TestSIGTERMFinishesWhatIsInFlight(t *testing.T) {
 		if busy := sum(t, "controller_runtime_active_workers", map[string]string{"controller": "addonrelease"}); busy != 1 || release.Status.Revision == old {
 			return fmt.Errorf("%v targets are worked on, and %s has revision %s", busy, quick, release.Status.Revision)
 		}
-		return expect.Condition(release.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 
 	told, stopped := len(logged(t)), make(chan error, 1)
@@ -82,7 +82,7 @@ func hashesTell(t testing.TB, cluster string, release *addonsv1alpha1.AddonRelea
 	must(t, err)
 	hashes := map[string]string{}
 	for i := range objects {
-		hashes[id(&objects[i])] = objects[i].GetLabels()[common.LabelHash]
+		hashes[id(&objects[i])] = objects[i].GetLabels()[metav1alpha1.LabelHash]
 	}
 	for _, entry := range release.Status.Inventory {
 		if entry.Hash != "" && !strings.HasSuffix(hashes[entry.ID], entry.Hash) {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -42,9 +42,9 @@ func addFleet(t *testing.T) (*addonsv1alpha1.SaaSAddon, []*tenancyv1alpha1.Tenan
 		must(t, admin.Create(t.Context(), &addonsv1alpha1.AddonRelease{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: namespace, Name: "cache-" + cluster.Name,
-				Labels: map[string]string{common.LabelPolicy: "cache", common.LabelCluster: cluster.Name, common.LabelClusterNamespace: namespace},
+				Labels: map[string]string{metav1alpha1.LabelPolicy: "cache", metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: namespace},
 			},
-			Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: namespace, Name: cluster.Name}, Revision: "one"},
+			Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: cluster.Name}, Revision: "one"},
 		}))
 		clusters = append(clusters, cluster)
 	}
@@ -126,7 +126,7 @@ func TestASelectorEditThatWouldLoseTooManyClustersIsRefusedAtOnce(t *testing.T) 
 	confirmed := func(number string) func(*addonsv1alpha1.SaaSAddon) {
 		return func(addon *addonsv1alpha1.SaaSAddon) {
 			selectTier("silver")(addon)
-			addon.Annotations = map[string]string{common.AnnotationConfirmWithdrawal: number}
+			addon.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: number}
 		}
 	}
 	expectRefusal(t, edit(t, addon, confirmed("11")), `(it says "11")`)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
@@ -143,7 +143,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 		return err
 	}
 	labelled := tenantCluster("labelled")
-	labelled.Labels = map[string]string{common.ProviderLabelPrefix + "tier": "gold"}
+	labelled.Labels = map[string]string{metav1alpha1.ProviderLabelPrefix + "tier": "gold"}
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		for _, err := range []error{
 			direct.Delete(ctx, protected, client.DryRunAll),
@@ -168,14 +168,14 @@ func as(user string) (client.Client, error) {
 func tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
 	return &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: name, Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name, Key: "value"}},
 	}
 }
 
 func target(name string) *addonsv1alpha1.AddonRelease {
 	return &addonsv1alpha1.AddonRelease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{common.FinalizerTarget}, Labels: map[string]string{common.LabelCluster: "prod"}},
-		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{metav1alpha1.FinalizerTarget}, Labels: map[string]string{metav1alpha1.LabelCluster: "prod"}},
+		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"},
 	}
 }
 
@@ -317,14 +317,14 @@ func TestRevisionsAreWrittenByTheManagerOnly(t *testing.T) {
 func TestDangerousAnnotationsAreSetByTheProviderOnly(t *testing.T) {
 	cluster := existing(t, tenantCluster("annotated"))
 	accepted := tenantCluster("accepted")
-	accepted.Annotations = map[string]string{common.AnnotationAcceptClusterID: "x"}
+	accepted.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "x"}
 	existing(t, accepted)
 	fresh := tenantCluster("fresh")
 	fresh.Annotations = accepted.Annotations
 	release := existing(t, target("stuck"))
 	guarded := existing(t, addon("guarded"))
 	confirmed := addon("confirmed")
-	confirmed.Annotations = map[string]string{common.AnnotationConfirmWithdrawal: "5"}
+	confirmed.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
 	existing(t, confirmed)
 	freshAddon := addon("fresh")
 	freshAddon.Annotations = confirmed.Annotations
@@ -356,7 +356,7 @@ func TestDangerousAnnotationsAreSetByTheProviderOnly(t *testing.T) {
 
 func TestProviderLabelsAreSetByTheProviderOnly(t *testing.T) {
 	labelled := tenantCluster("gold")
-	labelled.Labels = map[string]string{common.ProviderLabelPrefix + "tier": "gold"}
+	labelled.Labels = map[string]string{metav1alpha1.ProviderLabelPrefix + "tier": "gold"}
 	existing(t, labelled)
 	plain := existing(t, tenantCluster("plain"))
 	fresh := tenantCluster("fresh")

@@ -1,5 +1,5 @@
 // Package drift carries the built-in catalog of drift exceptions into the manager. The file beside it is the
-// one source; controllers/internal/ownership reads it.
+// one source; controllers/internal/managedfields reads it.
 package drift
 
 import _ "embed"

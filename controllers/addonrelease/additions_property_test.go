@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // harmlessAdditions are merge patches, with a word to fill in, that a program may make to an object of a kind.
@@ -56,7 +56,7 @@ func (a *addon) additionsBy(random *rand.Rand, count int, manager func() string)
 // otherManagers are the field managers of an object that are neither Daytwo's nor a subresource's.
 func otherManagers(object *unstructured.Unstructured) []string {
 	var names []string
-	for _, entry := range ownership.DefaultRules(installation).Others(object.GetManagedFields()) {
+	for _, entry := range managedfields.DefaultRules(installation).Others(object.GetManagedFields()) {
 		names = append(names, entry.Manager)
 	}
 	return names
@@ -85,7 +85,7 @@ func TestWhateverPeopleAddIsTakenBack(t *testing.T) {
 	t.Parallel()
 	a := newChartParts(t)
 	random := rand.New(rand.NewPCG(3, 4))
-	tools := []string{"kubectl-edit", "helm", "k9s", "Mozilla", "Terraform", "curl", "argocd-controller", ownership.ManagerOf(installation)}
+	tools := []string{"kubectl-edit", "helm", "k9s", "Mozilla", "Terraform", "curl", "argocd-controller", managedfields.ManagerOf(installation)}
 	list := a.additionsBy(random, 20, func() string { return tools[random.IntN(len(tools))] })
 	for _, object := range list {
 		eventually(t, fmt.Sprintf("nobody else owns anything of %s %s", object.GetKind(), object.GetName()), func() (bool, string) {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // partsOfAChart are objects into which the programs of charts write. What is in the whole cluster has the add-on's name.
@@ -183,7 +183,7 @@ func (a *addon) expectUntouched(list ...*unstructured.Unstructured) {
 // writers are the entries of all but Kubernetes' own controllers; they tell of every write, and when it was.
 func writers(object *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	entries := object.GetManagedFields()
-	rules := ownership.DefaultRules(installation)
+	rules := managedfields.DefaultRules(installation)
 	found := rules.Others(entries)
 	if ours := rules.Ours(entries); ours >= 0 {
 		found = append(found, entries[ours])

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -38,7 +38,7 @@ var notSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied
 
 // announce tells people, by events, and metrics what was done.
 func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, done outcome) {
-	policy := release.Labels[common.LabelPolicy]
+	policy := release.Labels[metav1alpha1.LabelPolicy]
 	for _, w := range done.corrections() {
 		r.Metrics.corrected(release.Namespace, policy, w)
 		correction := describe(w, r.Rules)
@@ -62,7 +62,7 @@ func (o observed) whyWithoutHooks() string {
 	case o.unrendered != nil:
 		return o.unrendered.Error()
 	case skipsDeleteHooks(o.release):
-		return "the annotation " + common.AnnotationSkipDeleteHooks + " asks for it"
+		return "the annotation " + metav1alpha1.AnnotationSkipDeleteHooks + " asks for it"
 	}
 	return ""
 }
@@ -74,7 +74,7 @@ func (r *Reconciler) countReported(release *addonsv1alpha1.AddonRelease, p plan,
 	for _, w := range p.reported {
 		shown := w.seen.Fingerprint
 		if counted, again := before[w.Key()]; !again || counted != shown {
-			r.Metrics.noticed(release.Namespace, release.Labels[common.LabelPolicy], w.culprit)
+			r.Metrics.noticed(release.Namespace, release.Labels[metav1alpha1.LabelPolicy], w.culprit)
 		}
 		known.reported[w.Key()] = shown
 	}
@@ -88,7 +88,7 @@ func changes(correction addonsv1alpha1.DriftCorrection) string {
 }
 
 func readiness(release *addonsv1alpha1.AddonRelease) float64 {
-	condition := meta.FindStatusCondition(release.Status.Conditions, common.ConditionReady)
+	condition := meta.FindStatusCondition(release.Status.Conditions, metav1alpha1.ConditionReady)
 	switch {
 	case condition == nil || condition.Status == metav1.ConditionUnknown:
 		return -1

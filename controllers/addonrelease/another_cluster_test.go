@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
@@ -102,7 +102,7 @@ func (b *balanced) addon(text string) *addon {
 	b.Helper()
 	a := declareAddon(b.T, "")
 	a.start(a.revision(text), func(spec *addonsv1alpha1.AddonReleaseSpec) {
-		spec.ClusterRef = common.ClusterReference{Namespace: b.key.Namespace, Name: b.key.Name}
+		spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: b.key.Namespace, Name: b.key.Name}
 	})
 	return a
 }
@@ -126,7 +126,7 @@ func TestNothingIsWrittenToAnotherClusterBehindTheSameConnection(t *testing.T) {
 	a := b.addon(fmt.Sprintf(oneConfigMap, "in-both") + "---" + fmt.Sprintf(oneConfigMap, "only-here"))
 	a.waitReady()
 	theirs := a.configMap("in-both")
-	theirs.Labels = map[string]string{common.LabelManagedBy: installation}
+	theirs.Labels = map[string]string{metav1alpha1.LabelManagedBy: installation}
 	a.create(a.namespaceObject(), "kubectl-create")
 	a.create(theirs, "kubectl-create")
 	t.Cleanup(func() { b.must(shared.workload.Delete(context.Background(), a.namespaceObject())) })
@@ -216,7 +216,7 @@ func TestAnObjectThatAPersonMadeAnewIsRepairedAtOnce(t *testing.T) {
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "settings"))
 	a.waitReady()
 	settings := a.configMap("settings")
-	for _, labels := range []map[string]string{nil, {common.LabelManagedBy: installation}} {
+	for _, labels := range []map[string]string{nil, {metav1alpha1.LabelManagedBy: installation}} {
 		before := a.configMap("settings")
 		if err := a.fetch(before); err != nil {
 			t.Fatal(err)
@@ -231,7 +231,7 @@ func TestAnObjectThatAPersonMadeAnewIsRepairedAtOnce(t *testing.T) {
 		}
 		eventually(t, "it is as declared", func() (bool, string) {
 			err := a.fetch(settings)
-			return err == nil && settings.UID != before.UID && settings.Data["key"] == "value" && settings.Labels[common.LabelHash] != "", fmt.Sprint(err, settings)
+			return err == nil && settings.UID != before.UID && settings.Data["key"] == "value" && settings.Labels[metav1alpha1.LabelHash] != "", fmt.Sprint(err, settings)
 		})
 		a.waitReady()
 	}

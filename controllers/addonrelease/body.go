@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // without removes the fields of some JSON pointers from a body.
@@ -18,7 +18,7 @@ func without(body []byte, pointers []string) ([]byte, error) {
 		return nil, fmt.Errorf("leave out fields: %w", err)
 	}
 	for _, pointer := range pointers {
-		remove(object, ownership.Tokens(pointer))
+		remove(object, managedfields.Tokens(pointer))
 	}
 	return json.Marshal(object)
 }

@@ -17,10 +17,10 @@ import (
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 // packaged stores a revision with a chart of the given files, by their path in it.
@@ -87,9 +87,9 @@ spec:
 // startUnseen starts the Job of a hook that was made suspended, while the release is suspended and does not look.
 func (a *addon) startUnseen(name string) *batchv1.Job {
 	a.t.Helper()
-	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonHookRunning)
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
-	a.waitFor(daytwo.ConditionReady, metav1.ConditionFalse, daytwo.ReasonSuspended)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonSuspended)
 	job := &batchv1.Job{}
 	if !a.exists(job, name) {
 		a.t.Fatal("there is no Job")
@@ -116,7 +116,7 @@ func TestAHookIsNoticedThatEndedBeforeItWasClaimed(t *testing.T) {
 	})
 	tracker.Release(ownerOf(a.get()), key)
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
-	a.waitFor(daytwo.ConditionReady, metav1.ConditionTrue, daytwo.ReasonSucceeded)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 }
 
 // TestAHookThatTheClusterRemovedTellsHowItEnded has the release look only when the Job is gone.
@@ -125,8 +125,8 @@ func TestAHookThatTheClusterRemovedTellsHowItEnded(t *testing.T) {
 	for name, row := range map[string]struct {
 		podLabels, condition, reason, message string
 	}{
-		"succeeded": {"{}", daytwo.ConditionReady, daytwo.ReasonSucceeded, ""},
-		"failed":    {`{pod-container-running-failed.stage.kwok.x-k8s.io: "true"}`, daytwo.ConditionStalled, addonsv1alpha1.ReasonHookFailed, "short-lived failed"},
+		"succeeded": {"{}", metav1alpha1.ConditionReady, metav1alpha1.ReasonSucceeded, ""},
+		"failed":    {`{pod-container-running-failed.stage.kwok.x-k8s.io: "true"}`, metav1alpha1.ConditionStalled, addonsv1alpha1.ReasonHookFailed, "short-lived failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

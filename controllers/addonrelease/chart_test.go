@@ -19,9 +19,9 @@ import (
 	"helm.sh/helm/v4/pkg/release/common"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 )
@@ -160,7 +160,7 @@ func TestAFailedHookHoldsTheUpgradeAndTellsItsPodsState(t *testing.T) {
 	a := newChart(t, "hooks", `{}`)
 	a.waitReady()
 	a.move(a.chart("hooks", charts.SecondVersion, `{"upgrade": {"fail": true}}`))
-	release := a.waitFor(daytwo.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
 	if message := messageOf(release); !strings.Contains(message, "pre-upgrade hook Job") || !strings.Contains(message, "pod") {
 		t.Errorf("the message is %q", message)
 	}
@@ -255,7 +255,7 @@ func TestAReleaseMadeByHandIsAConflictUntilItIsAdopted(t *testing.T) {
 	a := declareAddon(t, "")
 	a.byHand("web", `{"replicas": 1}`)
 	a.start(a.chart("web", charts.FirstVersion, `{"replicas": 2}`))
-	release := a.waitFor(daytwo.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
 	if message := messageOf(release); !strings.Contains(message, "version 1, deployed") || !strings.Contains(message, "adopt") {
 		t.Errorf("the message is %q", message)
 	}
@@ -315,7 +315,7 @@ func TestDataOutlivesARelease(t *testing.T) {
 	t.Parallel()
 	a := newChart(t, "database", `{"password": "secret"}`)
 	// Nobody binds volumes here, so it never becomes ready.
-	a.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, daytwo.ReasonSucceeded)
+	a.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	claims := &corev1.PersistentVolumeClaimList{}
 	count := func() int {
 		if err := shared.workload.List(t.Context(), claims, client.InNamespace(a.namespace)); err != nil {
@@ -352,7 +352,7 @@ func TestTestsRunOnDemand(t *testing.T) {
 			return tests != nil && tests.Token == token && tests.Phase == want, fmt.Sprintf("%+v", tests)
 		})
 	}
-	if ready := meta.FindStatusCondition(a.get().Status.Conditions, daytwo.ConditionReady); ready.Status != metav1.ConditionTrue {
+	if ready := meta.FindStatusCondition(a.get().Status.Conditions, metav1alpha1.ConditionReady); ready.Status != metav1.ConditionTrue {
 		t.Errorf("tests changed the release: %+v", ready)
 	}
 	a.expectRecords("1 " + common.StatusDeployed.String())
@@ -363,7 +363,7 @@ func TestGoingBackFromAFailedUpgradeIsARollback(t *testing.T) {
 	a := newChart(t, "hooks", `{}`)
 	first := a.waitReady().Spec.Revision
 	a.move(a.chart("hooks", charts.SecondVersion, `{"upgrade": {"fail": true}}`))
-	a.waitFor(daytwo.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
+	a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
 	a.move(first)
 	release := a.waitReady()
 	a.expectRecords("3 deployed, 2 failed, 1 superseded")
@@ -395,7 +395,7 @@ func TestAHookThatIsThereAlreadyIsNotTakenForRun(t *testing.T) {
 	seed.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "a", Image: "a"}}}
 	a.create(seed, "kubectl-create")
 	a.start(a.chart("hooks", charts.FirstVersion, `{}`))
-	release := a.waitFor(daytwo.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonHookFailed)
 	if message := messageOf(release); !strings.Contains(message, "is there already") || !strings.Contains(message, "before-hook-creation") {
 		t.Errorf("the message is %q", message)
 	}

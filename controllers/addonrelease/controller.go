@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
@@ -39,7 +39,7 @@ type Reconciler struct {
 	// Renderer of manifests.
 	Renderer *render.Pool
 	// Rules that say which changes are drift.
-	Rules ownership.Rules
+	Rules managedfields.Rules
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Recorder     events.EventRecorder
@@ -122,7 +122,7 @@ func (r *Reconciler) survey(ctx context.Context, release *addonsv1alpha1.AddonRe
 
 // next asks for another try where one may help, or at the time that was computed.
 func (r *Reconciler) next(o observed, p plan, done outcome, release *addonsv1alpha1.AddonRelease) (ctrl.Result, error) {
-	if trouble := judge(o, p, done); trouble != nil && trouble.reason == common.ReasonFailed && o.unreachable == "" {
+	if trouble := judge(o, p, done); trouble != nil && trouble.reason == metav1alpha1.ReasonFailed && o.unreachable == "" {
 		return ctrl.Result{}, fmt.Errorf("%s in %s: %s", release.Name, clusterKey(release), trouble.message)
 	}
 	if at := due(o, p, done, release.Status); !at.IsZero() {
@@ -220,7 +220,7 @@ func (r *Reconciler) letGo(ctx context.Context, o observed, release *addonsv1alp
 	before := release.DeepCopy()
 	finalizers := release.Finalizers[:0:0]
 	for _, finalizer := range release.Finalizers {
-		if finalizer != common.FinalizerTarget {
+		if finalizer != metav1alpha1.FinalizerTarget {
 			finalizers = append(finalizers, finalizer)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -179,8 +179,8 @@ func prepareOne(object *unstructured.Unstructured, installation string) (desired
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[common.LabelManagedBy] = installation
-	delete(labels, common.LabelHash)
+	labels[metav1alpha1.LabelManagedBy] = installation
+	delete(labels, metav1alpha1.LabelHash)
 	object.SetLabels(labels)
 	unhashed, err := json.Marshal(object)
 	if err != nil {
@@ -188,7 +188,7 @@ func prepareOne(object *unstructured.Unstructured, installation string) (desired
 	}
 	digest := sha256.Sum256(unhashed)
 	hash := hex.EncodeToString(digest[:8])
-	labels[common.LabelHash] = "v1-" + hash
+	labels[metav1alpha1.LabelHash] = "v1-" + hash
 	object.SetLabels(labels)
 	body, err := json.Marshal(object)
 	if err != nil {

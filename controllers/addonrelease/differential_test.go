@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
@@ -146,7 +146,7 @@ func (r *rival) deleteRelease() {
 func (r *rival) same(when string) {
 	r.t.Helper()
 	if r.get().UID != "" {
-		r.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, daytwo.ReasonSucceeded)
+		r.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	}
 	eventually(r.t, "both clusters hold the same "+when, func() (bool, string) {
 		difference := r.view(true).Diff(r.view(false))

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 const webAndSettings = `
@@ -94,7 +94,7 @@ func TestTakesBack(t *testing.T) {
 		{"APause", "kubectl-rollout", types.MergePatchType, `{"spec":{"paused":true}}`},
 		{"ARenamedContainer", "kubectl-edit", types.JSONPatchType, `[{"op":"replace","path":"/spec/template/spec/containers/0/name","value":"renamed"}]`},
 		{"WipedManagedFields", nobody, types.MergePatchType, `{"metadata":{"managedFields":[{}]},"spec":{"minReadySeconds":3}}`},
-		{"AnUpdateInOurOwnName", ownership.ManagerOf(installation), types.MergePatchType, `{"spec":{"minReadySeconds":5}}`},
+		{"AnUpdateInOurOwnName", managedfields.ManagerOf(installation), types.MergePatchType, `{"spec":{"minReadySeconds":5}}`},
 		{"AnAddedFinalizer", "kubectl-edit", types.MergePatchType, `{"metadata":{"finalizers":["example.com/stay"]}}`},
 		{"AnAddedOwnerReference", "kubectl-edit", types.MergePatchType, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"settings","uid":"%s"}]}}`},
 	}
@@ -143,7 +143,7 @@ func (a *addon) waitRestored(want any) {
 			return false, err.Error()
 		}
 		for _, entry := range web.ManagedFields {
-			if entry.Subresource == "" && (entry.Manager != ownership.ManagerOf(installation) || entry.Operation != metav1.ManagedFieldsOperationApply) {
+			if entry.Subresource == "" && (entry.Manager != managedfields.ManagerOf(installation) || entry.Operation != metav1.ManagedFieldsOperationApply) {
 				return false, "still owned in part by " + entry.Manager
 			}
 		}
@@ -194,7 +194,7 @@ func TestTakesBackARemovedLabelOfOurs(t *testing.T) {
 	eventually(t, "the label is there again", func() (bool, string) {
 		settings := a.settings()
 		err := a.fetch(settings)
-		return err == nil && settings.Labels[common.LabelManagedBy] == installation, fmt.Sprint(err, settings.Labels)
+		return err == nil && settings.Labels[metav1alpha1.LabelManagedBy] == installation, fmt.Sprint(err, settings.Labels)
 	})
 	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != operationUnlabel {
 		t.Errorf("operation is %q, want %q", got.Operation, operationUnlabel)

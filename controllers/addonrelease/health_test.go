@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 const (
@@ -29,7 +29,7 @@ func TestAnAPIServiceThatIsNotAvailableIsNotReady(t *testing.T) {
 	a := declareAddon(t, "")
 	served := strings.Replace(aggregatedAPI, "spec: {", "spec: {insecureSkipTLSVerify: true, service: {namespace: "+a.namespace+", name: metrics}, ", 1)
 	a.start(a.revision(served))
-	a.waitFor(common.ConditionReady, metav1.ConditionFalse, common.ReasonProgressing)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonProgressing)
 	eventually(t, "the condition is told", func() (bool, string) {
 		message := messageOf(a.get())
 		return strings.Contains(message, "APIService v1.metrics.example.com: condition Available is False"), message

@@ -14,8 +14,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // helmSteps are what a chart adds to the application of its objects. For manifests, all of them are
@@ -132,7 +132,7 @@ func (s helmSteps) takenBack(ref objects.Ref) {
 	s.done.takenBack = append(s.done.takenBack, written{
 		write: write{
 			desired: desired{Ref: ref}, purpose: correct, seen: s.o.recordSeen, entry: entry{uid: s.o.recordSeen.UID},
-			culprit: blame(s.o.recordSeen, ownership.Subject{Kind: ref.GroupKind()}, s.Rules),
+			culprit: blame(s.o.recordSeen, managedfields.Subject{Kind: ref.GroupKind()}, s.Rules),
 		},
 		result: &metav1.PartialObjectMetadata{}, contested: true, at: at, took: at.Sub(s.o.recordSeen.At),
 	})

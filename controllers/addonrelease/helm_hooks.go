@@ -17,7 +17,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -183,7 +183,7 @@ func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.H
 
 func (h *hookRunner) body(one hook, run *addonsv1alpha1.HookRun) ([]byte, error) {
 	object := one.object.DeepCopy()
-	setIn(object, object.GetLabels(), common.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
+	setIn(object, object.GetLabels(), metav1alpha1.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
 	setIn(object, object.GetAnnotations(), annotationOperation, h.mark(run), (*unstructured.Unstructured).SetAnnotations)
 	return json.Marshal(object)
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -19,7 +19,7 @@ var secretKind = corev1.SchemeGroupVersion.WithKind("Secret")
 
 // observeRecord looks at what the watch saw of the record that was written last.
 func (r *Reconciler) observeRecord(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
-	o.tests = common.TestsRequested(o.release)
+	o.tests = metav1alpha1.TestsRequested(o.release)
 	if o.tests == "" {
 		o.tests = o.release.Spec.RunTests
 	}

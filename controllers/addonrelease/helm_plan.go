@@ -8,7 +8,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // helmPlan is what to do about a Helm release beside its objects. The zero plan is to do nothing.
@@ -143,7 +143,7 @@ func planUninstall(o observed) helmPlan {
 
 // skipsDeleteHooks is whether a person wants a release to be removed without its hooks.
 func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
-	return release.Annotations[daytwo.AnnotationSkipDeleteHooks] == "true"
+	return release.Annotations[metav1alpha1.AnnotationSkipDeleteHooks] == "true"
 }
 
 // testsDue is the token of the tests that are asked for and were not run, or not to their end.

@@ -10,7 +10,7 @@ import (
 	"helm.sh/helm/v4/pkg/release/common"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
@@ -53,7 +53,7 @@ func begunUninstall(phase addonsv1alpha1.HookPhase) func(*observed) {
 }
 
 func skippingHooks(o *observed) {
-	o.release.Annotations = map[string]string{daytwo.AnnotationSkipDeleteHooks: "true"}
+	o.release.Annotations = map[string]string{metav1alpha1.AnnotationSkipDeleteHooks: "true"}
 }
 
 func settled(o *observed) { o.inputs = "old" }

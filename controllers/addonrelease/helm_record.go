@@ -14,8 +14,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // recorder keeps the records of one release up to date during one reconcile.
@@ -131,7 +131,7 @@ func (r *recorder) put(record *release.Release, again bool) (*metav1.ObjectMeta,
 }
 
 func (r *recorder) fingerprint(written *metav1.ObjectMeta) string {
-	return r.Rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, ownership.Subject{Kind: secretKind.GroupKind()}).Fingerprint
+	return r.Rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, managedfields.Subject{Kind: secretKind.GroupKind()}).Fingerprint
 }
 
 // note keeps in mind, and in the status, what was written.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // fromAChart is a manifest as `helm template` prints it.
@@ -64,7 +64,7 @@ func TestWhatWasMadeFromAChartByOthersIsAConflict(t *testing.T) {
 		theirs.Data, theirs.Labels = map[string]string{"key": data}, map[string]string{"app.kubernetes.io/managed-by": "Helm"}
 		a.create(theirs, "helm")
 		a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(fromAChart, theirs.Name))
-		release := a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+		release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
 		if message := messageOf(release); !strings.Contains(message, "a Helm release") {
 			t.Errorf("the message does not name the owner: %s", message)
 		}

@@ -18,8 +18,8 @@ import (
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 // The last words of a manager that was killed may reach the API server after the next one has begun the operation anew:
@@ -40,7 +40,7 @@ func TestAnUpgradeGoesOnThoughAStatusThatComesLateSaysItIsDone(t *testing.T) {
 	release.Status.Revision, release.Status.InputsHash, release.Status.Applying = release.Spec.Revision, release.Status.Applying, ""
 	release.Status.ObservedGeneration = release.Generation
 	meta.SetStatusCondition(&release.Status.Conditions, metav1.Condition{
-		Type: daytwo.ConditionReady, Status: metav1.ConditionTrue, Reason: daytwo.ReasonSucceeded, ObservedGeneration: release.Generation,
+		Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonSucceeded, ObservedGeneration: release.Generation,
 	})
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 const oneConfigMap = `
@@ -64,7 +64,7 @@ func (a *addon) namespaceObject() *corev1.Namespace {
 // messageOf returns the message of Ready.
 func messageOf(release *addonsv1alpha1.AddonRelease) string {
 	for _, c := range release.Status.Conditions {
-		if c.Type == common.ConditionReady {
+		if c.Type == metav1alpha1.ConditionReady {
 			return c.Message
 		}
 	}
@@ -144,11 +144,11 @@ func TestAHelmReleasesObjectIsAConflict(t *testing.T) {
 		theirs.Annotations = map[string]string{"meta.helm.sh/release-name": "valkey", "meta.helm.sh/release-namespace": a.namespace}
 		a.create(theirs, "helm")
 		a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, theirs.Name))
-		release := a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+		release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
 		if message := messageOf(release); !strings.Contains(message, "Helm release "+a.namespace+"/valkey") {
 			t.Errorf("the message does not name the owner: %s", message)
 		}
-		if err := a.fetch(theirs); err != nil || theirs.Labels[common.LabelManagedBy] != "" || theirs.Data["key"] != data {
+		if err := a.fetch(theirs); err != nil || theirs.Labels[metav1alpha1.LabelManagedBy] != "" || theirs.Data["key"] != data {
 			t.Errorf("it was taken all the same: %v %v %v", err, theirs.Labels, theirs.Data)
 		}
 		a.apply(fmt.Sprintf(oneConfigMap, "first"))
@@ -166,17 +166,17 @@ func TestAnotherInstallationsObjectIsAConflict(t *testing.T) {
 	theirs := a.configMap("theirs")
 	theirs.APIVersion, theirs.Kind = "v1", "ConfigMap"
 	theirs.Data = map[string]string{"key": "value"} // Just as it would be of ours.
-	theirs.Labels = map[string]string{common.LabelManagedBy: "another-installation"}
-	manager := client.FieldOwner(ownership.ManagerOf("another-installation"))
+	theirs.Labels = map[string]string{metav1alpha1.LabelManagedBy: "another-installation"}
+	manager := client.FieldOwner(managedfields.ManagerOf("another-installation"))
 	if err := shared.workload.Patch(t.Context(), theirs, client.Apply, manager); err != nil { //nolint:staticcheck // Typed.
 		t.Fatal(err)
 	}
 	a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, "theirs"))
-	release := a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
 	if message := messageOf(release); !strings.Contains(message, "another installation of Daytwo (another-installation)") {
 		t.Errorf("the message does not name the owner: %s", message)
 	}
-	if err := a.fetch(theirs); err != nil || theirs.Labels[common.LabelManagedBy] != "another-installation" {
+	if err := a.fetch(theirs); err != nil || theirs.Labels[metav1alpha1.LabelManagedBy] != "another-installation" {
 		t.Errorf("it was taken all the same: %v %v", err, theirs.Labels)
 	}
 	a.apply(fmt.Sprintf(oneConfigMap, "first"))
@@ -188,7 +188,7 @@ func TestARequestMakesAStalledReleaseTryAtOnce(t *testing.T) {
 	t.Parallel()
 	requests := map[string]func(*addonsv1alpha1.AddonRelease){
 		"OnTheTarget": func(release *addonsv1alpha1.AddonRelease) {
-			release.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
+			release.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: "now"}
 		},
 		"OnThePolicy": func(release *addonsv1alpha1.AddonRelease) { release.Spec.RequestedAt = "now" },
 	}
@@ -201,7 +201,7 @@ func TestARequestMakesAStalledReleaseTryAtOnce(t *testing.T) {
 			theirs.Annotations = map[string]string{"meta.helm.sh/release-name": "valkey", "meta.helm.sh/release-namespace": a.namespace}
 			a.create(theirs, "helm")
 			a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, theirs.Name))
-			a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+			a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
 			if err := shared.workload.Delete(t.Context(), theirs); err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestAnotherAddonsObjectIsAConflict(t *testing.T) {
 	first.waitReady()
 	t.Run("Second", func(t *testing.T) {
 		second := newAddon(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: %s}\n", first.namespace))
-		release := second.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+		release := second.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
 		if message := messageOf(release); !strings.Contains(message, "SaaSAddon default/"+first.name) {
 			t.Errorf("the message does not name the owner: %s", message)
 		}
@@ -293,7 +293,7 @@ func TestBadManifestsAreNamed(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			a := newAddon(t, row.text)
-			release := a.waitFor(common.ConditionStalled, metav1.ConditionTrue, row.reason)
+			release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, row.reason)
 			for _, word := range row.says {
 				if !strings.Contains(messageOf(release), word) {
 					t.Errorf("the message does not name %q: %s", word, messageOf(release))
@@ -308,7 +308,7 @@ func TestAFailingRevisionIsNeverShownReady(t *testing.T) {
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "fine"))
 	a.waitReady()
 	a.apply(fmt.Sprintf(oneConfigMap, "fine") + "---\napiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999}]}\n")
-	release := a.waitFor(common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused)
+	release := a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused)
 	if release.Status.Revision == release.Spec.Revision {
 		t.Error("the revision counts as applied")
 	}
@@ -339,7 +339,7 @@ subjects: [{kind: ServiceAccount, name: default}]
 func TestAMissingRevisionIsNamed(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "a"), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Revision = "gone-0123456789" })
-	release := a.waitFor(common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonRevisionNotFound)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonRevisionNotFound)
 	if !strings.Contains(messageOf(release), "gone-0123456789") {
 		t.Error(messageOf(release))
 	}
@@ -351,8 +351,8 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 	a.waitReady()
 	// Nobody may change a target's clusterRef, so one for a cluster that does not exist is written anew.
 	ghost := &addonsv1alpha1.AddonRelease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.name + "-ghost", Finalizers: []string{common.FinalizerTarget}},
-		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: "default", Name: "ghost"}, Revision: a.get().Spec.Revision},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.name + "-ghost", Finalizers: []string{metav1alpha1.FinalizerTarget}},
+		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: "ghost"}, Revision: a.get().Spec.Revision},
 	}
 	if err := shared.management.Create(t.Context(), ghost); err != nil {
 		t.Fatal(err)
@@ -367,10 +367,10 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 	eventually(t, "it says what is left where", func() (bool, string) {
 		err := shared.management.Get(t.Context(), client.ObjectKeyFromObject(ghost), ghost)
 		message := messageOf(ghost)
-		return err == nil && strings.Contains(message, "ConfigMap a/left") && strings.Contains(message, common.AnnotationAbandon), message
+		return err == nil && strings.Contains(message, "ConfigMap a/left") && strings.Contains(message, metav1alpha1.AnnotationAbandon), message
 	})
 	before := ghost.DeepCopy()
-	ghost.Annotations = map[string]string{common.AnnotationAbandon: "true"}
+	ghost.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 	if err := shared.management.Patch(t.Context(), ghost, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +400,7 @@ func TestANamespaceOfOthersKeepsItsLabelsAndStays(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		if err := a.fetch(theirs); err != nil || theirs.DeletionTimestamp != nil ||
-			theirs.Labels["pod-security.kubernetes.io/enforce"] != "restricted" || theirs.Labels[common.LabelManagedBy] != "" {
+			theirs.Labels["pod-security.kubernetes.io/enforce"] != "restricted" || theirs.Labels[metav1alpha1.LabelManagedBy] != "" {
 			t.Errorf("%s: %v %v", when, err, theirs.ObjectMeta)
 		}
 	}

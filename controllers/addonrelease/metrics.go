@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Metrics of releases.
@@ -57,7 +57,7 @@ type series struct {
 }
 
 func seriesOf(release *addonsv1alpha1.AddonRelease) series {
-	return series{namespace: release.Namespace, policy: release.Labels[common.LabelPolicy], cluster: clusterKey(release)}
+	return series{namespace: release.Namespace, policy: release.Labels[metav1alpha1.LabelPolicy], cluster: clusterKey(release)}
 }
 
 // corrected counts one correction.

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
@@ -34,7 +34,7 @@ type observed struct {
 	recorded bool
 	now      time.Time
 	// rules that say which changes are drift, and the version that they have with the settings of the policy.
-	rules        ownership.Rules
+	rules        managedfields.Rules
 	rulesVersion string
 	suspension   suspension.Suspension
 	// unreachable says why the cluster cannot be worked with; empty if it can.
@@ -99,7 +99,7 @@ func (o observed) reachable() bool { return o.unreachable == "" && !o.waiting() 
 func (o observed) waiting() bool { return o.pending || o.unlisted > 0 }
 
 func (o observed) abandoned() bool {
-	return o.unreachable != "" && o.release.Annotations[common.AnnotationAbandon] == "true"
+	return o.unreachable != "" && o.release.Annotations[metav1alpha1.AnnotationAbandon] == "true"
 }
 
 func (o observed) driftMode() addonsv1alpha1.DriftMode {
@@ -219,7 +219,7 @@ func upgradeOf(tenant *tenancyv1alpha1.TenantCluster) suspension.Suspension {
 
 // requestOf tells one request of a person from another, wherever they made it.
 func requestOf(release *addonsv1alpha1.AddonRelease, tenant *tenancyv1alpha1.TenantCluster) string {
-	made := []string{release.Spec.RequestedAt, common.RequestedAt(release), common.RequestedAt(tenant)}
+	made := []string{release.Spec.RequestedAt, metav1alpha1.RequestedAt(release), metav1alpha1.RequestedAt(tenant)}
 	if made = slices.DeleteFunc(made, func(one string) bool { return one == "" }); len(made) == 0 {
 		return ""
 	}

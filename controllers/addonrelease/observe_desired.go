@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -63,7 +63,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *f
 func (r *Reconciler) holderName(ctx context.Context, holder fleet.Owner) string {
 	release := &addonsv1alpha1.AddonRelease{}
 	if err := r.Client.Get(ctx, holder.NamespacedName, release); err == nil {
-		return fmt.Sprintf("SaaSAddon %s/%s", release.Namespace, release.Labels[common.LabelPolicy])
+		return fmt.Sprintf("SaaSAddon %s/%s", release.Namespace, release.Labels[metav1alpha1.LabelPolicy])
 	}
 	return fmt.Sprintf("%s %s", holder.Kind, holder.NamespacedName)
 }

@@ -7,8 +7,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // purpose of a write.
@@ -31,7 +31,7 @@ type write struct {
 	// culprit is who did it.
 	culprit culprit
 	// tolerance is what others may set of it.
-	tolerance ownership.Tolerance
+	tolerance managedfields.Tolerance
 }
 
 // conflict is an object that belongs to another target.

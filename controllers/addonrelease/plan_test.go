@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
@@ -42,7 +42,7 @@ func declared(ref objects.Ref, hash string) desired {
 func scene(change ...func(*observed)) observed {
 	o := observed{
 		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
-		now:     noon, rules: ownership.DefaultRules("test"), clusterID: "id",
+		now:     noon, rules: managedfields.DefaultRules("test"), clusterID: "id",
 		desiredKnown: true, desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 		inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{},
 		fights: map[objects.Key]fight{},
@@ -190,7 +190,7 @@ func TestPlan(t *testing.T) {
 		{"AnAbandonedTargetIsLetGo", func(o *observed) {
 			deleting(o)
 			o.unreachable = "no answer"
-			o.release.Annotations = map[string]string{common.AnnotationAbandon: "true"}
+			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observed) {
 			deleting(o)
@@ -233,11 +233,11 @@ func TestPlan(t *testing.T) {
 		{"WhatIsAbandonedWaitsForNoBackup", func(o *observed) {
 			deleting(o)
 			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, backupFirst: true}
-			o.release.Annotations = map[string]string{common.AnnotationAbandon: "true"}
+			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observed) {
 			deleting(o)
-			o.release.Annotations = map[string]string{common.AnnotationAbandon: "true"}
+			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "remove a; remove b; release; "},
 		{"DeletionGoesOnWhileSuspended", func(o *observed) { deleting(o); o.suspension = suspension.Suspension{Active: true} }, "remove a; remove b; release; "},
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -76,7 +76,7 @@ func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
 
 func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
 	o := scene(func(o *observed) {
-		o.release.Spec.ClusterRef = common.ClusterReference{Namespace: "default", Name: tenantName}
+		o.release.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName}
 	})
 	o.moveFrom("id-before")
 	want := orphans.Entry{
@@ -100,8 +100,8 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	o := scene(deleting)
 	o.going = departureOf(tenant, o.release)
 	next := report(o, makePlan(o), outcome{}, nil)
-	ready := meta.FindStatusCondition(next.Conditions, common.ConditionReady)
-	if ready.Reason != common.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
+	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
+	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}

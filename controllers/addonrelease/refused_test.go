@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 func TestObjectThatIsRefusedHoldsUpNoCorrectionOfOthers(t *testing.T) {
@@ -21,7 +21,7 @@ kind: Service
 metadata: {name: refused}
 spec: {ports: [{port: 70000}]}
 `)
-	a.waitFor(common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused)
 	settings := a.configMap("settings")
 	settings.Data = map[string]string{"key": "changed"}
 	if err := shared.workload.Update(t.Context(), settings, client.FieldOwner("kubectl-edit")); err != nil {

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 const (
@@ -161,6 +161,6 @@ func TestManifestsThatWereOrphanedBecomeReadyAgain(t *testing.T) {
 	}
 	// It is watched as before.
 	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
-	a.waitFor(common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", "kubectl-edit")
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
@@ -148,7 +148,7 @@ func (r removal) examine(object *metav1.PartialObjectMetadata, installation, own
 		return foundGone
 	case !r.intended() && object.UID != r.uid:
 		return foundGone // Another one has its name by now.
-	case r.intended() && (object.Labels[common.LabelManagedBy] != installation || owner != ""):
+	case r.intended() && (object.Labels[metav1alpha1.LabelManagedBy] != installation || owner != ""):
 		return foundGone
 	case owner != "" && !r.deletion.sent:
 		return foundOfOthers

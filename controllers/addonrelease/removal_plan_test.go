@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -23,7 +23,7 @@ func widgetRef(name string) objects.Ref {
 // live is an object as a cluster has it.
 func live(ref objects.Ref, uid types.UID, finalizers ...string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: ref.Namespace, Name: ref.Name, UID: uid, Finalizers: finalizers, Labels: map[string]string{common.LabelManagedBy: installation},
+		Namespace: ref.Namespace, Name: ref.Name, UID: uid, Finalizers: finalizers, Labels: map[string]string{metav1alpha1.LabelManagedBy: installation},
 	}}
 }
 

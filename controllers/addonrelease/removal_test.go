@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // operatorAddon brings a kind, objects of it that an operator has to finalize, and what the operator consists of.
@@ -194,12 +194,12 @@ func TestAnAddonEndsWithoutAHookThatCannotRun(t *testing.T) {
 	a := newChart(t, "hooks", `{"removal": {"fail": true}}`)
 	a.waitReady()
 	a.delete()
-	a.says(`the annotation ` + common.AnnotationSkipDeleteHooks + `: "true" on this AddonRelease, or deletionPolicy: Orphan`)
+	a.says(`the annotation ` + metav1alpha1.AnnotationSkipDeleteHooks + `: "true" on this AddonRelease, or deletionPolicy: Orphan`)
 	if !a.exists(&appsv1.Deployment{}, "shop-hooks") {
 		t.Error("the chart is removed though its pre-delete hook failed")
 	}
 	a.change(func(release *addonsv1alpha1.AddonRelease) {
-		release.Annotations = map[string]string{common.AnnotationSkipDeleteHooks: "true"}
+		release.Annotations = map[string]string{metav1alpha1.AnnotationSkipDeleteHooks: "true"}
 	})
 	a.waitReleased()
 	if a.exists(&batchv1.Job{}, "shop-hooks-farewell") {

@@ -13,8 +13,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
 // maxRenderings is how many renderings that cannot be made again are kept: that of the current revision

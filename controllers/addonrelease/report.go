@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -84,13 +84,13 @@ func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble 
 	case trouble != nil:
 		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, trouble.reason, trouble.message)
 	case applied:
-		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, common.ReasonSucceeded,
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded,
 			fmt.Sprintf("%d objects of revision %s", len(next.Inventory), next.Revision))
 	case o.suspension.Active:
-		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, common.ReasonSuspended,
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonSuspended,
 			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
 	default:
-		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, common.ReasonProgressing, "not applied yet")
+		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, "not applied yet")
 	}
 }
 
@@ -119,7 +119,7 @@ func (u unhealthy) reason() string {
 	if u.Status == status.FailedStatus {
 		return addonsv1alpha1.ReasonUnhealthy
 	}
-	return common.ReasonProgressing
+	return metav1alpha1.ReasonProgressing
 }
 
 func (u unhealthy) message() string {
@@ -134,42 +134,42 @@ func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observed, applied b
 	case culprit != nil:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
 	case !applied:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, common.ReasonProgressing, "not every object is applied")
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "not every object is applied")
 	case len(o.unknown) > 0:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
 	default:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, common.ReasonSucceeded, "every object is current")
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "every object is current")
 	}
 }
 
 // reportReady sums up, the worst first.
 func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *verdict, applied bool, culprit *unhealthy) {
-	unset(next, common.ConditionStalled)
-	unset(next, common.ConditionReconciling)
+	unset(next, metav1alpha1.ConditionStalled)
+	unset(next, metav1alpha1.ConditionReconciling)
 	drifted := meta.FindStatusCondition(next.Conditions, addonsv1alpha1.ConditionDrifted)
 	switch {
 	case !o.release.DeletionTimestamp.IsZero():
-		progress(next, o, common.ReasonDeleting, deletionMessage(next, o, trouble))
+		progress(next, o, metav1alpha1.ReasonDeleting, deletionMessage(next, o, trouble))
 	case trouble != nil && trouble.stalled:
-		set(next, o, common.ConditionReady, metav1.ConditionFalse, trouble.reason, trouble.message)
-		set(next, o, common.ConditionStalled, metav1.ConditionTrue, trouble.reason, trouble.message)
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, trouble.reason, trouble.message)
+		set(next, o, metav1alpha1.ConditionStalled, metav1.ConditionTrue, trouble.reason, trouble.message)
 	case trouble != nil:
 		progress(next, o, trouble.reason, trouble.message)
 	case !applied && o.suspension.Active:
-		set(next, o, common.ConditionReady, metav1.ConditionFalse, common.ReasonSuspended,
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonSuspended,
 			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
 	case !applied:
-		progress(next, o, common.ReasonProgressing, "applying revision "+o.release.Spec.Revision)
+		progress(next, o, metav1alpha1.ReasonProgressing, "applying revision "+o.release.Spec.Revision)
 	case culprit != nil && culprit.Status == status.FailedStatus:
-		set(next, o, common.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, culprit.message())
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, culprit.message())
 	case len(o.unknown) > 0:
-		set(next, o, common.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
 	case culprit != nil:
-		progress(next, o, common.ReasonProgressing, culprit.message())
+		progress(next, o, metav1alpha1.ReasonProgressing, culprit.message())
 	case drifted != nil && drifted.Reason == addonsv1alpha1.ReasonFighting:
 		progress(next, o, drifted.Reason, drifted.Message)
 	default:
-		set(next, o, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded, readyMessage(next, o, drifted))
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, readyMessage(next, o, drifted))
 	}
 }
 
@@ -189,7 +189,7 @@ func readyMessage(next *addonsv1alpha1.AddonReleaseStatus, o observed, drifted *
 
 // reportUnreachable leaves nothing green on old news.
 func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observed) {
-	message, reason := o.unreachable, common.ReasonClusterUnreachable
+	message, reason := o.unreachable, metav1alpha1.ReasonClusterUnreachable
 	switch {
 	case o.release.DeletionTimestamp.IsZero():
 	case o.isLeft():
@@ -197,21 +197,21 @@ func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observed) {
 		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.inventory), names(o.inventory.sorted()), o.unreachable, orphans.Name)
 	default:
 		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
-			len(o.inventory), names(o.inventory.sorted()), o.unreachable, o.untilGivenUp(), common.AnnotationAbandon)
+			len(o.inventory), names(o.inventory.sorted()), o.unreachable, o.untilGivenUp(), metav1alpha1.AnnotationAbandon)
 	}
 	for _, condition := range []string{
-		common.ConditionReady, addonsv1alpha1.ConditionApplied, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted,
+		metav1alpha1.ConditionReady, addonsv1alpha1.ConditionApplied, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted,
 	} {
 		set(next, o, condition, metav1.ConditionUnknown, reason, message)
 	}
-	unset(next, common.ConditionStalled)
-	unset(next, common.ConditionReconciling)
+	unset(next, metav1alpha1.ConditionStalled)
+	unset(next, metav1alpha1.ConditionReconciling)
 }
 
 // progress says not ready, and that somebody is at it.
 func progress(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, message string) {
-	set(next, o, common.ConditionReady, metav1.ConditionFalse, reason, message)
-	set(next, o, common.ConditionReconciling, metav1.ConditionTrue, reason, message)
+	set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	set(next, o, metav1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
 }
 
 // maxMessage keeps one condition from filling the screen, in bytes; the API allows 32768.
@@ -232,7 +232,7 @@ func unset(next *addonsv1alpha1.AddonReleaseStatus, condition string) {
 // due is when the release must be looked at again though nothing happens; zero for never.
 func due(o observed, p plan, done outcome, next addonsv1alpha1.AddonReleaseStatus) time.Time {
 	times := []time.Time{p.wakeAt, o.suspension.Until, done.wakeAt, o.departsAt()}
-	if meta.IsStatusConditionTrue(next.Conditions, common.ConditionStalled) {
+	if meta.IsStatusConditionTrue(next.Conditions, metav1alpha1.ConditionStalled) {
 		times = append(times, o.now.Add(retryStalled))
 	}
 	for _, refused := range done.refusals {

@@ -11,7 +11,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // What the status keeps of corrections: how many, and how much of a field's name and a manager's, in bytes. Both names are
@@ -113,7 +113,7 @@ func orSomebody(manager string) string {
 	return manager
 }
 
-func describe(w written, rules ownership.Rules) addonsv1alpha1.DriftCorrection {
+func describe(w written, rules managedfields.Rules) addonsv1alpha1.DriftCorrection {
 	b := w.culprit
 	correction := addonsv1alpha1.DriftCorrection{
 		Object: w.ID(), Fields: b.fields, Manager: brief.Cut(b.manager, maxManager), Operation: brief.Cut(b.operation, maxManager), Changed: b.at,
@@ -144,11 +144,11 @@ type culprit struct {
 
 // blame reads from managedFields who it was: the latest of the foreign entries, or else a person who
 // scaled. Nothing tells who removed a field that was ours alone, or the whole object.
-func blame(seen *fleet.Seen, subject ownership.Subject, rules ownership.Rules) culprit {
+func blame(seen *fleet.Seen, subject managedfields.Subject, rules managedfields.Rules) culprit {
 	if seen == nil || seen.Object == nil {
 		return culprit{}
 	}
-	var last *ownership.Change
+	var last *managedfields.Change
 	suspects := rules.Foreign(seen.Object, subject)
 	for i := range suspects {
 		if last == nil || last.Time.Before(suspects[i].Time) {
@@ -162,7 +162,7 @@ func blame(seen *fleet.Seen, subject ownership.Subject, rules ownership.Rules) c
 	if scaler == nil || excused {
 		return culprit{}
 	}
-	fields, err := ownership.Fields(scaler)
+	fields, err := managedfields.Fields(scaler)
 	if err != nil {
 		fields = nil
 	}
@@ -173,13 +173,13 @@ func blame(seen *fleet.Seen, subject ownership.Subject, rules ownership.Rules) c
 func culpritOf(entry *metav1.ManagedFieldsEntry, fields *fieldpath.Set) culprit {
 	found := culprit{manager: entry.Manager, operation: string(entry.Operation), at: entry.Time}
 	if fields != nil {
-		found.fields = ownership.Names(fields)
+		found.fields = managedfields.Names(fields)
 	}
 	return found
 }
 
 // lostFields are what our entry lacked before the correction, and has again.
-func lostFields(w written, rules ownership.Rules) []string {
+func lostFields(w written, rules managedfields.Rules) []string {
 	if w.seen.Object == nil {
 		return nil
 	}
@@ -191,5 +191,5 @@ func lostFields(w written, rules ownership.Rules) []string {
 	if err != nil {
 		return nil
 	}
-	return ownership.Names(after.Difference(before))
+	return managedfields.Names(after.Difference(before))
 }

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
@@ -41,71 +41,71 @@ func TestReport(t *testing.T) {
 		says    string
 	}{
 		{"Ready", func(*observed, *plan, *outcome, map[objects.Key]fleet.Health) {},
-			metav1.ConditionTrue, common.ReasonSucceeded, "", "2 objects as declared"},
+			metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "2 objects as declared"},
 		{"Unreachable", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.unreachable = "connection refused"
 		},
-			metav1.ConditionUnknown, common.ReasonClusterUnreachable, "", "connection refused"},
+			metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "connection refused"},
 		{"UnreachableWhileDeleted", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			deleting(o)
 			o.unreachable = "connection refused"
-		}, metav1.ConditionUnknown, common.ReasonClusterUnreachable, "", "ConfigMap cache/a, ConfigMap cache/b"},
+		}, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "ConfigMap cache/a, ConfigMap cache/b"},
 		{"InProgress", func(_ *observed, _ *plan, _ *outcome, health map[objects.Key]fleet.Health) {
 			health[a.Key()] = fleet.Health{Status: status.InProgressStatus, Message: "Available: 0/2"}
-		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "ConfigMap cache/a: Available: 0/2"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "ConfigMap cache/a: Available: 0/2"},
 		{"Failed", func(_ *observed, _ *plan, _ *outcome, health map[objects.Key]fleet.Health) {
 			health[a.Key()] = fleet.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
 		{"Refused", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
 			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: refused}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused, common.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused, metav1alpha1.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
 		{"ATransientFailure", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
 			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: errors.New("connection reset")}}
-		}, metav1.ConditionFalse, common.ReasonFailed, common.ConditionReconciling, "connection reset"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonFailed, metav1alpha1.ConditionReconciling, "connection reset"},
 		{"AConflict", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
 			done.written = []written{{write: write{desired: declared(a, "2"), purpose: create}, owner: "Helm release x/y"}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonConflict, common.ConditionStalled, "belongs to Helm release x/y"},
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
 		{"AMissingRevision", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.problem = revision.ErrNotFound
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, common.ConditionStalled, "change the SaaSAddon"},
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
 		{"Removing", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
 			done.removing = []removed{{removal: removal{entry: entry{Ref: a}}}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, common.ConditionReconciling, "ConfigMap cache/a to be gone"},
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
 		{"Fighting", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			p.held = []write{{desired: declared(a, "1"), culprit: culprit{manager: "stubborn"}}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonFighting, common.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
+		}, metav1.ConditionFalse, addonsv1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
 		{"ReportedDriftStaysReady", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit", fields: []string{".data.x"}}}}
-		}, metav1.ConditionTrue, common.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
+		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
 		{"ARecordThatIsPending", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.recordPending = true
-		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "applying revision"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
 			o.recordPending, o.inputs = true, "new"
 			done.written = []written{succeeded(a, update)}
-		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "applying revision"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingWhileSuspended", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.recordPending, o.suspension = true, suspension.Suspension{Active: true}
-		}, metav1.ConditionFalse, common.ReasonSuspended, "", "suspended"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 		{"ARecordThatIsPendingBesideReportedDrift", func(o *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.recordPending = true
 			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit"}}}
-		}, metav1.ConditionFalse, common.ReasonProgressing, common.ConditionReconciling, "applying revision"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"SuspendedWithANewRevisionWaiting", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
 			o.suspension = suspension.Suspension{Active: true}
 			o.inputs = "other"
-		}, metav1.ConditionFalse, common.ReasonSuspended, "", "suspended"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			o, p, done, health := scene(), plan{}, outcome{}, map[objects.Key]fleet.Health{}
 			row.change(&o, &p, &done, health)
 			got := report(o, p, done, health)
-			ready := meta.FindStatusCondition(got.Conditions, common.ConditionReady)
+			ready := meta.FindStatusCondition(got.Conditions, metav1alpha1.ConditionReady)
 			if ready == nil || ready.Status != row.ready || ready.Reason != row.reason || !strings.Contains(ready.Message, row.says) {
 				t.Errorf("Ready is %+v", ready)
 			}
-			for _, condition := range []string{common.ConditionReconciling, common.ConditionStalled} {
+			for _, condition := range []string{metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled} {
 				if is, want := meta.IsStatusConditionTrue(got.Conditions, condition), condition == row.present; is != want {
 					t.Errorf("%s is %t, want %t", condition, is, want)
 				}

@@ -9,10 +9,10 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
 // verdict is one step of judging a release: what is the matter, if anything.
@@ -29,7 +29,7 @@ func judge(o observed, p plan, done outcome) *verdict {
 		return judgeProblem(o.problem)
 	}
 	if done.err != nil {
-		return &verdict{reason: common.ReasonFailed, message: done.err.Error()}
+		return &verdict{reason: metav1alpha1.ReasonFailed, message: done.err.Error()}
 	}
 	if len(p.conflicts) > 0 {
 		return conflictVerdict(p.conflicts[0].Ref, p.conflicts[0].holder)
@@ -60,7 +60,7 @@ func judgeHook(hook hookReport) *verdict {
 		return &verdict{
 			reason: addonsv1alpha1.ReasonHookFailed, stalled: true,
 			message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s%s",
-				hook, retryStalled, common.AnnotationRequestedAt, wayOut(hook.run.Event)),
+				hook, retryStalled, metav1alpha1.AnnotationRequestedAt, wayOut(hook.run.Event)),
 		}
 	}
 	return &verdict{reason: addonsv1alpha1.ReasonHookRunning, message: hook.String()}
@@ -72,7 +72,7 @@ func wayOut(event string) string {
 		return ""
 	}
 	return fmt.Sprintf("; to end without hooks, set the annotation %s: \"true\" on this AddonRelease, or deletionPolicy: Orphan in its SaaSAddon to leave everything in the cluster",
-		common.AnnotationSkipDeleteHooks)
+		metav1alpha1.AnnotationSkipDeleteHooks)
 }
 
 // mayPass is whether another try may do where a problem kept the desired objects from being known.
@@ -103,7 +103,7 @@ func judgeProblem(problem error) *verdict {
 			message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
 		}
 	}
-	return &verdict{reason: common.ReasonFailed, message: problem.Error()}
+	return &verdict{reason: metav1alpha1.ReasonFailed, message: problem.Error()}
 }
 
 var renderReasons = map[render.Reason]string{
@@ -140,5 +140,5 @@ func judgeWrite(w written, others int) *verdict {
 	case isFinal(w.err):
 		return &verdict{reason: addonsv1alpha1.ReasonRefused, message: message, stalled: true}
 	}
-	return &verdict{reason: common.ReasonFailed, message: message}
+	return &verdict{reason: metav1alpha1.ReasonFailed, message: message}
 }

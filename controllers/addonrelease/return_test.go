@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -53,13 +53,13 @@ func newOverdue(t *testing.T, name string) *overdue {
 		T: t, rival: rival,
 		tenant: &tenancyv1alpha1.TenantCluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Finalizers: []string{"example.com/test"}},
-			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
 		},
 		release: &addonsv1alpha1.AddonRelease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-" + name, Finalizers: []string{common.FinalizerTarget}},
-			Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: "default", Name: name}, Revision: "r-0123456789"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-" + name, Finalizers: []string{metav1alpha1.FinalizerTarget}},
+			Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: name}, Revision: "r-0123456789"},
 		},
-		object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{common.LabelManagedBy: installation}}},
+		object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{metav1alpha1.LabelManagedBy: installation}}},
 	}
 	o.must(err)
 	system := &corev1.Namespace{}
@@ -179,7 +179,7 @@ func TestTheClusterBeforeTheAcceptedOneIsInTheLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.change(func(release *addonsv1alpha1.AddonRelease) {
-		release.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
+		release.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: "now"}
 	})
 	eventually(t, "the release is in the accepted cluster", func() (bool, string) {
 		release := a.get()

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // Sizes are in bytes of JSON, which is how an API server stores custom resources.
@@ -117,14 +117,14 @@ func fitting(next addonsv1alpha1.AddonReleaseStatus, o observed) addonsv1alpha1.
 }
 
 func stall(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, message string) {
-	unset(next, common.ConditionReconciling)
-	for _, condition := range []string{common.ConditionReady, addonsv1alpha1.ConditionApplied} {
+	unset(next, metav1alpha1.ConditionReconciling)
+	for _, condition := range []string{metav1alpha1.ConditionReady, addonsv1alpha1.ConditionApplied} {
 		set(next, o, condition, "False", reason, message)
 	}
-	set(next, o, common.ConditionStalled, "True", reason, message)
+	set(next, o, metav1alpha1.ConditionStalled, "True", reason, message)
 }
 
 // declaredAmong returns the pointers that lead to something in an object.
 func declaredAmong(object map[string]any, pointers []string) []string {
-	return slices.DeleteFunc(slices.Clone(pointers), func(pointer string) bool { return !declares(object, ownership.Tokens(pointer)) })
+	return slices.DeleteFunc(slices.Clone(pointers), func(pointer string) bool { return !declares(object, managedfields.Tokens(pointer)) })
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -76,7 +76,7 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			if err != nil {
 				o.problem = err
 				next := report(o, plan{}, outcome{}, nil)
-				if stalled := meta.FindStatusCondition(next.Conditions, common.ConditionStalled); stalled == nil || stalled.Reason != addonsv1alpha1.ReasonStatusTooLarge {
+				if stalled := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionStalled); stalled == nil || stalled.Reason != addonsv1alpha1.ReasonStatusTooLarge {
 					t.Errorf("the conditions are %+v", next.Conditions)
 				}
 			}
@@ -105,7 +105,7 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	if size := sizeOf(next); size > maxStored {
 		t.Errorf("the status has %d bytes", size)
 	}
-	ready := meta.FindStatusCondition(next.Conditions, common.ConditionReady)
+	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != addonsv1alpha1.ReasonStatusTooLarge || len(next.Inventory) != len(o.stored.Status.Inventory) {
 		t.Errorf("Ready is %+v, with %d entries", ready, len(next.Inventory))
 	}
@@ -115,9 +115,9 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 func TestTheLargestStatusIsStored(t *testing.T) {
 	t.Parallel()
 	release := &addonsv1alpha1.AddonRelease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "largest", Labels: map[string]string{common.LabelPolicy: "largest"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "largest", Labels: map[string]string{metav1alpha1.LabelPolicy: "largest"}},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
-			ClusterRef: common.ClusterReference{Namespace: "default", Name: "nowhere"}, Revision: "none", Suspend: true,
+			ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: "nowhere"}, Revision: "none", Suspend: true,
 		},
 	}
 	if err := shared.management.Create(t.Context(), release); err != nil {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // doubling delivers each write of a status twice, and returns the answer to the second delivery.
@@ -31,7 +31,7 @@ func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
 	t.Parallel()
 	a := declareAddon(t, "")
 	a.start(a.revision(""), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.ClusterRef.Name = "no-cluster" })
-	a.waitFor(daytwo.ConditionReady, metav1.ConditionUnknown, daytwo.ReasonClusterUnreachable)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 	release := a.get()
 	r := &Reconciler{Client: doubling{shared.management}, Reader: shared.management}
 	o := observed{release: release, stored: release.DeepCopy()}

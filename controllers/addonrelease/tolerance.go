@@ -8,30 +8,30 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // rulesVersion tells one set of rules, and of a policy's settings for them, from another.
-func rulesVersion(rules ownership.Rules, policy addonsv1alpha1.DriftPolicy) string {
+func rulesVersion(rules managedfields.Rules, policy addonsv1alpha1.DriftPolicy) string {
 	return rules.Version([]any{additionsOf(policy), policy.Ignore})
 }
 
 // tolerance is what others may set of one object.
-func tolerance(policy addonsv1alpha1.DriftPolicy, version string, ref objects.Ref, environment bool) ownership.Tolerance {
-	return ownership.Tolerance{
+func tolerance(policy addonsv1alpha1.DriftPolicy, version string, ref objects.Ref, environment bool) managedfields.Tolerance {
+	return managedfields.Tolerance{
 		Version: version, Additions: additionsOf(policy), Ignored: ignored(policy, ref), Environment: environment,
 	}
 }
 
-func additionsOf(policy addonsv1alpha1.DriftPolicy) ownership.Additions {
+func additionsOf(policy addonsv1alpha1.DriftPolicy) managedfields.Additions {
 	switch policy.Additions {
 	case addonsv1alpha1.DriftAdditionsAll:
-		return ownership.TakeBackAll
+		return managedfields.TakeBackAll
 	case addonsv1alpha1.DriftAdditionsNone:
-		return ownership.TakeBackNone
+		return managedfields.TakeBackNone
 	}
-	return ownership.TakeBackPeopleAndSensitive
+	return managedfields.TakeBackPeopleAndSensitive
 }
 
 // ignored lists the fields of an object that drift.ignore names.
@@ -54,11 +54,11 @@ func selects(selector addonsv1alpha1.ObjectSelector, ref objects.Ref) bool {
 
 // reassess looks again at an object that was seen before the settings changed. One that had not drifted was
 // forgotten but for who set something in it.
-func (o observed) reassess(was sighting, e entry, allowed ownership.Tolerance) sighting {
+func (o observed) reassess(was sighting, e entry, allowed managedfields.Tolerance) sighting {
 	if was.seen == nil || was.seen.Object == nil || len(was.seen.Object.ManagedFields) == 0 || was.seen.Gone || was.seen.Rules == allowed.Version {
 		return was
 	}
-	is := o.rules.Assess(was.seen.Object, ownership.Subject{Kind: e.GroupKind(), Tolerance: allowed})
+	is := o.rules.Assess(was.seen.Object, managedfields.Subject{Kind: e.GroupKind(), Tolerance: allowed})
 	was.seen.Fingerprint, was.seen.Untouched, was.seen.Tolerated, was.seen.Rules = is.Fingerprint, is.Untouched, is.Tolerated, allowed.Version
 	was.drifted = was.drifted && is.Fingerprint != e.fingerprint
 	return was
@@ -125,8 +125,8 @@ func countManagers(byObject [][]string) []addonsv1alpha1.ToleratedManager {
 const maxToleratedManagers = 10
 
 // subject is what the rules have to know of an object that is written.
-func (w write) subject() ownership.Subject {
-	subject := ownership.Subject{Kind: w.GroupKind(), Tolerance: w.tolerance}
+func (w write) subject() managedfields.Subject {
+	subject := managedfields.Subject{Kind: w.GroupKind(), Tolerance: w.tolerance}
 	// A body that cannot be read is not applied either; until then, our own entry tells what is declared.
 	_ = json.Unmarshal(w.body, &subject.Declared)
 	return subject

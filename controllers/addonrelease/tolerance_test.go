@@ -15,8 +15,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
@@ -77,12 +77,12 @@ func TestReassessesWhatWasSeenBeforeTheSettingsChanged(t *testing.T) {
 			Manager: "kubectl-edit", Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:debug":{}}}`),
 		}},
 	}}}
-	untouched := o.rules.Assess(seen.Object, ownership.Subject{Tolerance: ownership.Tolerance{Additions: ownership.TakeBackNone}}).Fingerprint
+	untouched := o.rules.Assess(seen.Object, managedfields.Subject{Tolerance: managedfields.Tolerance{Additions: managedfields.TakeBackNone}}).Fingerprint
 	e := entry{Ref: configMapRef("a"), fingerprint: untouched}
-	if is := o.reassess(sighting{seen: seen, drifted: true}, e, ownership.Tolerance{Version: "new", Additions: ownership.TakeBackNone}); is.drifted {
+	if is := o.reassess(sighting{seen: seen, drifted: true}, e, managedfields.Tolerance{Version: "new", Additions: managedfields.TakeBackNone}); is.drifted {
 		t.Error("what may stay now is still drift")
 	}
-	if is := o.reassess(sighting{seen: seen, drifted: true}, e, ownership.Tolerance{Version: "strict"}); !is.drifted || is.seen.Rules != "strict" {
+	if is := o.reassess(sighting{seen: seen, drifted: true}, e, managedfields.Tolerance{Version: "strict"}); !is.drifted || is.seen.Rules != "strict" {
 		t.Error("what may not stay is no drift")
 	}
 }
@@ -159,16 +159,16 @@ spec: {pods: [{envFrom: [{secretRef: {name: access}}]}], envFrom: nothing}
 
 func TestSettingsOfDriftDecideWhatIsTolerated(t *testing.T) {
 	ref := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Name: "a"}
-	for setting, want := range map[addonsv1alpha1.DriftAdditions]ownership.Additions{
-		"": ownership.TakeBackPeopleAndSensitive, addonsv1alpha1.DriftAdditionsPeopleAndSensitive: ownership.TakeBackPeopleAndSensitive,
-		addonsv1alpha1.DriftAdditionsAll: ownership.TakeBackAll, addonsv1alpha1.DriftAdditionsNone: ownership.TakeBackNone,
+	for setting, want := range map[addonsv1alpha1.DriftAdditions]managedfields.Additions{
+		"": managedfields.TakeBackPeopleAndSensitive, addonsv1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.TakeBackPeopleAndSensitive,
+		addonsv1alpha1.DriftAdditionsAll: managedfields.TakeBackAll, addonsv1alpha1.DriftAdditionsNone: managedfields.TakeBackNone,
 	} {
 		got := tolerance(addonsv1alpha1.DriftPolicy{Additions: setting}, "v", ref, true)
 		if got.Additions != want || !got.Environment || got.Version != "v" {
 			t.Errorf("%q: got %+v", setting, got)
 		}
 	}
-	rules := ownership.DefaultRules("test")
+	rules := managedfields.DefaultRules("test")
 	if rulesVersion(rules, addonsv1alpha1.DriftPolicy{}) != rulesVersion(rules, addonsv1alpha1.DriftPolicy{Additions: addonsv1alpha1.DriftAdditionsPeopleAndSensitive}) {
 		t.Error("the default has a version of its own")
 	}

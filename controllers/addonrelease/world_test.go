@@ -25,14 +25,14 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -129,7 +129,7 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := ownership.DefaultRules(installation)
+	rules := managedfields.DefaultRules(installation)
 	timeouts := fleet.DefaultTimeouts()
 	timeouts.KindPatience, timeouts.RetryMax = time.Second, 3*time.Second // What fails is told, and tried again, soon.
 	w.connections = fleet.New(fleet.Options{
@@ -147,7 +147,7 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	return mgr, w.connect(ctx, workload)
 }
 
-func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules ownership.Rules) *Reconciler {
+func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules) *Reconciler {
 	return &Reconciler{
 		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
 		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
@@ -176,7 +176,7 @@ func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error
 func (w *world) createTenant(ctx context.Context, name string) error {
 	tenant := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
 	}
 	if err := w.management.Create(ctx, tenant); err != nil {
 		return err
@@ -233,11 +233,11 @@ func (a *addon) start(revision string, change ...func(*addonsv1alpha1.AddonRelea
 	a.t.Helper()
 	release := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: a.name, Finalizers: []string{common.FinalizerTarget},
-			Labels: map[string]string{common.LabelPolicy: a.name, common.LabelCluster: tenantName, common.LabelClusterNamespace: "default"},
+			Namespace: "default", Name: a.name, Finalizers: []string{metav1alpha1.FinalizerTarget},
+			Labels: map[string]string{metav1alpha1.LabelPolicy: a.name, metav1alpha1.LabelCluster: tenantName, metav1alpha1.LabelClusterNamespace: "default"},
 		},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
-			ClusterRef: common.ClusterReference{Namespace: "default", Name: tenantName},
+			ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName},
 			Revision:   revision,
 			Cluster:    addonsv1alpha1.ClusterFacts{Version: "1.36", Labels: map[string]string{"tier": "gold"}},
 		},
@@ -321,14 +321,14 @@ func (a *addon) waitFor(condition string, is metav1.ConditionStatus, reason stri
 		release = a.get()
 		found := meta.FindStatusCondition(release.Status.Conditions, condition)
 		return found != nil && found.Status == is && found.Reason == reason && found.ObservedGeneration == release.Generation &&
-			(is != metav1.ConditionTrue || condition != common.ConditionReady || release.Status.Revision == release.Spec.Revision), describeConditions(release)
+			(is != metav1.ConditionTrue || condition != metav1alpha1.ConditionReady || release.Status.Revision == release.Spec.Revision), describeConditions(release)
 	})
 	return release
 }
 
 func (a *addon) waitReady() *addonsv1alpha1.AddonRelease {
 	a.t.Helper()
-	return a.waitFor(common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded)
+	return a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 }
 
 func describeConditions(release *addonsv1alpha1.AddonRelease) string {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // maxTakeovers bounds how often one write moves ownership before it leaves the rest to the next try:
@@ -60,7 +60,7 @@ type written struct {
 type writer struct {
 	cluster      clusterView
 	tracker      *fleet.Tracker
-	rules        ownership.Rules
+	rules        managedfields.Rules
 	installation string
 	// release is the Helm release whose marks are ours; nil if there is none.
 	release *helm.Release
@@ -84,7 +84,7 @@ func (w *writer) do(ctx context.Context, one write) written {
 	var expected *fleet.Expectation
 	if done.result != nil && !done.unwatched {
 		// As the watch does it, which does not know what is declared.
-		done.fingerprint = w.rules.Assess(done.result, ownership.Subject{Kind: one.GroupKind(), Tolerance: one.tolerance}).Fingerprint
+		done.fingerprint = w.rules.Assess(done.result, managedfields.Subject{Kind: one.GroupKind(), Tolerance: one.tolerance}).Fingerprint
 		expected = &fleet.Expectation{
 			UID: done.result.UID, ResourceVersion: done.result.ResourceVersion, Fingerprint: done.fingerprint,
 		}
@@ -214,7 +214,7 @@ func (w *writer) takeBack(ctx context.Context, done *written, object *metav1.Par
 		return err
 	}
 	done.yielded = declaredAmong(subject.Declared, yielded)
-	if !ownership.Intrudes(w.rules.Foreign(object, subject), subject.Declared) {
+	if !managedfields.Intrudes(w.rules.Foreign(object, subject), subject.Declared) {
 		return nil
 	}
 	return w.takeOver(ctx, done, object)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // knownUID is the UID of the object as it was applied last. It is empty if there was no such object, or if the watch
@@ -70,7 +70,7 @@ func (w *writer) ownerBefore(answer *metav1.PartialObjectMetadata) string {
 	}
 	foreign := w.rules.Others(answer.ManagedFields)
 	for i := range foreign {
-		if fields, err := ownership.Fields(&foreign[i]); err == nil && ownership.OwnsPointer(fields, pointerTool) {
+		if fields, err := managedfields.Fields(&foreign[i]); err == nil && managedfields.OwnsPointer(fields, pointerTool) {
 			return objects.HelmRelease
 		}
 	}

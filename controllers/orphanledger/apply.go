@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
@@ -132,7 +132,7 @@ func (r *Reconciler) isOurs(release helm.Release, secrets []metav1.PartialObject
 func (r *Reconciler) wrote(release helm.Release, entry helm.Entry, secrets []metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	for i := range secrets {
 		secret := &secrets[i]
-		if secret.UID == entry.UID && secret.Name == release.SecretName(entry.Version) && entry.IsOurs() && secret.Labels[common.LabelManagedBy] == r.Installation {
+		if secret.UID == entry.UID && secret.Name == release.SecretName(entry.Version) && entry.IsOurs() && secret.Labels[metav1alpha1.LabelManagedBy] == r.Installation {
 			return secret
 		}
 	}

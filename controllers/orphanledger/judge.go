@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -93,7 +93,7 @@ func (g guard) judge(one item, seen sighting) (outcome, string) {
 		return gone, ""
 	}
 	object := seen.object
-	ours := object.Labels[common.LabelManagedBy] == g.installation
+	ours := object.Labels[metav1alpha1.LabelManagedBy] == g.installation
 	switch {
 	case one.uid != "" && string(object.UID) != one.uid:
 		return gone, "" // Another one has its name by now.
@@ -109,7 +109,7 @@ func (g guard) judge(one item, seen sighting) (outcome, string) {
 	case one.uid == "":
 		return left, "nobody knows its UID: remove it by hand"
 	case !ours:
-		return left, "it does not carry the label " + common.LabelManagedBy + " of this installation any more"
+		return left, "it does not carry the label " + metav1alpha1.LabelManagedBy + " of this installation any more"
 	case helm.IsKept(object):
 		return left, "it is marked helm.sh/resource-policy: keep"
 	}

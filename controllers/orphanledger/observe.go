@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -107,7 +107,7 @@ func (r *Reconciler) observeReleases(ctx context.Context, o *observed, at *site)
 // releasesIn lists the releases in a cluster, by way of the given reader.
 func releasesIn(ctx context.Context, reader client.Reader, cluster types.NamespacedName) ([]addonsv1alpha1.AddonRelease, error) {
 	list := &addonsv1alpha1.AddonReleaseList{}
-	labels := client.MatchingLabels{common.LabelCluster: cluster.Name, common.LabelClusterNamespace: cluster.Namespace}
+	labels := client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
 	if err := reader.List(ctx, list, labels); err != nil {
 		return nil, fmt.Errorf("list the AddonReleases in %s: %w", cluster, err)
 	}
@@ -117,7 +117,7 @@ func releasesIn(ctx context.Context, reader client.Reader, cluster types.Namespa
 // holdOf says why nothing is to be swept in a cluster with that identity.
 func holdOf(tenant *tenancyv1alpha1.TenantCluster, id string, headStart time.Duration, now time.Time) hold {
 	handsOff := suspension.Of(tenant.Spec.Suspend, tenant.Annotations, now)
-	ready := meta.FindStatusCondition(tenant.Status.Conditions, common.ConditionReady)
+	ready := meta.FindStatusCondition(tenant.Status.Conditions, metav1alpha1.ConditionReady)
 	switch {
 	case tenant.Status.ClusterID != id:
 		return hold{why: "its identity is not on record"}

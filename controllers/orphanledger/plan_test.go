@@ -12,7 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -119,7 +119,7 @@ func TestTheWorkOfOneReconcileIsBounded(t *testing.T) {
 }
 
 func TestWhatHoldsASweep(t *testing.T) {
-	ready := metav1.Condition{Type: common.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))}
+	ready := metav1.Condition{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Hour))}
 	later := metav1.NewTime(noon)
 	for _, row := range []struct {
 		name   string
@@ -132,7 +132,7 @@ func TestWhatHoldsASweep(t *testing.T) {
 		{"Deletion", func(c *tenancyv1alpha1.TenantCluster) { c.DeletionTimestamp = &later }, "it is being deleted", time.Time{}},
 		{"Suspension", func(c *tenancyv1alpha1.TenantCluster) { c.Spec.Suspend = true }, "it is suspended", time.Time{}},
 		{"SuspensionForATime", func(c *tenancyv1alpha1.TenantCluster) {
-			c.Annotations = map[string]string{common.AnnotationSuspendUntil: "2026-03-01T13:00:00Z"}
+			c.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2026-03-01T13:00:00Z"}
 		}, "it is suspended until 2026-03-01T13:00:00Z", noon.Add(time.Hour)},
 		{"AnUpgrade", func(c *tenancyv1alpha1.TenantCluster) { c.Status.Upgrade = &tenancyv1alpha1.Upgrade{} }, "it is being upgraded", time.Time{}},
 		{"ItIsNotReady", func(c *tenancyv1alpha1.TenantCluster) { c.Status.Conditions[0].Status = metav1.ConditionUnknown }, "it is not Ready", time.Time{}},

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=saasaddons,verbs=get;list;watch
@@ -36,7 +36,7 @@ func (r *Reconciler) awaitsSuccessor(ctx context.Context, entry orphans.Entry, c
 	home.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	for i := range addons.Items {
 		addon := &addons.Items[i]
-		if addon.DeletionTimestamp != nil || fanout.TargetName(addon.Name, fanout.ClusterKey(entry.Cluster)) != target || hasTarget(addon, releases) {
+		if addon.DeletionTimestamp != nil || rollout.TargetName(addon.Name, rollout.ClusterKey(entry.Cluster)) != target || hasTarget(addon, releases) {
 			continue
 		}
 		if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster.Namespace}, home); err != nil {
@@ -60,7 +60,7 @@ func targetOf(entry orphans.Entry) (namespace, name string, ok bool) {
 
 func hasTarget(addon *addonsv1alpha1.SaaSAddon, releases []addonsv1alpha1.AddonRelease) bool {
 	return slices.ContainsFunc(releases, func(release addonsv1alpha1.AddonRelease) bool {
-		return release.Namespace == addon.Namespace && release.Labels[common.LabelPolicy] == addon.Name
+		return release.Namespace == addon.Namespace && release.Labels[metav1alpha1.LabelPolicy] == addon.Name
 	})
 }
 

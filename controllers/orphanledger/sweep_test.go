@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 func TestWhatWasLeftGoesWhenTheClusterIsRegisteredAgain(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWhatMayNotGoStaysWithTheReason(t *testing.T) {
 	flux.Labels = map[string]string{"kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "a"}
 	left := []orphans.Object{r.make(claim), r.make(kept), r.make(marked), r.make(unlabelled), r.make(flux), r.make(intended)}
 	left[1].Stays, left[5].UID = true, ""
-	delete(unlabelled.Labels, common.LabelManagedBy)
+	delete(unlabelled.Labels, metav1alpha1.LabelManagedBy)
 	r.must(shared.workload.Update(t.Context(), unlabelled))
 	// Another one by its name, and one that the ledger does not name.
 	older, customers := r.configMap("older"), r.configMap("customers")
@@ -149,7 +149,7 @@ func TestTheAddonThatLeftItComesFirst(t *testing.T) {
 	r.must(shared.management.Create(t.Context(), addon))
 	orphan := r.configMap("orphan")
 	left := r.entry(r.make(orphan))
-	left.Holder = "AddonRelease " + r.namespace + "/" + fanout.TargetName(addon.Name, fanout.ClusterKey(left.Cluster))
+	left.Holder = "AddonRelease " + r.namespace + "/" + rollout.TargetName(addon.Name, rollout.ClusterKey(left.Cluster))
 	r.must(r.reconciler.Ledger.Record(t.Context(), left))
 	r.settle("ConfigMap orphan")
 	addon.Spec.ClusterNames = []string{"another"}
@@ -206,7 +206,7 @@ func TestWhoeverWritesAnObjectMeanwhileKeepsIt(t *testing.T) {
 	r.reconciler.Reader = &meddler{Reader: shared.management, meddle: func() {
 		meddled++
 		before := contested.DeepCopy()
-		delete(contested.Labels, common.LabelManagedBy)
+		delete(contested.Labels, metav1alpha1.LabelManagedBy)
 		r.must(shared.workload.Patch(t.Context(), contested, client.MergeFrom(before)))
 	}}
 	if got := describe(r.reconcile()); got != "ConfigMap contested: somebody changed it at the same moment" || meddled != 1 {
@@ -244,7 +244,7 @@ func TestAClusterThatIsSuspendedMeanwhileIsNotSwept(t *testing.T) {
 func (r *rig) recordOf(release helm.Release, version, status, writer string) *corev1.Secret {
 	labels := map[string]string{"owner": "helm", "name": release.Name, "version": version, "status": status}
 	if writer != "" {
-		labels[common.LabelManagedBy], labels[helm.LabelInputs] = writer, "abc.v"+version
+		labels[metav1alpha1.LabelManagedBy], labels[helm.LabelInputs] = writer, "abc.v"+version
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: "sh.helm.release.v1." + release.Name + ".v" + version, Labels: labels}}
 	r.must(shared.workload.Create(r.Context(), secret))

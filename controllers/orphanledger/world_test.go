@@ -25,13 +25,13 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -140,12 +140,12 @@ func newRigBy(t *testing.T, access kubeconfig.Access) *rig {
 	}
 	r.tenant = &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: tenantName},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
 	}
 	r.must(shared.management.Create(t.Context(), r.tenant))
 	r.tenant.Status.ClusterID = string(shared.identity)
 	r.tenant.Status.Conditions = []metav1.Condition{{
-		Type: common.ConditionReady, Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)),
+		Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour)),
 	}}
 	r.must(shared.management.Status().Update(t.Context(), r.tenant))
 	r.reconciler = &Reconciler{
@@ -167,7 +167,7 @@ func (r *rig) key() types.NamespacedName { return client.ObjectKeyFromObject(r.t
 
 func (r *rig) connect(access kubeconfig.Access) *fleet.Fleet {
 	connections := fleet.New(fleet.Options{
-		Installation: installation, Rules: ownership.DefaultRules(installation), Timeouts: fleet.DefaultTimeouts(),
+		Installation: installation, Rules: managedfields.DefaultRules(installation), Timeouts: fleet.DefaultTimeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r.Cleanup(connections.Close)
@@ -189,7 +189,7 @@ func (r *rig) make(object client.Object) orphans.Object {
 	if object.GetLabels() == nil {
 		object.SetLabels(map[string]string{})
 	}
-	object.GetLabels()[common.LabelManagedBy] = installation
+	object.GetLabels()[metav1alpha1.LabelManagedBy] = installation
 	r.must(shared.workload.Create(r.Context(), object))
 	return r.orphanOf(object)
 }
@@ -278,9 +278,9 @@ func (r *rig) release(applied metav1.ConditionStatus, inventory ...addonsv1alpha
 	release := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: r.namespace, Name: fmt.Sprintf("cache-%d", shared.tests.Add(1)),
-			Labels: map[string]string{common.LabelPolicy: "cache", common.LabelCluster: tenantName, common.LabelClusterNamespace: r.namespace},
+			Labels: map[string]string{metav1alpha1.LabelPolicy: "cache", metav1alpha1.LabelCluster: tenantName, metav1alpha1.LabelClusterNamespace: r.namespace},
 		},
-		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference{Namespace: r.namespace, Name: tenantName}, Revision: "r1"},
+		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: r.namespace, Name: tenantName}, Revision: "r1"},
 	}
 	r.must(shared.management.Create(r.Context(), release))
 	release.Status.Inventory = inventory

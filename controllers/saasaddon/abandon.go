@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 const abandonedLimit = 10
@@ -19,8 +19,8 @@ const abandonedLimit = 10
 // TenantCluster was due.
 type abandonment struct {
 	target  types.UID
-	cluster common.ClusterReference
-	objects common.Tally
+	cluster metav1alpha1.ClusterReference
+	objects metav1alpha1.Tally
 	deleted metav1.Time
 }
 
@@ -37,19 +37,19 @@ func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
 	return &abandonment{
 		target:  target.UID,
 		cluster: target.Spec.ClusterRef,
-		objects: fanout.Tally(objects),
+		objects: rollout.Tally(objects),
 		deleted: *target.DeletionTimestamp,
 	}
 }
 
 // isLetGo, as soon as it is gone: the target says so itself, or a person asked for it and there is nothing in the way.
 func isLetGo(target *addonsv1alpha1.AddonRelease) bool {
-	ready := meta.FindStatusCondition(target.Status.Conditions, common.ConditionReady)
+	ready := meta.FindStatusCondition(target.Status.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil {
 		return false
 	}
 	return ready.Reason == addonsv1alpha1.ReasonAbandoned ||
-		ready.Reason == common.ReasonClusterUnreachable && target.Annotations[common.AnnotationAbandon] == "true"
+		ready.Reason == metav1alpha1.ReasonClusterUnreachable && target.Annotations[metav1alpha1.AnnotationAbandon] == "true"
 }
 
 // recordAbandoned puts what is new first and keeps the latest ten. The same target is recorded once.
@@ -115,7 +115,7 @@ func (m *abandonedMemory) with(policy types.NamespacedName, targets []addonsv1al
 		}
 	}
 	slices.SortFunc(all, func(a, b abandonment) int {
-		return fanout.ClusterKey(a.cluster).Compare(fanout.ClusterKey(b.cluster))
+		return rollout.ClusterKey(a.cluster).Compare(rollout.ClusterKey(b.cluster))
 	})
 	return all
 }

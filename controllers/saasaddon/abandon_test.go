@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
@@ -19,17 +19,17 @@ func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
 		asked   string
 		want    bool
 	}{
-		{"APersonAsksForIt", &now, common.ReasonClusterUnreachable, "true", true},
-		{"NobodyAsksForIt", &now, common.ReasonClusterUnreachable, "", false},
-		{"TheClusterAnswers", &now, common.ReasonDeleting, "true", false},
+		{"APersonAsksForIt", &now, metav1alpha1.ReasonClusterUnreachable, "true", true},
+		{"NobodyAsksForIt", &now, metav1alpha1.ReasonClusterUnreachable, "", false},
+		{"TheClusterAnswers", &now, metav1alpha1.ReasonDeleting, "true", false},
 		{"TheDeletionOfItsClusterIsDue", &now, addonsv1alpha1.ReasonAbandoned, "", true},
-		{"ItStays", nil, common.ReasonClusterUnreachable, "true", false},
+		{"ItStays", nil, metav1alpha1.ReasonClusterUnreachable, "true", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			target := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{
-				DeletionTimestamp: row.deleted, Annotations: map[string]string{common.AnnotationAbandon: row.asked},
+				DeletionTimestamp: row.deleted, Annotations: map[string]string{metav1alpha1.AnnotationAbandon: row.asked},
 			}}
-			target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionUnknown, Reason: row.reason}}
+			target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: row.reason}}
 			if got := abandonmentOf(target) != nil; got != row.want {
 				t.Errorf("it is abandoned: %v", got)
 			}
@@ -42,8 +42,8 @@ func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
 	now := metav1.NewTime(noon)
 	addon := types.NamespacedName{Namespace: "acme", Name: "cache"}
 	saying := func(reason string) *addonsv1alpha1.AddonRelease {
-		target := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now, Finalizers: []string{common.FinalizerTarget}}}
-		target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionUnknown, Reason: reason}}
+		target := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now, Finalizers: []string{metav1alpha1.FinalizerTarget}}}
+		target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: reason}}
 		return target
 	}
 	for _, row := range []struct {
@@ -52,7 +52,7 @@ func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
 		want int
 	}{
 		{"LeftInItsCluster", addonsv1alpha1.ReasonAbandoned, 1},
-		{"CleanedUpAfterAll", common.ReasonDeleting, 0},
+		{"CleanedUpAfterAll", metav1alpha1.ReasonDeleting, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var memory abandonedMemory
@@ -74,7 +74,7 @@ func TestATargetThatWasOnlyListedCountsWhenItIsGone(t *testing.T) {
 	now := metav1.NewTime(noon)
 	var memory abandonedMemory
 	target := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now}}
-	target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionUnknown, Reason: addonsv1alpha1.ReasonAbandoned}}
+	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: addonsv1alpha1.ReasonAbandoned}}
 	memory.with(types.NamespacedName{}, []addonsv1alpha1.AddonRelease{target})
 	if found := memory.with(types.NamespacedName{}, nil); len(found) != 1 {
 		t.Errorf("it counts as %+v", found)

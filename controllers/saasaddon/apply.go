@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // addonKind is the kind of the owner of revisions.
@@ -28,7 +28,7 @@ var errOutdated = errors.New("written by somebody else meanwhile")
 // applied is what became of a plan.
 type applied struct {
 	// rollout is the part of it that was carried out.
-	rollout fanout.Plan
+	rollout rollout.Plan
 	// outdated: some of it has to be planned again, on newer objects.
 	outdated bool
 	// released: the finalizer is gone, and with it the add-on.
@@ -44,8 +44,8 @@ func (r *Reconciler) apply(ctx context.Context, seen *observed, todo Plan) appli
 		done.note(err)
 	}
 	writer := newTargetWriter(r, seen, todo)
-	done.rollout.Create = carryOut(&done, todo.Rollout.Create, func(cluster fanout.Cluster) error { return writer.create(ctx, cluster) })
-	done.rollout.Move = carryOut(&done, todo.Rollout.Move, func(move fanout.Move) error { return writer.move(ctx, move) })
+	done.rollout.Create = carryOut(&done, todo.Rollout.Create, func(cluster rollout.Cluster) error { return writer.create(ctx, cluster) })
+	done.rollout.Move = carryOut(&done, todo.Rollout.Move, func(move rollout.Move) error { return writer.move(ctx, move) })
 	done.rollout.Adjust = carryOut(&done, todo.Rollout.Adjust, func(name string) error { return writer.adjust(ctx, name) })
 
 	done.rollout.Withdrawal = todo.Rollout.Withdrawal
@@ -79,7 +79,7 @@ func (a applied) lookAgain(again time.Duration) time.Duration {
 }
 
 // recordWithdrawal makes sure that what is about to be lost counts, whenever the manager dies.
-func (r *Reconciler) recordWithdrawal(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, record *common.WithdrawalRecord) error {
+func (r *Reconciler) recordWithdrawal(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, record *metav1alpha1.WithdrawalRecord) error {
 	if record == nil || equality.Semantic.DeepEqual(addon.Status.Withdrawals, *record) {
 		return nil
 	}
@@ -114,7 +114,7 @@ func carryOut[T any](done *applied, items []T, write func(T) error) []T {
 func (r *Reconciler) prepare(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, todo Plan) error {
 	if todo.AddFinalizer {
 		base := addon.DeepCopy()
-		controllerutil.AddFinalizer(addon, common.FinalizerPolicy)
+		controllerutil.AddFinalizer(addon, metav1alpha1.FinalizerPolicy)
 		if err := r.patchMetadata(ctx, addon, base); err != nil {
 			return fmt.Errorf("add finalizer: %w", err)
 		}
@@ -138,7 +138,7 @@ func (r *Reconciler) release(ctx context.Context, seen *observed) error {
 	addon := seen.addon
 	left := &metav1.PartialObjectMetadataList{}
 	left.SetGroupVersionKind(addonsv1alpha1.GroupVersion.WithKind("AddonReleaseList"))
-	err := r.Live.List(ctx, left, client.InNamespace(addon.Namespace), client.MatchingLabels{common.LabelPolicy: addon.Name}, client.Limit(1))
+	err := r.Live.List(ctx, left, client.InNamespace(addon.Namespace), client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}, client.Limit(1))
 	if err != nil {
 		return fmt.Errorf("look for targets: %w", err)
 	}
@@ -149,7 +149,7 @@ func (r *Reconciler) release(ctx context.Context, seen *observed) error {
 		return err
 	}
 	base := addon.DeepCopy()
-	controllerutil.RemoveFinalizer(addon, common.FinalizerPolicy)
+	controllerutil.RemoveFinalizer(addon, metav1alpha1.FinalizerPolicy)
 	if err := client.IgnoreNotFound(r.patchMetadata(ctx, addon, base)); err != nil {
 		return fmt.Errorf("remove finalizer: %w", err)
 	}

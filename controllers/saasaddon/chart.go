@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
@@ -56,7 +56,7 @@ func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
 	}
 	seen.chart = &addonsv1alpha1.ResolvedChart{
 		Repository: spec.Repository, Name: spec.Name, Requested: spec.Version,
-		Version: fetched.Version, Digest: fetched.Digest, HandledRequest: common.RequestedAt(seen.addon),
+		Version: fetched.Version, Digest: fetched.Digest, HandledRequest: metav1alpha1.RequestedAt(seen.addon),
 	}
 	seen.archive = fetched.Archive
 	return nil
@@ -81,7 +81,7 @@ func (o *observed) refuse(found *problem) {
 
 // isPinned is whether the status tells what the source is resolved to.
 func isPinned(addon *addonsv1alpha1.SaaSAddon) bool {
-	return isSameSource(addon) && addon.Status.Chart.HandledRequest == common.RequestedAt(addon)
+	return isSameSource(addon) && addon.Status.Chart.HandledRequest == metav1alpha1.RequestedAt(addon)
 }
 
 // isSameSource is whether the status speaks of the source as it is now.
@@ -104,7 +104,7 @@ func (r *Reconciler) fetchChart(ctx context.Context, seen *observed, source char
 	if unusable != nil || err != nil {
 		return nil, unusable, err
 	}
-	asked := fmt.Sprint(seen.addon.Generation, "/", common.RequestedAt(seen.addon), "/", access)
+	asked := fmt.Sprint(seen.addon.Generation, "/", metav1alpha1.RequestedAt(seen.addon), "/", access)
 	attempt, failed := r.fetches.attempt(key, asked, seen.now)
 	if failed != nil {
 		return nil, failed, nil
@@ -136,7 +136,7 @@ func isFinal(err error) finality {
 func problemOf(err error) *problem {
 	reason, ok := charts.ReasonOf(err)
 	if !ok {
-		return &problem{reason: common.ReasonFailed, message: err.Error(), passing: true}
+		return &problem{reason: metav1alpha1.ReasonFailed, message: err.Error(), passing: true}
 	}
 	return &problem{reason: string(reason), message: err.Error()}
 }

@@ -12,8 +12,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
 )
 
 // chartContent is what a revision holds of a chart. A chart that is pinned is taken from the revision

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	testcharts "github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
 )
@@ -49,7 +49,7 @@ func (c *customer) addChart(repository, version string, change ...func(*addonsv1
 	return c.addAddon(func(addon *addonsv1alpha1.SaaSAddon) {
 		addon.Spec.Source = addonsv1alpha1.AddonSource{Chart: &addonsv1alpha1.ChartSource{
 			Repository: repository, Name: "web", Version: version,
-			SecretRef: &common.LocalReference{Name: "registry"}, CARef: &common.LocalReference{Name: "registry-ca"},
+			SecretRef: &metav1alpha1.LocalReference{Name: "registry"}, CARef: &metav1alpha1.LocalReference{Name: "registry-ca"},
 		}}
 		for _, one := range change {
 			one(addon)
@@ -149,7 +149,7 @@ func TestEmptyValuesMakeTheRevisionOfNone(t *testing.T) {
 		c.change(addon, change)
 		c.eventually("the change is observed", func() error {
 			c.reload(addon)
-			if addon.Status.ObservedGeneration != addon.Generation || meta.IsStatusConditionTrue(addon.Status.Conditions, common.ConditionStalled) {
+			if addon.Status.ObservedGeneration != addon.Generation || meta.IsStatusConditionTrue(addon.Status.Conditions, metav1alpha1.ConditionStalled) {
 				return fmt.Errorf("generation %d is observed, of %d: %+v", addon.Status.ObservedGeneration, addon.Generation, addon.Status.Conditions)
 			}
 			return nil
@@ -182,13 +182,13 @@ func TestAChartThatWasReplacedUnderItsVersionIsRefusedUntilItIsAccepted(t *testi
 	retagged, err := server.Retag("web", "1.0.0", other)
 	c.must(err)
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
-		a.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
+		a.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: "now"}
 	})
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, "DigestMismatch", before.Digest, "spec.source.chart.digest")
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, "DigestMismatch", before.Digest, "spec.source.chart.digest")
 	// What is stored goes on, also to clusters that come now; and the problem stands.
 	c.addCluster("b", nil)
 	c.awaitTargets(addon, 2)
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, "DigestMismatch", before.Digest)
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, "DigestMismatch", before.Digest)
 	if addon.Status.Chart.Digest != before.Digest {
 		t.Errorf("the status says %+v", addon.Status.Chart)
 	}
@@ -227,7 +227,7 @@ func TestBadChartSourcesAreNamed(t *testing.T) {
 			c.eventually("it is said", func() error {
 				c.reload(addon)
 				for _, condition := range addon.Status.Conditions {
-					if condition.Type != common.ConditionStalled || row.reason != "" && condition.Reason != row.reason {
+					if condition.Type != metav1alpha1.ConditionStalled || row.reason != "" && condition.Reason != row.reason {
 						continue
 					}
 					for _, word := range row.says {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 // observeContent reads the add-on's content, unless it is known and stored already.
@@ -38,7 +38,7 @@ func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
 	if unusable == nil {
 		seen.snapshot, err = revision.NewSnapshot(seen.addon.Name, content)
 		if tooLarge := (*revision.TooLargeError)(nil); errors.As(err, &tooLarge) {
-			unusable, err = &problem{reason: common.ReasonInvalidSpec, message: tooLarge.Error()}, nil
+			unusable, err = &problem{reason: metav1alpha1.ReasonInvalidSpec, message: tooLarge.Error()}, nil
 		}
 	}
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Reconciler) readContent(ctx context.Context, seen *observed) (revision.
 	content := revision.AddonContent{Namespace: addon.Spec.Namespace, CreateNamespace: addon.Spec.CreateNamespace}
 	if addon.Spec.Source.Chart == nil && addon.Spec.Values != nil {
 		// The API server cannot tell: values may be anything, and so are no part of its rules.
-		return content, &problem{reason: common.ReasonInvalidSpec, message: "spec.values belongs to spec.source.chart; manifests are templates of their own"}, nil
+		return content, &problem{reason: metav1alpha1.ReasonInvalidSpec, message: "spec.values belongs to spec.source.chart; manifests are templates of their own"}, nil
 	}
 	if seen.chart != nil {
 		var unusable *problem
@@ -118,7 +118,7 @@ func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.Sa
 func sourcesOf(config *corev1.ConfigMap) ([]revision.Source, *problem) {
 	if binary := slices.Sorted(maps.Keys(config.BinaryData)); len(binary) > 0 {
 		return nil, &problem{
-			reason:  common.ReasonInvalidSpec,
+			reason:  metav1alpha1.ReasonInvalidSpec,
 			message: fmt.Sprintf("ConfigMap %s/%s holds binary data under %s: manifests are text, move it elsewhere", config.Namespace, config.Name, binary[0]),
 		}
 	}
@@ -165,7 +165,7 @@ func references(addon *addonsv1alpha1.SaaSAddon) []reference {
 func accessReferences(addon *addonsv1alpha1.SaaSAddon) []reference {
 	var found []reference
 	if chart := addon.Spec.Source.Chart; chart != nil {
-		for _, secret := range []*common.LocalReference{chart.SecretRef, chart.CARef} {
+		for _, secret := range []*metav1alpha1.LocalReference{chart.SecretRef, chart.CARef} {
 			if secret != nil {
 				found = append(found, reference{"Secret", secret.Name})
 			}

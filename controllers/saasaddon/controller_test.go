@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 func unchanged(*addonsv1alpha1.SaaSAddon) {}
@@ -39,7 +39,7 @@ func TestRolloutNeverExceedsMaxConcurrent(t *testing.T) {
 			seen = max(seen, len(waiting))
 			// None becomes ready before the slots are full: the test may be faster than the controller.
 			if len(waiting) > 0 && seen == slots {
-				c.say(&waiting[0], metav1.ConditionTrue, common.ReasonSucceeded)
+				c.say(&waiting[0], metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 			}
 			c.reload(addon)
 			if ready := addon.Status.Clusters.Ready; ready.Count != clusters || addon.Status.ObservedGeneration != addon.Generation {
@@ -48,7 +48,7 @@ func TestRolloutNeverExceedsMaxConcurrent(t *testing.T) {
 			return nil
 		})
 	}
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded, "ready in 12 clusters")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "ready in 12 clusters")
 }
 
 func TestUnreachableClusterHoldsNobodyUp(t *testing.T) {
@@ -64,10 +64,10 @@ func TestUnreachableClusterHoldsNobodyUp(t *testing.T) {
 	c.connect(dead, metav1.ConditionFalse)
 	for _, target := range c.awaitTargets(addon, 2) {
 		if target.Spec.ClusterRef.Name == "b-alive" {
-			c.say(&target, metav1.ConditionTrue, common.ReasonSucceeded)
+			c.say(&target, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 		}
 	}
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable, "no answer from 1 cluster (a-dead)", "1 ready")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "no answer from 1 cluster (a-dead)", "1 ready")
 
 	before := addon.Status.Revision
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Source.Manifests.Inline = "two" })
@@ -75,7 +75,7 @@ func TestUnreachableClusterHoldsNobodyUp(t *testing.T) {
 	if target.Spec.ClusterRef.Name != "b-alive" || addon.Status.Revision == before {
 		t.Fatalf("revision %s went to %v", addon.Status.Revision, target.Spec.ClusterRef)
 	}
-	c.say(&target, metav1.ConditionTrue, common.ReasonSucceeded)
+	c.say(&target, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 
 	c.connect(dead, metav1.ConditionTrue)
 	c.awaitTargets(addon, 2)
@@ -88,9 +88,9 @@ func TestMissingConfigMapIsNamedAndRecovers(t *testing.T) {
 	old := c.awaitTargets(addon, 1)[0]
 
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
-		a.Spec.Source.Manifests.ConfigMapRefs = []common.LocalReference{{Name: "more"}}
+		a.Spec.Source.Manifests.ConfigMapRefs = []metav1alpha1.LocalReference{{Name: "more"}}
 	})
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound, "ConfigMap "+c.namespace+"/more", "does not exist")
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound, "ConfigMap "+c.namespace+"/more", "does not exist")
 	c.reload(&old)
 	if old.Spec.Revision != addon.Status.Revision {
 		t.Errorf("the target moved to %s", old.Spec.Revision)
@@ -98,7 +98,7 @@ func TestMissingConfigMapIsNamedAndRecovers(t *testing.T) {
 
 	more := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "more"}, Data: map[string]string{"b": "second", "a": "first"}}
 	c.must(c.Create(c.ctx, more))
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonRollingOut)
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonRollingOut)
 	c.awaitContent(addon, "one", "first", "second")
 
 	more.Data["a"] = "changed"
@@ -143,7 +143,7 @@ func TestDeletionWaitsForTargets(t *testing.T) {
 
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan })
 	c.must(c.Delete(c.ctx, addon))
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonDeleting, "2 clusters (a, b)")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "2 clusters (a, b)")
 	for _, target := range c.targets() {
 		if target.DeletionTimestamp.IsZero() || target.Spec.DeletionPolicy != addonsv1alpha1.DeletionPolicyOrphan {
 			t.Errorf("%s: deleted %v, deletion policy %s", target.Name, target.DeletionTimestamp, target.Spec.DeletionPolicy)
@@ -151,7 +151,7 @@ func TestDeletionWaitsForTargets(t *testing.T) {
 	}
 
 	c.letGo(&targets[0])
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonDeleting, "1 cluster (b)")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "1 cluster (b)")
 	c.letGo(&targets[1])
 	c.eventually("the add-on is gone", func() error {
 		if err := c.Get(c.ctx, client.ObjectKeyFromObject(addon), addon); !apierrors.IsNotFound(err) {
@@ -198,15 +198,15 @@ func TestClusterThatIsNotSelectedAnyMoreLosesItsTarget(t *testing.T) {
 	prod.Labels = nil
 	c.must(c.Update(c.ctx, prod))
 	c.awaitBeingDeleted(&target)
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonNoClusters, "still to be removed from 1 cluster (prod)")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonNoClusters, "still to be removed from 1 cluster (prod)")
 }
 
 func TestCustomerCannotSelectAcrossNamespaces(t *testing.T) {
 	c, other := newCustomer(t), newCustomer(t)
-	provider := map[string]string{common.ProviderLabelPrefix + "tier": c.namespace}
+	provider := map[string]string{metav1alpha1.ProviderLabelPrefix + "tier": c.namespace}
 	other.addCluster("theirs", provider)
 	addon := c.addAddon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{} })
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed, "spec.clusterNamespaceSelector", providerNamespace)
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed, "spec.clusterNamespaceSelector", providerNamespace)
 	if targets := c.targets(); len(targets) > 0 {
 		t.Fatalf("targets %v", targets)
 	}
@@ -220,7 +220,7 @@ func TestCustomerCannotSelectAcrossNamespaces(t *testing.T) {
 		a.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: provider}
 	})
 	target := ops.awaitTargets(theirs, 1)[0]
-	if target.Spec.ClusterRef != (common.ClusterReference{Namespace: other.namespace, Name: "theirs"}) {
+	if target.Spec.ClusterRef != (metav1alpha1.ClusterReference{Namespace: other.namespace, Name: "theirs"}) {
 		t.Errorf("selected %v", target.Spec.ClusterRef)
 	}
 }
@@ -236,10 +236,10 @@ func TestRevisionIsCompleteAndImmutable(t *testing.T) {
 		}
 		return text.String()
 	}
-	refs := []common.LocalReference{}
+	refs := []metav1alpha1.LocalReference{}
 	for i := range 3 {
 		name := fmt.Sprintf("large-%d", i)
-		refs = append(refs, common.LocalReference{Name: name})
+		refs = append(refs, metav1alpha1.LocalReference{Name: name})
 		c.must(c.Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}, Data: map[string]string{"all": large(i)}}))
 	}
 	addon := c.addAddon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Source.Manifests.ConfigMapRefs = refs })
@@ -250,7 +250,7 @@ func TestRevisionIsCompleteAndImmutable(t *testing.T) {
 	}
 
 	secrets := &corev1.SecretList{}
-	c.must(c.List(c.ctx, secrets, client.InNamespace(c.namespace), client.MatchingLabels{common.LabelPolicy: addon.Name}))
+	c.must(c.List(c.ctx, secrets, client.InNamespace(c.namespace), client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}))
 	if len(secrets.Items) < 3 {
 		t.Errorf("only %d Secrets", len(secrets.Items))
 	}
@@ -282,7 +282,7 @@ func TestKnobsReachTargetsWithoutARollout(t *testing.T) {
 		a.Spec.Rollout.MaxConcurrent = 1
 		a.Spec.Suspend = true
 		a.Spec.Drift.Mode = addonsv1alpha1.DriftReport
-		a.Annotations = map[string]string{common.AnnotationRequestedAt: "now"}
+		a.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: "now"}
 		a.Spec.Source.Manifests.Inline = "two"
 	})
 	c.eventually("the knobs are there", func() error {
@@ -296,7 +296,7 @@ func TestKnobsReachTargetsWithoutARollout(t *testing.T) {
 		}
 		return nil
 	})
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonSuspended, "suspended")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "suspended")
 }
 
 func TestAbandonedTargetIsRecorded(t *testing.T) {
@@ -305,12 +305,12 @@ func TestAbandonedTargetIsRecorded(t *testing.T) {
 	addon := c.addAddon(unchanged)
 	target := c.awaitTargets(addon, 1)[0]
 	target.Status.Inventory = []addonsv1alpha1.InventoryEntry{{ID: "v1/Namespace//cache"}, {ID: "apps/v1/Deployment/cache/web"}}
-	c.say(&target, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
+	c.say(&target, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 
 	c.must(c.Delete(c.ctx, gone))
 	c.awaitBeingDeleted(&target)
 	base := target.DeepCopy()
-	target.Annotations = map[string]string{common.AnnotationAbandon: "true"}
+	target.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 	c.must(c.Patch(c.ctx, &target, client.MergeFrom(base)))
 	contested.Store(addon.Name, true)
 	c.letGo(&target) // At once, as its controller does.

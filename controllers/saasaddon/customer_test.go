@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -76,7 +76,7 @@ func (c *customer) addCluster(name string, labels map[string]string) *tenancyv1a
 	c.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name, Labels: labels},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: name}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name}},
 	}
 	c.must(c.Create(c.ctx, cluster))
 	c.connect(cluster, metav1.ConditionTrue)
@@ -152,7 +152,7 @@ func (c *customer) awaitTargets(addon *addonsv1alpha1.SaaSAddon, count int) []ad
 func (c *customer) say(target *addonsv1alpha1.AddonRelease, status metav1.ConditionStatus, reason string) {
 	c.Helper()
 	meta.SetStatusCondition(&target.Status.Conditions, metav1.Condition{
-		Type: common.ConditionReady, Status: status, Reason: reason, Message: "as the test says",
+		Type: metav1alpha1.ConditionReady, Status: status, Reason: reason, Message: "as the test says",
 		ObservedGeneration: target.Generation,
 	})
 	if err := c.Status().Update(c.ctx, target); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
@@ -187,6 +187,6 @@ func (c *customer) awaitCondition(addon *addonsv1alpha1.SaaSAddon, kind string, 
 }
 
 func isReady(target *addonsv1alpha1.AddonRelease) bool {
-	ready := currentCondition(target, common.ConditionReady)
+	ready := currentCondition(target, metav1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -17,7 +17,7 @@ import (
 func (c *customer) hold(cluster *tenancyv1alpha1.TenantCluster) {
 	c.Helper()
 	base := cluster.DeepCopy()
-	cluster.Finalizers = []string{common.FinalizerCluster}
+	cluster.Finalizers = []string{metav1alpha1.FinalizerCluster}
 	c.must(c.Patch(c.ctx, cluster, client.MergeFrom(base)))
 	c.Cleanup(func() {
 		base := cluster.DeepCopy()
@@ -42,15 +42,15 @@ func TestTargetsOfADeletedClusterStayAsTheyAreUntilAddonsAreRemoved(t *testing.T
 	addon := c.addAddon(unchanged)
 	var target addonsv1alpha1.AddonRelease
 	for _, one := range c.awaitTargets(addon, 2) {
-		c.say(&one, metav1.ConditionTrue, common.ReasonSucceeded)
+		c.say(&one, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 		if one.Spec.ClusterRef.Name == "leaving" {
 			target = one
 		}
 	}
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded, "ready in 2 clusters")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "ready in 2 clusters")
 
 	c.must(c.Delete(c.ctx, leaving))
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded, "still to be removed from 1 cluster (leaving)")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "still to be removed from 1 cluster (leaving)")
 	c.step(leaving, tenancyv1alpha1.DeletionFinalBackup)
 	before := addon.Status.Revision
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 // observed is everything that the other steps know.
@@ -84,7 +84,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 func (r *Reconciler) listTargets(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]addonsv1alpha1.AddonRelease, error) {
 	targets := &addonsv1alpha1.AddonReleaseList{}
 	err := r.Client.List(ctx, targets, client.InNamespace(addon.Namespace),
-		client.MatchingLabels{common.LabelPolicy: addon.Name}, client.UnsafeDisableDeepCopy)
+		client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list targets: %w", err)
 	}

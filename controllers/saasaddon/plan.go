@@ -8,9 +8,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
@@ -25,21 +25,21 @@ type Plan struct {
 	// Store this revision before a target names it; nil if it is stored already.
 	Store *revision.Snapshot
 	// Rollout of the targets.
-	Rollout fanout.Plan
+	Rollout rollout.Plan
 	// Prune these revisions, which no target needs.
 	Prune []revision.Stored
 	// Release the add-on, whose targets are gone, and all its revisions.
 	Release bool
 
-	input fanout.Input
+	input rollout.Input
 	knobs knobs
 }
 
 // plan decides what to do about what was seen. It reads nothing and writes nothing.
 func plan(seen observed) Plan {
 	input := rolloutInput(seen)
-	todo := Plan{Rollout: fanout.Make(input), input: input, knobs: knobsOf(seen)}
-	held := slices.Contains(seen.addon.Finalizers, common.FinalizerPolicy)
+	todo := Plan{Rollout: rollout.Make(input), input: input, knobs: knobsOf(seen)}
+	held := slices.Contains(seen.addon.Finalizers, metav1alpha1.FinalizerPolicy)
 	if input.Policy.Deleting {
 		todo.Release = held && len(seen.targets) == 0
 		return todo
@@ -55,9 +55,9 @@ func plan(seen observed) Plan {
 }
 
 // rolloutInput is what was seen, in the words of package fanout.
-func rolloutInput(seen observed) fanout.Input {
+func rolloutInput(seen observed) rollout.Input {
 	wanted := knobsOf(seen)
-	input := fanout.Input{Withdrawals: seen.addon.Status.Withdrawals, Now: seen.now, Policy: fanout.Policy{
+	input := rollout.Input{Withdrawals: seen.addon.Status.Withdrawals, Now: seen.now, Policy: rollout.Policy{
 		Namespace:     seen.addon.Namespace,
 		Name:          seen.addon.Name,
 		Revision:      currentRevision(seen),
@@ -65,12 +65,12 @@ func rolloutInput(seen observed) fanout.Input {
 		Hold:          wanted.suspend || seen.problem != nil && !seen.problem.harmless || seen.snapshot == nil,
 		Deleting:      !seen.addon.DeletionTimestamp.IsZero(),
 		Guard:         guardOf(seen.addon),
-		Confirmation:  common.WithdrawalConfirmed(seen.addon),
+		Confirmation:  metav1alpha1.WithdrawalConfirmed(seen.addon),
 	}}
 	for i := range seen.clusters {
 		cluster := &seen.clusters[i]
-		input.Clusters = append(input.Clusters, fanout.Cluster{
-			ClusterKey: fanout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
+		input.Clusters = append(input.Clusters, rollout.Cluster{
+			ClusterKey: rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
 			Facts:      comparableFacts(factsOf(cluster)),
 			Connected:  isConnected(cluster),
 			Suspended:  cluster.Status.Upgrade != nil || suspension.Of(cluster.Spec.Suspend, cluster.Annotations, seen.now).Active,
@@ -82,9 +82,9 @@ func rolloutInput(seen observed) fanout.Input {
 	for i := range seen.targets {
 		target := &seen.targets[i]
 		state, message := stateOf(target)
-		input.Targets = append(input.Targets, fanout.Target{
+		input.Targets = append(input.Targets, rollout.Target{
 			Name:         target.Name,
-			Cluster:      fanout.ClusterKey(target.Spec.ClusterRef),
+			Cluster:      rollout.ClusterKey(target.Spec.ClusterRef),
 			Revision:     target.Spec.Revision,
 			Facts:        comparableFacts(target.Spec.Cluster),
 			KnobsCurrent: wanted.areOn(&target.Spec),
@@ -97,11 +97,11 @@ func rolloutInput(seen observed) fanout.Input {
 }
 
 // guardOf fills in what an add-on does not say of its guard, as rollouts do.
-func guardOf(addon *addonsv1alpha1.SaaSAddon) fanout.Guard {
+func guardOf(addon *addonsv1alpha1.SaaSAddon) rollout.Guard {
 	guard := addon.Spec.WithdrawalGuard
-	return fanout.Guard{
-		MaxClusters: int(cmp.Or(guard.MaxClusters, common.DefaultWithdrawalMaxClusters)),
-		MaxPercent:  int(ptr.Deref(guard.MaxPercent, common.DefaultWithdrawalMaxPercent)),
+	return rollout.Guard{
+		MaxClusters: int(cmp.Or(guard.MaxClusters, metav1alpha1.DefaultWithdrawalMaxClusters)),
+		MaxPercent:  int(ptr.Deref(guard.MaxPercent, metav1alpha1.DefaultWithdrawalMaxPercent)),
 	}
 }
 
@@ -119,8 +119,8 @@ func knobsOf(seen observed) knobs {
 		drift:          spec.Drift,
 		deletionPolicy: cmp.Or(spec.DeletionPolicy, addonsv1alpha1.DeletionPolicyDelete),
 		suspend:        suspension.Of(spec.Suspend, seen.addon.Annotations, seen.now).Active,
-		requestedAt:    common.RequestedAt(seen.addon),
-		runTests:       common.TestsRequested(seen.addon),
+		requestedAt:    metav1alpha1.RequestedAt(seen.addon),
+		runTests:       metav1alpha1.TestsRequested(seen.addon),
 		adopt:          spec.Adopt,
 	}
 	wanted.drift.Mode = cmp.Or(spec.Drift.Mode, addonsv1alpha1.DriftCorrect)

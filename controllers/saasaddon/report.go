@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
@@ -28,7 +28,7 @@ type outcome struct {
 // report sums up what was seen and done. It reads nothing and writes nothing.
 func report(seen observed, todo Plan, done applied) outcome {
 	after := todo.input.After(done.rollout)
-	summary := fanout.Summarize(after)
+	summary := rollout.Summarize(after)
 	verdict := judge(seen, todo.input.Policy, summary, done.err)
 
 	status := *seen.addon.Status.DeepCopy()
@@ -46,7 +46,7 @@ func report(seen observed, todo Plan, done applied) outcome {
 	status.Withdrawals = after.Withdrawals
 	verdict.Write(&status.Conditions, seen.addon.Generation, seen.now)
 	if !equality.Semantic.DeepEqual(seen.addon.Status, status) {
-		status.Withdrawals = fanout.CurrentWithdrawals(status.Withdrawals, seen.now)
+		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, seen.now)
 	}
 	return outcome{
 		status: status,
@@ -57,8 +57,8 @@ func report(seen observed, todo Plan, done applied) outcome {
 
 // judge is fanout's verdict on the clusters, and what stands above it: first what failed just now, then
 // what nobody but a person can mend, the withdrawal guard before all else.
-func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err error) fanout.Verdict {
-	verdict := fanout.Judge(policy, summary)
+func judge(seen observed, policy rollout.Policy, summary rollout.Summary, err error) rollout.Verdict {
+	verdict := rollout.Judge(policy, summary)
 	switch {
 	case policy.Deleting:
 	case seen.problem != nil && summary.Withdrawal.Held:
@@ -72,7 +72,7 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 	case err != nil && summary.Withdrawal.Held:
 		verdict.Message += "; " + oneLine(err)
 	case err != nil:
-		verdict.Ready, verdict.Reason = metav1.ConditionFalse, common.ReasonFailed
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonFailed
 		verdict.Message = oneLine(err) + "; " + verdict.Message
 		verdict.Reconciling, verdict.Stalled = true, false
 	}
@@ -87,7 +87,7 @@ func judge(seen observed, policy fanout.Policy, summary fanout.Summary, err erro
 }
 
 // withProblem: what a person has to mend is told first, unless the add-on is none the worse for it.
-func withProblem(verdict fanout.Verdict, found *problem) fanout.Verdict {
+func withProblem(verdict rollout.Verdict, found *problem) rollout.Verdict {
 	if found.harmless && found.passing {
 		verdict.Message = found.message + "; until then the add-on stays at what it was resolved to: " + verdict.Message
 		return verdict
@@ -99,11 +99,11 @@ func withProblem(verdict fanout.Verdict, found *problem) fanout.Verdict {
 }
 
 // withMissing: an add-on is not ready in a cluster that does not exist.
-func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
+func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 	if verdict.Ready == metav1.ConditionTrue {
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, addonsv1alpha1.ReasonReferenceNotFound
 	}
-	tally := fanout.Tally(missing)
+	tally := rollout.Tally(missing)
 	names := strings.Join(tally.Names, ", ")
 	if int(tally.Count) > len(tally.Names) {
 		names += fmt.Sprintf(" and %d more", int(tally.Count)-len(tally.Names))
@@ -114,7 +114,7 @@ func withMissing(verdict fanout.Verdict, missing []string) fanout.Verdict {
 
 // untilNext is when the first of the suspensions that matter ends by itself, a maintenance window that
 // is waited for opens, a chart is to be fetched again, or the guard lets go of what it holds back.
-func untilNext(seen observed, summary fanout.Summary) time.Duration {
+func untilNext(seen observed, summary rollout.Summary) time.Duration {
 	next := suspension.Of(false, seen.addon.Annotations, seen.now).Until
 	for i := range seen.clusters {
 		next = earlier(next, suspension.Of(false, seen.clusters[i].Annotations, seen.now).Until)
@@ -169,7 +169,7 @@ func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []add
 		news = append(news, announcement{corev1.EventTypeNormal, eventRolloutStarted, actionRollOut,
 			fmt.Sprintf("revision %s goes out; clusters selected: %d", after.Revision, after.Clusters.Selected.Count)})
 	}
-	if becameTrue(before, after, common.ConditionReady) && after.Clusters.Ready.Count > 0 {
+	if becameTrue(before, after, metav1alpha1.ConditionReady) && after.Clusters.Ready.Count > 0 {
 		news = append(news, announcement{corev1.EventTypeNormal, eventReady, actionRollOut,
 			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count)})
 	}
@@ -185,8 +185,8 @@ func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []add
 
 // newlyStalled is the Stalled condition, if it was not there for the same reason before.
 func newlyStalled(before, after addonsv1alpha1.SaaSAddonStatus) *metav1.Condition {
-	was := meta.FindStatusCondition(before.Conditions, common.ConditionStalled)
-	is := meta.FindStatusCondition(after.Conditions, common.ConditionStalled)
+	was := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionStalled)
+	is := meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionStalled)
 	if is == nil || is.Status != metav1.ConditionTrue || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
 		return nil
 	}
@@ -194,12 +194,12 @@ func newlyStalled(before, after addonsv1alpha1.SaaSAddonStatus) *metav1.Conditio
 }
 
 // confirmation tells that clusters are lost because a person said so.
-func confirmation(withdrawal fanout.Withdrawal) []announcement {
+func confirmation(withdrawal rollout.Withdrawal) []announcement {
 	if !withdrawal.Confirmed {
 		return nil
 	}
 	return []announcement{{corev1.EventTypeNormal, eventConfirmed, actionWithdraw,
-		fmt.Sprintf("the annotation %s confirmed that clusters lose their target: %d", common.AnnotationConfirmWithdrawal, withdrawal.Clusters.Count)}}
+		fmt.Sprintf("the annotation %s confirmed that clusters lose their target: %d", metav1alpha1.AnnotationConfirmWithdrawal, withdrawal.Clusters.Count)}}
 }
 
 func becameTrue(before, after addonsv1alpha1.SaaSAddonStatus, condition string) bool {

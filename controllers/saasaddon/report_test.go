@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -22,7 +22,7 @@ var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 func settled(t *testing.T) observed {
 	t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "acme", Name: "cache", Generation: 3, Finalizers: []string{common.FinalizerPolicy},
+		Namespace: "acme", Name: "cache", Generation: 3, Finalizers: []string{metav1alpha1.FinalizerPolicy},
 	}}
 	snapshot, err := revision.NewSnapshot("cache", revision.AddonContent{})
 	if err != nil {
@@ -36,10 +36,10 @@ func settled(t *testing.T) observed {
 		},
 	}
 	seen := observed{addon: addon, now: noon, clusters: []tenancyv1alpha1.TenantCluster{cluster}, snapshot: snapshot}
-	target := newTarget(addon, fanout.ClusterKey{Namespace: "acme", Name: "prod"})
+	target := newTarget(addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
 	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, factsOf(&cluster)
 	knobsOf(seen).setOn(&target.Spec)
-	target.Status.Conditions = []metav1.Condition{{Type: common.ConditionReady, Status: metav1.ConditionTrue}}
+	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	seen.targets = []addonsv1alpha1.AddonRelease{*target}
 	return seen
 }
@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 		again   time.Duration
 	}{
 		"ready": {
-			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, message: "ready in 1 cluster",
+			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: "ready in 1 cluster",
 		},
 		"a disruptive revision waits for the window": {
 			change: func(seen *observed) {
@@ -66,7 +66,7 @@ func TestReport(t *testing.T) {
 					Start: metav1.NewTime(noon.Add(time.Hour)), End: metav1.NewTime(noon.Add(2 * time.Hour)),
 				}
 			},
-			ready: metav1.ConditionFalse, reason: common.ReasonWindowClosed, message: "waiting for a maintenance window in 1 cluster (prod)", again: time.Hour,
+			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonWindowClosed, message: "waiting for a maintenance window in 1 cluster (prod)", again: time.Hour,
 		},
 		"a problem stalls": {
 			change: func(o *observed) {
@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 		},
 		"an error does not stall": {
 			failed: errors.New("create AddonRelease: quota exceeded"),
-			ready:  metav1.ConditionFalse, reason: common.ReasonFailed, message: "quota exceeded",
+			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonFailed, message: "quota exceeded",
 		},
 		"a name that no cluster has": {
 			change: func(o *observed) { o.missing = []string{"prdo"} },
@@ -84,37 +84,39 @@ func TestReport(t *testing.T) {
 		},
 		"suspended and up to date": {
 			change: func(o *observed) {
-				o.addon.Annotations = map[string]string{common.AnnotationSuspendUntil: "2030-01-01T13:00:00Z"}
+				o.addon.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T13:00:00Z"}
 				o.targets[0].Spec.Suspend = true
 			},
-			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, message: "suspended until 2030-01-01T13:00:00Z", again: time.Hour,
+			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: "suspended until 2030-01-01T13:00:00Z", again: time.Hour,
 		},
 		"a cluster's suspension ends by itself": {
 			change: func(o *observed) {
-				o.clusters[0].Annotations = map[string]string{common.AnnotationSuspendUntil: "2030-01-01T12:30:00Z"}
+				o.clusters[0].Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T12:30:00Z"}
 			},
-			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded, again: 30 * time.Minute,
+			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, again: 30 * time.Minute,
 		},
 		"a suspension that has ended is none": {
 			change: func(o *observed) {
-				o.addon.Annotations = map[string]string{common.AnnotationSuspendUntil: "2030-01-01T11:00:00Z"}
+				o.addon.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T11:00:00Z"}
 			},
-			ready: metav1.ConditionTrue, reason: common.ReasonSucceeded,
+			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded,
 		},
 		"a suspension that cannot be read is told and ignored": {
-			change: func(o *observed) { o.addon.Annotations = map[string]string{common.AnnotationSuspendUntil: "tomorrow"} },
-			ready:  metav1.ConditionTrue, reason: common.ReasonSucceeded, message: `"tomorrow" is no time`,
+			change: func(o *observed) {
+				o.addon.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "tomorrow"}
+			},
+			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: `"tomorrow" is no time`,
 		},
 		"what a target said of an older generation does not count": {
 			change: func(o *observed) { o.targets[0].Generation = 2 },
-			ready:  metav1.ConditionFalse, reason: common.ReasonRollingOut,
+			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonRollingOut,
 		},
 		"a conflict of identity is no connection": {
 			change: func(o *observed) {
 				conditions := &o.clusters[0].Status.Conditions
 				*conditions = append(*conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionIdentityConflict, Status: metav1.ConditionTrue})
 			},
-			ready: metav1.ConditionUnknown, reason: common.ReasonClusterUnreachable,
+			ready: metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable,
 		},
 	}
 	for name, test := range tests {
@@ -124,11 +126,11 @@ func TestReport(t *testing.T) {
 				test.change(&seen)
 			}
 			result := report(seen, plan(seen), applied{err: test.failed})
-			ready := meta.FindStatusCondition(result.status.Conditions, common.ConditionReady)
+			ready := meta.FindStatusCondition(result.status.Conditions, metav1alpha1.ConditionReady)
 			if ready.Status != test.ready || ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
 				t.Errorf("Ready is %s/%s %q", ready.Status, ready.Reason, ready.Message)
 			}
-			if stalled := meta.IsStatusConditionTrue(result.status.Conditions, common.ConditionStalled); stalled != test.stalled {
+			if stalled := meta.IsStatusConditionTrue(result.status.Conditions, metav1alpha1.ConditionStalled); stalled != test.stalled {
 				t.Errorf("Stalled is %t", stalled)
 			}
 			if result.again != test.again {
@@ -159,7 +161,7 @@ func TestRefusedSelectorLeavesTargetsAlone(t *testing.T) {
 }
 
 func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
-	found := []abandonment{{cluster: common.ClusterReference{Namespace: "acme", Name: "prod"}, deleted: metav1.NewTime(noon.Add(time.Minute))}}
+	found := []abandonment{{cluster: metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}, deleted: metav1.NewTime(noon.Add(time.Minute))}}
 	recorded, added := recordAbandoned(nil, found, metav1.NewTime(noon))
 	again, more := recordAbandoned(recorded, found, metav1.NewTime(noon.Add(time.Hour)))
 	if len(added) != 1 || len(more) != 0 || len(again) != 1 {
@@ -169,7 +171,7 @@ func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
 
 func TestOwnWritesAreAwaited(t *testing.T) {
 	addon := metav1.ObjectMeta{Namespace: "acme", Name: "cache"}
-	key := addonOf(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{common.LabelPolicy: addon.Name}}})
+	key := addonOf(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{metav1alpha1.LabelPolicy: addon.Name}}})
 	cached := func(version string) []addonsv1alpha1.AddonRelease {
 		return []addonsv1alpha1.AddonRelease{{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}}
 	}

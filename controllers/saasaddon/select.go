@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // problem is what only a person can mend; it becomes the add-on's Stalled condition.
@@ -66,7 +66,7 @@ func crossNamespaceProblem(addon *addonsv1alpha1.SaaSAddon, providerNamespace st
 			providerNamespace, addon.Namespace)
 	}
 	if len(spec.ClusterNames) > 0 {
-		return notAllowed("spec.clusterNames may not be used together with spec.clusterNamespaceSelector: select by a label under %s in spec.clusterSelector", common.ProviderLabelPrefix)
+		return notAllowed("spec.clusterNames may not be used together with spec.clusterNamespaceSelector: select by a label under %s in spec.clusterSelector", metav1alpha1.ProviderLabelPrefix)
 	}
 	for _, field := range []struct {
 		name     string
@@ -77,7 +77,7 @@ func crossNamespaceProblem(addon *addonsv1alpha1.SaaSAddon, providerNamespace st
 	} {
 		if key := customerKey(field.selector); key != "" {
 			return notAllowed("spec.%s uses the label %s, which customers can write: together with spec.clusterNamespaceSelector use labels under %s only",
-				field.name, key, common.ProviderLabelPrefix)
+				field.name, key, metav1alpha1.ProviderLabelPrefix)
 		}
 	}
 	return nil
@@ -95,7 +95,7 @@ func customerKey(selector *metav1.LabelSelector) string {
 	for _, expression := range selector.MatchExpressions {
 		keys = append(keys, expression.Key)
 	}
-	keys = slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, common.ProviderLabelPrefix) })
+	keys = slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, metav1alpha1.ProviderLabelPrefix) })
 	if len(keys) == 0 {
 		return ""
 	}
@@ -107,5 +107,5 @@ func notAllowed(format string, args ...any) *problem {
 }
 
 func invalidSelector(field string, err error) *problem {
-	return &problem{reason: common.ReasonInvalidSpec, message: fmt.Sprintf("spec.%s is no valid selector: %v", field, err)}
+	return &problem{reason: metav1alpha1.ReasonInvalidSpec, message: fmt.Sprintf("spec.%s is no valid selector: %v", field, err)}
 }

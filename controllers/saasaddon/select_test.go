@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 func TestSelectorsThatAreRefused(t *testing.T) {
@@ -49,7 +49,7 @@ func TestSelectorsThatAreRefused(t *testing.T) {
 		},
 		"a selector that is none": {
 			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: broken},
-			reason: common.ReasonInvalidSpec, message: []string{"spec.clusterSelector", "Is"},
+			reason: metav1alpha1.ReasonInvalidSpec, message: []string{"spec.clusterSelector", "Is"},
 		},
 	}
 	for name, test := range tests {

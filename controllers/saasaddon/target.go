@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 const ownLabelDomain = "daytwo.dev/"
@@ -86,45 +86,45 @@ func (k knobs) areOn(spec *addonsv1alpha1.AddonReleaseSpec) bool {
 
 // newTarget is the add-on in one cluster. Its finalizer is there from the start: nothing is done
 // in a cluster that could not be undone.
-func newTarget(addon *addonsv1alpha1.SaaSAddon, cluster fanout.ClusterKey) *addonsv1alpha1.AddonRelease {
+func newTarget(addon *addonsv1alpha1.SaaSAddon, cluster rollout.ClusterKey) *addonsv1alpha1.AddonRelease {
 	return &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: addon.Namespace,
-			Name:      fanout.TargetName(addon.Name, cluster),
+			Name:      rollout.TargetName(addon.Name, cluster),
 			Labels: map[string]string{
-				common.LabelPolicy:           addon.Name,
-				common.LabelCluster:          cluster.Name,
-				common.LabelClusterNamespace: cluster.Namespace,
+				metav1alpha1.LabelPolicy:           addon.Name,
+				metav1alpha1.LabelCluster:          cluster.Name,
+				metav1alpha1.LabelClusterNamespace: cluster.Namespace,
 			},
-			Finalizers: []string{common.FinalizerTarget},
+			Finalizers: []string{metav1alpha1.FinalizerTarget},
 		},
-		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: common.ClusterReference(cluster)},
+		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference(cluster)},
 	}
 }
 
 // stateOf is what a target says of its current generation, and the message that goes with it.
-func stateOf(target *addonsv1alpha1.AddonRelease) (fanout.State, string) {
-	ready := currentCondition(target, common.ConditionReady)
-	stalled := currentCondition(target, common.ConditionStalled)
+func stateOf(target *addonsv1alpha1.AddonRelease) (rollout.State, string) {
+	ready := currentCondition(target, metav1alpha1.ConditionReady)
+	stalled := currentCondition(target, metav1alpha1.ConditionStalled)
 	switch {
 	case stalled != nil && stalled.Status == metav1.ConditionTrue:
-		return fanout.Failed, stalled.Message
+		return rollout.Failed, stalled.Message
 	case ready == nil:
-		return fanout.Progressing, ""
+		return rollout.Progressing, ""
 	case ready.Status == metav1.ConditionTrue:
-		return fanout.Ready, ready.Message
+		return rollout.Ready, ready.Message
 	case isUnknown(ready.Reason):
-		return fanout.Unreachable, ready.Message
+		return rollout.Unreachable, ready.Message
 	case ready.Status == metav1.ConditionUnknown || isOnItsWay(ready.Reason):
-		return fanout.Progressing, ready.Message
+		return rollout.Progressing, ready.Message
 	}
-	return fanout.Failed, ready.Message
+	return rollout.Failed, ready.Message
 }
 
 // isUnknown tells the reasons for which a target could not look.
 func isUnknown(reason string) bool {
 	switch reason {
-	case common.ReasonClusterUnreachable, addonsv1alpha1.ReasonAbandoned, addonsv1alpha1.ReasonKindUnavailable:
+	case metav1alpha1.ReasonClusterUnreachable, addonsv1alpha1.ReasonAbandoned, addonsv1alpha1.ReasonKindUnavailable:
 		return true
 	}
 	return false
@@ -133,7 +133,7 @@ func isUnknown(reason string) bool {
 // isOnItsWay tells the reasons for which a target that is not ready has not failed.
 func isOnItsWay(reason string) bool {
 	switch reason {
-	case common.ReasonProgressing, common.ReasonSuspended, common.ReasonDeleting, addonsv1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning:
+	case metav1alpha1.ReasonProgressing, metav1alpha1.ReasonSuspended, metav1alpha1.ReasonDeleting, addonsv1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning:
 		return true
 	}
 	return false

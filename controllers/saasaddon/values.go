@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 // readValues reads the values in the order in which they are merged. Values that set nothing are left out, so that they

@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 const (
@@ -118,12 +118,12 @@ func viewOfTarget(target *addonsv1alpha1.AddonRelease) targetView {
 	state, message := stateOf(target)
 	return targetView{
 		generation: target.Generation, state: int(state), message: message,
-		deleting: !target.DeletionTimestamp.IsZero(), abandoned: target.Annotations[common.AnnotationAbandon],
+		deleting: !target.DeletionTimestamp.IsZero(), abandoned: target.Annotations[metav1alpha1.AnnotationAbandon],
 	}
 }
 
 func addonOf(target client.Object) types.NamespacedName {
-	return types.NamespacedName{Namespace: target.GetNamespace(), Name: target.GetLabels()[common.LabelPolicy]}
+	return types.NamespacedName{Namespace: target.GetNamespace(), Name: target.GetLabels()[metav1alpha1.LabelPolicy]}
 }
 
 // clusterChanged lets through what decides about selection and rollouts.
@@ -149,7 +149,7 @@ type clusterView struct {
 func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
 	return clusterView{
 		connected: isConnected(cluster), version: minorVersion(cluster.Status.Version),
-		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[common.AnnotationSuspendUntil],
+		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[metav1alpha1.AnnotationSuspendUntil],
 		deleting: !cluster.DeletionTimestamp.IsZero(), keepsTargets: cluster.KeepsTargets(), upgrading: cluster.Status.Upgrade != nil,
 		windows: len(cluster.Spec.MaintenanceWindows),
 		window:  ptr.Deref(cluster.Status.MaintenanceWindow, tenancyv1alpha1.Span{}),

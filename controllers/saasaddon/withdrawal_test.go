@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // deselected is an add-on that is ready in some clusters, none of which it selects any more.
@@ -30,14 +30,14 @@ func deselected(t *testing.T, clusters int) observed {
 	for i := range clusters {
 		target := template.DeepCopy()
 		target.Spec.ClusterRef.Name = fmt.Sprintf("prod-%d", i)
-		target.Name = fanout.TargetName("cache", fanout.ClusterKey(target.Spec.ClusterRef))
+		target.Name = rollout.TargetName("cache", rollout.ClusterKey(target.Spec.ClusterRef))
 		seen.targets = append(seen.targets, *target)
 	}
 	return seen
 }
 
-func lostAt(at time.Time, count, clusters int32) common.WithdrawalMinute {
-	return common.WithdrawalMinute{Minute: metav1.NewTime(at.Truncate(time.Minute)), Count: count, Clusters: clusters}
+func lostAt(at time.Time, count, clusters int32) metav1alpha1.WithdrawalMinute {
+	return metav1alpha1.WithdrawalMinute{Minute: metav1.NewTime(at.Truncate(time.Minute)), Count: count, Clusters: clusters}
 }
 
 func TestWithdrawalGuardIsReported(t *testing.T) {
@@ -50,30 +50,30 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 		again    time.Duration
 	}{
 		"too many are held back": {
-			clusters: 5, reason: common.ReasonWithdrawalGuard,
+			clusters: 5, reason: metav1alpha1.ReasonWithdrawalGuard,
 			message: `5 of 5 clusters would lose their target, more than the 3 allowed within an hour. If that is meant, set the annotation daytwo.dev/confirm-withdrawal: "5"`,
 		},
 		"with a problem the guard is told first": {
-			clusters: 5, reason: common.ReasonWithdrawalGuard, message: "ConfigMap x is missing",
+			clusters: 5, reason: metav1alpha1.ReasonWithdrawalGuard, message: "ConfigMap x is missing",
 			change: func(o *observed) {
 				o.problem = &problem{reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing"}
 			},
 		},
 		"with a failure it stays": {
-			clusters: 5, failed: errors.New("quota exceeded"), reason: common.ReasonWithdrawalGuard, message: "quota exceeded",
+			clusters: 5, failed: errors.New("quota exceeded"), reason: metav1alpha1.ReasonWithdrawalGuard, message: "quota exceeded",
 		},
 		"what is held back by what was lost before goes when that is an hour ago": {
-			clusters: 2, reason: common.ReasonWithdrawalGuard, message: "beside 2 in the last hour", again: 11 * time.Minute,
+			clusters: 2, reason: metav1alpha1.ReasonWithdrawalGuard, message: "beside 2 in the last hour", again: 11 * time.Minute,
 			change: func(o *observed) {
-				o.addon.Status.Withdrawals.Recent = []common.WithdrawalMinute{lostAt(noon.Add(-50*time.Minute), 2, 4)}
+				o.addon.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-50*time.Minute), 2, 4)}
 			},
 		},
 		"a larger share may be allowed": {
-			clusters: 5, reason: common.ReasonNoClusters,
+			clusters: 5, reason: metav1alpha1.ReasonNoClusters,
 			change: func(o *observed) { o.addon.Spec.WithdrawalGuard.MaxPercent = ptr.To[int32](100) },
 		},
 		"a deleted add-on is not guarded": {
-			clusters: 5, reason: common.ReasonDeleting,
+			clusters: 5, reason: metav1alpha1.ReasonDeleting,
 			change: func(o *observed) { o.addon.DeletionTimestamp = &metav1.Time{Time: noon} },
 		},
 	}
@@ -84,12 +84,12 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 				test.change(&seen)
 			}
 			result := report(seen, plan(seen), applied{err: test.failed})
-			ready := meta.FindStatusCondition(result.status.Conditions, common.ConditionReady)
+			ready := meta.FindStatusCondition(result.status.Conditions, metav1alpha1.ConditionReady)
 			if ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
 				t.Errorf("Ready is %s %q", ready.Reason, ready.Message)
 			}
-			stalled := meta.IsStatusConditionTrue(result.status.Conditions, common.ConditionStalled)
-			if want := test.reason == common.ReasonWithdrawalGuard; stalled != want {
+			stalled := meta.IsStatusConditionTrue(result.status.Conditions, metav1alpha1.ConditionStalled)
+			if want := test.reason == metav1alpha1.ReasonWithdrawalGuard; stalled != want {
 				t.Errorf("Stalled is %t", stalled)
 			}
 			if result.again != test.again {
@@ -102,7 +102,7 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
 	seen := deselected(t, 5)
 	first := report(seen, plan(seen), applied{})
-	if len(first.events) == 0 || first.events[len(first.events)-1].reason != common.ReasonWithdrawalGuard {
+	if len(first.events) == 0 || first.events[len(first.events)-1].reason != metav1alpha1.ReasonWithdrawalGuard {
 		t.Errorf("events %+v", first.events)
 	}
 	seen.addon.Status = first.status
@@ -117,9 +117,9 @@ func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
 // A confirmation whose record could not be stored is not lost: the status at the end has it.
 func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testing.T) {
 	seen := deselected(t, 5)
-	seen.addon.Annotations = map[string]string{common.AnnotationConfirmWithdrawal: "5"}
+	seen.addon.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
 	todo := plan(seen)
-	first := report(seen, todo, applied{rollout: fanout.Plan{Withdrawal: todo.Rollout.Withdrawal}, err: errors.New("timeout")})
+	first := report(seen, todo, applied{rollout: rollout.Plan{Withdrawal: todo.Rollout.Withdrawal}, err: errors.New("timeout")})
 	if len(first.events) != 1 || first.events[0].reason != eventConfirmed {
 		t.Errorf("events %+v", first.events)
 	}
@@ -138,7 +138,7 @@ func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testin
 func TestOldWithdrawalsGoWithTheNextChangeOfTheStatus(t *testing.T) {
 	seen := settled(t)
 	seen.addon.Status = report(seen, plan(seen), applied{}).status
-	seen.addon.Status.Withdrawals.Recent = []common.WithdrawalMinute{lostAt(noon.Add(-2*time.Hour), 1, 2)}
+	seen.addon.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-2*time.Hour), 1, 2)}
 	if unchanged := report(seen, plan(seen), applied{}).status; !reflect.DeepEqual(unchanged, seen.addon.Status) {
 		t.Errorf("changed to %+v", unchanged)
 	}
@@ -149,7 +149,7 @@ func TestOldWithdrawalsGoWithTheNextChangeOfTheStatus(t *testing.T) {
 }
 
 func TestOwnDeletionsAreAwaited(t *testing.T) {
-	one := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", ResourceVersion: "200", Labels: map[string]string{common.LabelPolicy: "cache"}}}
+	one := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", ResourceVersion: "200", Labels: map[string]string{metav1alpha1.LabelPolicy: "cache"}}}
 	key := addonOf(&one)
 	leaving := *one.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
@@ -223,27 +223,27 @@ func TestSelectorEditThatLosesTooManyClustersIsStoppedUntilConfirmed(t *testing.
 	c := newCustomer(t)
 	addon, _ := c.addFleet(20)
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.ClusterSelector.MatchLabels[tier] = "glod" })
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, common.ReasonWithdrawalGuard,
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard,
 		"20 of 20 clusters", "the 4 allowed within an hour", `daytwo.dev/confirm-withdrawal: "20"`, "prod-00, prod-01")
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonWithdrawalGuard)
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonWithdrawalGuard)
 	c.awaitLost(0)
 
 	confirm := func(value string) {
 		c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
-			a.Annotations = map[string]string{common.AnnotationConfirmWithdrawal: value}
+			a.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: value}
 		})
 	}
 	confirm("19")
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, common.ReasonWithdrawalGuard, `(it says "19")`)
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard, `(it says "19")`)
 	c.awaitLost(0)
 	confirm("20")
 	c.awaitLost(20)
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionTrue, common.ReasonNoClusters, "still to be removed from 20 clusters")
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonNoClusters, "still to be removed from 20 clusters")
 	if record := addon.Status.Withdrawals; record.Underway != nil || len(record.Recent) > 0 || record.SpentConfirmation != "20" {
 		t.Errorf("remembers %+v", record)
 	}
 	c.eventually("the events", func() error {
-		if held, confirmed := c.countEvents(common.ReasonWithdrawalGuard), c.countEvents(eventConfirmed); held != 1 || confirmed != 1 {
+		if held, confirmed := c.countEvents(metav1alpha1.ReasonWithdrawalGuard), c.countEvents(eventConfirmed); held != 1 || confirmed != 1 {
 			return fmt.Errorf("%d that it was stopped, %d that it was confirmed", held, confirmed)
 		}
 		return nil
@@ -258,15 +258,15 @@ func TestSingleLabelEditsAreStoppedTogether(t *testing.T) {
 		c.awaitLost(i + 1)
 	}
 	c.label(clusters[4], "silver")
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, common.ReasonWithdrawalGuard, "1 of 16 clusters", "beside 4 in the last hour", "(prod-04)")
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard, "1 of 16 clusters", "beside 4 in the last hour", "(prod-04)")
 	c.label(clusters[5], "silver")
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, common.ReasonWithdrawalGuard, "2 of 16 clusters")
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard, "2 of 16 clusters")
 	c.awaitLost(4)
 
 	c.label(clusters[4], "gold")
 	c.label(clusters[5], "gold")
-	c.awaitCondition(addon, common.ConditionReady, metav1.ConditionFalse, common.ReasonRollingOut)
-	if stalled := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionStalled); stalled != nil {
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonRollingOut)
+	if stalled := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionStalled); stalled != nil {
 		t.Errorf("still stalled: %+v", stalled)
 	}
 	c.awaitLost(4)
@@ -276,7 +276,7 @@ func TestDeletionOfManyTenantClustersIsStopped(t *testing.T) {
 	c := newCustomer(t)
 	addon, _ := c.addFleet(20)
 	c.must(c.DeleteAllOf(c.ctx, &tenancyv1alpha1.TenantCluster{}, client.InNamespace(c.namespace)))
-	c.awaitCondition(addon, common.ConditionStalled, metav1.ConditionTrue, common.ReasonWithdrawalGuard)
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard)
 	c.eventually("nothing is selected", func() error {
 		c.reload(addon)
 		if selected := addon.Status.Clusters.Selected.Count; selected > 0 {

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fanout"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // parallelWrites is how many targets of one add-on are written at the same time.
@@ -24,7 +24,7 @@ type targetWriter struct {
 	addon    *addonsv1alpha1.SaaSAddon
 	revision string
 	knobs    knobs
-	facts    map[fanout.ClusterKey]addonsv1alpha1.ClusterFacts
+	facts    map[rollout.ClusterKey]addonsv1alpha1.ClusterFacts
 	targets  map[string]*addonsv1alpha1.AddonRelease
 }
 
@@ -34,12 +34,12 @@ func newTargetWriter(r *Reconciler, seen *observed, todo Plan) *targetWriter {
 		addon:      seen.addon,
 		revision:   todo.input.Policy.Revision,
 		knobs:      todo.knobs,
-		facts:      map[fanout.ClusterKey]addonsv1alpha1.ClusterFacts{},
+		facts:      map[rollout.ClusterKey]addonsv1alpha1.ClusterFacts{},
 		targets:    map[string]*addonsv1alpha1.AddonRelease{},
 	}
 	for i := range seen.clusters {
 		cluster := &seen.clusters[i]
-		writer.facts[fanout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}] = factsOf(cluster)
+		writer.facts[rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}] = factsOf(cluster)
 	}
 	for i := range seen.targets {
 		writer.targets[seen.targets[i].Name] = &seen.targets[i]
@@ -47,7 +47,7 @@ func newTargetWriter(r *Reconciler, seen *observed, todo Plan) *targetWriter {
 	return writer
 }
 
-func (w *targetWriter) create(ctx context.Context, cluster fanout.Cluster) error {
+func (w *targetWriter) create(ctx context.Context, cluster rollout.Cluster) error {
 	target := newTarget(w.addon, cluster.ClusterKey)
 	w.follow(&target.Spec, cluster)
 	err := w.Client.Create(ctx, target)
@@ -70,15 +70,15 @@ func (w *targetWriter) verify(ctx context.Context, want *addonsv1alpha1.AddonRel
 		}
 		return fmt.Errorf("read AddonRelease %s: %w", want.Name, err)
 	}
-	if found.Spec.ClusterRef != want.Spec.ClusterRef || found.Labels[common.LabelPolicy] != w.addon.Name {
+	if found.Spec.ClusterRef != want.Spec.ClusterRef || found.Labels[metav1alpha1.LabelPolicy] != w.addon.Name {
 		return fmt.Errorf("AddonRelease %s/%s is in the way: it is add-on %q in TenantCluster %s/%s; delete it",
-			found.Namespace, found.Name, found.Labels[common.LabelPolicy], found.Spec.ClusterRef.Namespace, found.Spec.ClusterRef.Name)
+			found.Namespace, found.Name, found.Labels[metav1alpha1.LabelPolicy], found.Spec.ClusterRef.Namespace, found.Spec.ClusterRef.Name)
 	}
 	w.remember(found)
 	return errOutdated
 }
 
-func (w *targetWriter) move(ctx context.Context, move fanout.Move) error {
+func (w *targetWriter) move(ctx context.Context, move rollout.Move) error {
 	return w.patch(ctx, move.Target, func(spec *addonsv1alpha1.AddonReleaseSpec) { w.follow(spec, move.Cluster) })
 }
 
@@ -87,7 +87,7 @@ func (w *targetWriter) adjust(ctx context.Context, name string) error {
 }
 
 // follow sets everything that a target takes from its policy and its cluster.
-func (w *targetWriter) follow(spec *addonsv1alpha1.AddonReleaseSpec, cluster fanout.Cluster) {
+func (w *targetWriter) follow(spec *addonsv1alpha1.AddonReleaseSpec, cluster rollout.Cluster) {
 	spec.Revision = w.revision
 	spec.Cluster = w.facts[cluster.ClusterKey]
 	w.knobs.setOn(spec)

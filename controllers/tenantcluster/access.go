@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
@@ -35,11 +35,11 @@ type credentials struct {
 }
 
 // secretOf returns where the kubeconfig is.
-func secretOf(cluster *tenancyv1alpha1.TenantCluster) common.SecretKeyReference {
+func secretOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.SecretKeyReference {
 	if name := clusterNameOf(cluster); name != "" {
-		return common.SecretKeyReference{Name: name + secretSuffix, Key: defaultKey}
+		return metav1alpha1.SecretKeyReference{Name: name + secretSuffix, Key: defaultKey}
 	}
-	ref := common.SecretKeyReference{}
+	ref := metav1alpha1.SecretKeyReference{}
 	if given := cluster.Spec.KubeconfigRef; given != nil {
 		ref = *given
 	}
@@ -84,7 +84,7 @@ func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alph
 }
 
 // readCredentials reads and checks the Secret's content, and remembers what came of it.
-func (r *reconciler) readCredentials(ctx context.Context, cluster types.NamespacedName, ref common.SecretKeyReference, metadata *metav1.PartialObjectMetadata) (credentials, error) {
+func (r *reconciler) readCredentials(ctx context.Context, cluster types.NamespacedName, ref metav1alpha1.SecretKeyReference, metadata *metav1.PartialObjectMetadata) (credentials, error) {
 	secret := &corev1.Secret{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(metadata), secret)
 	if apierrors.IsNotFound(err) {
@@ -104,7 +104,7 @@ func (r *reconciler) readCredentials(ctx context.Context, cluster types.Namespac
 	return found, nil
 }
 
-func parse(content []byte, ref common.SecretKeyReference, options kubeconfig.Options) (kubeconfig.Access, *problem) {
+func parse(content []byte, ref metav1alpha1.SecretKeyReference, options kubeconfig.Options) (kubeconfig.Access, *problem) {
 	access, err := kubeconfig.Parse(content, options)
 	if err != nil {
 		return kubeconfig.Access{}, &problem{tenancyv1alpha1.ReasonKubeconfigRefused,
@@ -114,7 +114,7 @@ func parse(content []byte, ref common.SecretKeyReference, options kubeconfig.Opt
 }
 
 // missingSecret says why there is none. Where Daytwo ordered the cluster nobody has to create it.
-func missingSecret(cluster *tenancyv1alpha1.TenantCluster, ref common.SecretKeyReference) *problem {
+func missingSecret(cluster *tenancyv1alpha1.TenantCluster, ref metav1alpha1.SecretKeyReference) *problem {
 	switch {
 	case cluster.Spec.Topology == nil:
 		return secretNotFound(ref)
@@ -125,7 +125,7 @@ func missingSecret(cluster *tenancyv1alpha1.TenantCluster, ref common.SecretKeyR
 	return &problem{tenancyv1alpha1.ReasonProvisioning, fmt.Sprintf("Cluster API has not written Secret %s yet", ref.Name)}
 }
 
-func secretNotFound(ref common.SecretKeyReference) *problem {
+func secretNotFound(ref metav1alpha1.SecretKeyReference) *problem {
 	return &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
 		"Secret %s does not exist in this namespace: create it with a kubeconfig under the key %q", ref.Name, ref.Key)}
 }

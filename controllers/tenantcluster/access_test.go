@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
@@ -87,8 +87,8 @@ func TestRefusedKubeconfigIsNamedInAConditionWithItsField(t *testing.T) {
 			if !strings.Contains(valid.Message, c.message) || !strings.Contains(valid.Message, name) {
 				t.Errorf("the message does not name the Secret and %q: %s", c.message, valid.Message)
 			}
-			tenant.waitFor(name, common.ConditionReady, metav1.ConditionFalse, reason)
-			tenant.waitFor(name, common.ConditionStalled, metav1.ConditionTrue, reason)
+			tenant.waitFor(name, metav1alpha1.ConditionReady, metav1.ConditionFalse, reason)
+			tenant.waitFor(name, metav1alpha1.ConditionStalled, metav1.ConditionTrue, reason)
 			tenant.waitFor(name, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonNoAccess)
 		})
 	}
@@ -98,7 +98,7 @@ func TestMissingSecretIsNamedAndTakenUpWhenItComes(t *testing.T) {
 	tenant := newTenant(t)
 	tenant.create(&tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "prod"},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "later"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "later"}},
 	})
 	missing := tenant.waitFor("prod", tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse, tenancyv1alpha1.ReasonSecretNotFound)
 	if !strings.Contains(missing.Message, "later") {
@@ -124,7 +124,7 @@ func TestClusterThatCannotBeReachedIsExplained(t *testing.T) {
 			if !strings.Contains(connected.Message, c.message) {
 				t.Errorf("got %q, want %q in it", connected.Message, c.message)
 			}
-			tenant.waitFor(name, common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
+			tenant.waitFor(name, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -85,7 +85,7 @@ func (r *reconciler) letGo(ctx context.Context, seen observed, todo decision) er
 		return err
 	}
 	cluster := seen.cluster.DeepCopy()
-	if !controllerutil.RemoveFinalizer(cluster, common.FinalizerCluster) {
+	if !controllerutil.RemoveFinalizer(cluster, metav1alpha1.FinalizerCluster) {
 		return nil
 	}
 	return client.IgnoreNotFound(r.client.Patch(ctx, cluster, guardedPatch(seen.cluster)))
@@ -94,10 +94,10 @@ func (r *reconciler) letGo(ctx context.Context, seen observed, todo decision) er
 // patchMetadata adds our finalizer and label to the TenantCluster.
 func (r *reconciler) patchMetadata(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, todo decision) error {
 	before := cluster.DeepCopy()
-	changed := todo.addFinalizer && controllerutil.AddFinalizer(cluster, common.FinalizerCluster)
-	if cluster.Labels[common.LabelClusterID] != todo.clusterID {
+	changed := todo.addFinalizer && controllerutil.AddFinalizer(cluster, metav1alpha1.FinalizerCluster)
+	if cluster.Labels[metav1alpha1.LabelClusterID] != todo.clusterID {
 		changed = true
-		setLabel(cluster, common.LabelClusterID, todo.clusterID)
+		setLabel(cluster, metav1alpha1.LabelClusterID, todo.clusterID)
 	}
 	if !changed {
 		return nil
@@ -131,7 +131,7 @@ func (r *reconciler) holdSecret(ctx context.Context, secret *metav1.PartialObjec
 		return nil
 	}
 	held := secret.DeepCopy()
-	controllerutil.AddFinalizer(held, common.FinalizerAccess)
+	controllerutil.AddFinalizer(held, metav1alpha1.FinalizerAccess)
 	if err := r.client.Patch(ctx, held, guardedPatch(secret)); err != nil {
 		return fmt.Errorf("add finalizer to Secret %s: %w", secret.Name, err)
 	}
@@ -144,7 +144,7 @@ func (r *reconciler) releaseSecrets(ctx context.Context, secrets []metav1.Partia
 		secret := secrets[i].DeepCopy()
 		secret.SetGroupVersionKind(secretMetadata().GroupVersionKind())
 		before := secret.DeepCopy()
-		controllerutil.RemoveFinalizer(secret, common.FinalizerAccess)
+		controllerutil.RemoveFinalizer(secret, metav1alpha1.FinalizerAccess)
 		if err := r.client.Patch(ctx, secret, guardedPatch(before)); client.IgnoreNotFound(err) != nil {
 			problems = append(problems, fmt.Errorf("remove finalizer from Secret %s: %w", secret.Name, err))
 		}

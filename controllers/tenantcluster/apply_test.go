@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
@@ -72,7 +72,7 @@ func TestTryIsMadeOncePerRequest(t *testing.T) {
 	r := &reconciler{connections: &fakeConnections{}}
 	seen := settled()
 	ask := func(request string) {
-		seen.cluster.Annotations = map[string]string{common.AnnotationRequestedAt: request}
+		seen.cluster.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: request}
 	}
 	expect := func(what string, handled bool) {
 		t.Helper()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -68,7 +68,7 @@ func (r *reconciler) listBackups(ctx context.Context, key types.NamespacedName) 
 		found.Enrollments = append(found.Enrollments, deletion.Enrollment{
 			NamespacedName: types.NamespacedName{Namespace: enrollments[i].GetNamespace(), Name: enrollments[i].GetName()},
 			LastSuccess:    lastSuccess(&enrollments[i]),
-			Requested:      enrollments[i].GetAnnotations()[common.AnnotationRequestedAt],
+			Requested:      enrollments[i].GetAnnotations()[metav1alpha1.AnnotationRequestedAt],
 		})
 	}
 	return found, err
@@ -101,7 +101,7 @@ func isReconciling(object *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, one := range conditions {
 		condition, ok := one.(map[string]any)
-		if ok && condition["type"] == common.ConditionReconciling && condition["status"] == "True" {
+		if ok && condition["type"] == metav1alpha1.ConditionReconciling && condition["status"] == "True" {
 			return true
 		}
 	}

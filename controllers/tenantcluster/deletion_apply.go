@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
@@ -45,7 +45,7 @@ func (r *reconciler) requestBackups(ctx context.Context, enrollments []types.Nam
 		enrollment := &metav1.PartialObjectMetadata{}
 		enrollment.SetGroupVersionKind(enrollmentKind)
 		enrollment.Namespace, enrollment.Name = key.Namespace, key.Name
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, common.AnnotationRequestedAt, at.UTC().Format(time.RFC3339))
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, metav1alpha1.AnnotationRequestedAt, at.UTC().Format(time.RFC3339))
 		err := r.client.Patch(ctx, enrollment, client.RawPatch(types.MergePatchType, patch))
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("ask BackupEnrollment %s for a backup: %w", key, err)

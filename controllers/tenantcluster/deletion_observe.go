@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
@@ -68,7 +68,7 @@ func (r *reconciler) listTargets(ctx context.Context, key types.NamespacedName) 
 // guardOf names the SaaSAddon whose withdrawal guard keeps a target from being deleted; empty if none does.
 func (r *reconciler) guardOf(ctx context.Context, release *addonsv1alpha1.AddonRelease) (string, error) {
 	addon := &addonsv1alpha1.SaaSAddon{}
-	key := types.NamespacedName{Namespace: release.Namespace, Name: release.Labels[common.LabelPolicy]}
+	key := types.NamespacedName{Namespace: release.Namespace, Name: release.Labels[metav1alpha1.LabelPolicy]}
 	err := r.client.Get(ctx, key, addon)
 	if apierrors.IsNotFound(err) {
 		return "", nil
@@ -84,6 +84,6 @@ func (r *reconciler) guardOf(ctx context.Context, release *addonsv1alpha1.AddonR
 
 // guards is whether the withdrawal guard of an add-on holds targets back.
 func guards(addon *addonsv1alpha1.SaaSAddon) bool {
-	stalled := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionStalled)
-	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == common.ReasonWithdrawalGuard
+	stalled := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionStalled)
+	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == metav1alpha1.ReasonWithdrawalGuard
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -126,7 +126,7 @@ func TestReportOfALedger(t *testing.T) {
 	}
 	seen.ledger.Entries = append(seen.ledger.Entries, orphanOf("before", "blue"))
 	status := reported(seen).status
-	got := conditions(status, common.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
+	got := conditions(status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
 	if got != "Ready=True/Succeeded OrphansRecorded=True/LedgerNotEmpty" || !strings.HasSuffix(readyMessage(status), "; ConfigMap daytwo-orphans lists what may remain of clusters that are gone (7 entries)") {
 		t.Errorf("%s: %s", got, readyMessage(status))
 	}
@@ -171,7 +171,7 @@ func TestWhatClusterAPISaysOfARemovalIsOneLine(t *testing.T) {
 }
 
 func TestAMissingSecretIsExplained(t *testing.T) {
-	ref := common.SecretKeyReference{Name: "prod-kubeconfig", Key: defaultKey}
+	ref := metav1alpha1.SecretKeyReference{Name: "prod-kubeconfig", Key: defaultKey}
 	for name, test := range map[string]struct {
 		change func(*observed)
 		reason string

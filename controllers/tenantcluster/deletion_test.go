@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
@@ -128,22 +128,22 @@ func TestDeletionWaitsForAFinalBackupAndAsksForIt(t *testing.T) {
 	}
 
 	tenant.installKind(enrollmentKind)
-	tenant.annotate("prod", common.AnnotationRequestedAt, "now")
+	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, "no BackupEnrollment has this cluster")
 	before := waiting.DeletionTimestamp.Add(-time.Hour).UTC().Format(time.RFC3339)
 	enrollment := tenant.made(enrollmentKind, "daily", "prod", map[string]any{"lastSuccessfulTime": before})
-	tenant.annotate("prod", common.AnnotationRequestedAt, "once more")
+	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "once more")
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, tenant.namespace+"/daily (the last one at "+before+")")
 	tenant.eventually("the backup is asked for", func() (string, bool) {
 		if err := tenant.admin.Get(tenant.ctx, client.ObjectKeyFromObject(enrollment), enrollment); err != nil {
 			return err.Error(), false
 		}
-		asked := enrollment.GetAnnotations()[common.AnnotationRequestedAt]
+		asked := enrollment.GetAnnotations()[metav1alpha1.AnnotationRequestedAt]
 		return asked, asked == waiting.DeletionTimestamp.UTC().Format(time.RFC3339)
 	})
 
 	tenant.says(enrollment, map[string]any{"lastSuccessfulTime": waiting.DeletionTimestamp.Add(time.Second).UTC().Format(time.RFC3339)})
-	tenant.annotate("prod", common.AnnotationRequestedAt, "at last")
+	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "at last")
 	if going := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "AddonRelease "+tenant.namespace+"/cache-prod"); going.KeepsTargets() {
 		t.Error("the targets may not go")
 	}
@@ -179,7 +179,7 @@ func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
 	tenant.imported("prod", shared.blue.Kubeconfig())
 	tenant.waitReady("prod")
 	target := tenant.target("cache-prod", "prod")
-	running := map[string]any{"conditions": []any{map[string]any{"type": common.ConditionReconciling, "status": "True"}}}
+	running := map[string]any{"conditions": []any{map[string]any{"type": metav1alpha1.ConditionReconciling, "status": "True"}}}
 	drill := tenant.made(drillKind, "weekly", "prod", running)
 	tenant.made(drillKind, "over", "prod", nil)
 	tenant.made(drillKind, "elsewhere", "test", running)
@@ -187,7 +187,7 @@ func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
 	tenant.delete("prod")
 	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionStoppingDrills, "StoppingDrills: drills are under way: DRDrill "+tenant.namespace+"/weekly.")
 	tenant.says(drill, nil)
-	tenant.annotate("prod", common.AnnotationRequestedAt, "now")
+	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons)
 	tenant.letGo(target)
 	tenant.waitGone(gone)
@@ -248,7 +248,7 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 	}
 	tenant.create(addon)
 	target := tenant.target("cache-prod", "prod")
-	target.Labels[common.LabelPolicy] = "cache"
+	target.Labels[metav1alpha1.LabelPolicy] = "cache"
 	if err := tenant.admin.Update(tenant.ctx, target); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 
 	stalled := func(status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&addon.Status.Conditions, metav1.Condition{
-			Type: common.ConditionStalled, Status: status, Reason: common.ReasonWithdrawalGuard, Message: "too many, among them somebody else's",
+			Type: metav1alpha1.ConditionStalled, Status: status, Reason: metav1alpha1.ReasonWithdrawalGuard, Message: "too many, among them somebody else's",
 		})
 		if err := tenant.admin.Status().Update(tenant.ctx, addon); err != nil {
 			t.Fatal(err)
@@ -265,7 +265,7 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 	}
 	stalled(metav1.ConditionTrue)
 	held := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons,
-		"cache-prod is held back by the withdrawal guard of SaaSAddon "+tenant.namespace+"/cache", common.AnnotationConfirmWithdrawal)
+		"cache-prod is held back by the withdrawal guard of SaaSAddon "+tenant.namespace+"/cache", metav1alpha1.AnnotationConfirmWithdrawal)
 	if message := readyMessage(held.Status); strings.Contains(message, "somebody else's") {
 		t.Errorf("it tells of other clusters: %s", message)
 	}

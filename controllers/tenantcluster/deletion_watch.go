@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -41,7 +41,7 @@ func guardChanged() predicate.Predicate {
 func (r *reconciler) toClustersThatWaitForGuard(ctx context.Context, addon client.Object) []reconcile.Request {
 	releases := &addonsv1alpha1.AddonReleaseList{}
 	err := r.client.List(ctx, releases, client.InNamespace(addon.GetNamespace()),
-		client.MatchingLabels{common.LabelPolicy: addon.GetName()}, client.UnsafeDisableDeepCopy)
+		client.MatchingLabels{metav1alpha1.LabelPolicy: addon.GetName()}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		logf.FromContext(ctx).Error(err, "TenantClusters that wait for a withdrawal guard cannot be found", "object", client.ObjectKeyFromObject(addon).String())
 		return nil

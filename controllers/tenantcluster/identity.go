@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -72,11 +72,11 @@ func precedes(a, b *tenancyv1alpha1.TenantCluster) bool {
 
 func isChanged(seen observed) (reason, message string, violated bool) {
 	recorded, identity := seen.cluster.Status.ClusterID, string(seen.link.Identity)
-	if recorded == "" || recorded == identity || seen.cluster.Annotations[common.AnnotationAcceptClusterID] == identity {
+	if recorded == "" || recorded == identity || seen.cluster.Annotations[metav1alpha1.AnnotationAcceptClusterID] == identity {
 		return "", "", false
 	}
 	return tenancyv1alpha1.ReasonIdentityChanged, fmt.Sprintf(
 		"The kubeconfig leads to cluster %s and led to %s before; nothing is written there. Correct the kubeconfig, "+
 			"or have the provider accept the new cluster with the annotation %s: %s",
-		identity, recorded, common.AnnotationAcceptClusterID, identity), true
+		identity, recorded, metav1alpha1.AnnotationAcceptClusterID, identity), true
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -33,8 +33,8 @@ func TestConnectedClusterIsRecordedAndReady(t *testing.T) {
 
 	cluster := tenant.get("prod")
 	id := identityOf(t, shared.blue)
-	if cluster.Status.ClusterID != id || cluster.Labels[common.LabelClusterID] != id {
-		t.Errorf("recorded %q in status and %q as a label, want %q", cluster.Status.ClusterID, cluster.Labels[common.LabelClusterID], id)
+	if cluster.Status.ClusterID != id || cluster.Labels[metav1alpha1.LabelClusterID] != id {
+		t.Errorf("recorded %q in status and %q as a label, want %q", cluster.Status.ClusterID, cluster.Labels[metav1alpha1.LabelClusterID], id)
 	}
 	if cluster.Status.Endpoint != shared.blue.Endpoint() || !strings.HasPrefix(cluster.Status.Version, "v1.") || cluster.Status.LastSeen == nil {
 		t.Errorf("endpoint, version or lastSeen is wrong: %+v", cluster.Status)
@@ -55,7 +55,7 @@ func TestClusterThatIsRegisteredAlreadyIsRefusedUntilItIsFree(t *testing.T) {
 	if strings.Contains(conflict.Message, first.namespace) || strings.Contains(conflict.Message, "prod") {
 		t.Errorf("the message tells whose the cluster is: %s", conflict.Message)
 	}
-	second.waitFor("mine", common.ConditionReady, metav1.ConditionFalse, tenancyv1alpha1.ReasonAlreadyRegistered)
+	second.waitFor("mine", metav1alpha1.ConditionReady, metav1.ConditionFalse, tenancyv1alpha1.ReasonAlreadyRegistered)
 	if _, ok := shared.connections.Get(second.key("mine")); ok {
 		t.Error("the second TenantCluster was admitted")
 	}
@@ -80,13 +80,13 @@ func TestOfTwoRegistrationsAtTheSameTimeOneIsServed(t *testing.T) {
 		ready, refused := 0, 0
 		for _, name := range names {
 			for _, condition := range tenant.get(name).Status.Conditions {
-				if condition.Type == common.ConditionReady {
+				if condition.Type == metav1alpha1.ConditionReady {
 					found = append(found, name+"="+condition.Reason)
 				}
-				if condition.Type == common.ConditionReady && condition.Status == metav1.ConditionTrue {
+				if condition.Type == metav1alpha1.ConditionReady && condition.Status == metav1.ConditionTrue {
 					ready++
 				}
-				if condition.Type == common.ConditionReady && condition.Reason == tenancyv1alpha1.ReasonAlreadyRegistered {
+				if condition.Type == metav1alpha1.ConditionReady && condition.Reason == tenancyv1alpha1.ReasonAlreadyRegistered {
 					refused++
 				}
 			}
@@ -99,7 +99,7 @@ func TestManagementClusterIsRefusedOutsideTheProvidersNamespace(t *testing.T) {
 	customer := newTenant(t)
 	customer.imported("self", shared.fleet.Management().Kubeconfig())
 	customer.waitFor("self", tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, tenancyv1alpha1.ReasonManagementCluster)
-	customer.waitFor("self", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonManagementCluster)
+	customer.waitFor("self", metav1alpha1.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonManagementCluster)
 	if id := customer.get("self").Status.ClusterID; id != "" {
 		t.Errorf("recorded %s", id)
 	}
@@ -119,7 +119,7 @@ func TestIdentityChangeStopsWorkUntilItIsAccepted(t *testing.T) {
 	tenant.secret("prod", shared.green.Kubeconfig())
 	conflict := tenant.waitFor("prod", tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, tenancyv1alpha1.ReasonIdentityChanged)
 	green := identityOf(t, shared.green)
-	if !strings.Contains(conflict.Message, common.AnnotationAcceptClusterID+": "+green) {
+	if !strings.Contains(conflict.Message, metav1alpha1.AnnotationAcceptClusterID+": "+green) {
 		t.Errorf("the message does not say how to accept the cluster: %s", conflict.Message)
 	}
 	if _, ok := shared.connections.Get(tenant.key("prod")); ok {
@@ -129,7 +129,7 @@ func TestIdentityChangeStopsWorkUntilItIsAccepted(t *testing.T) {
 		t.Errorf("the record changed to %s", id)
 	}
 
-	tenant.annotate("prod", common.AnnotationAcceptClusterID, green)
+	tenant.annotate("prod", metav1alpha1.AnnotationAcceptClusterID, green)
 	tenant.waitReady("prod")
 	if id := tenant.get("prod").Status.ClusterID; id != green {
 		t.Errorf("the record is %s, want %s", id, green)

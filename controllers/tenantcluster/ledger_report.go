@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -22,20 +22,20 @@ const ledgerHintStart = "; ConfigMap " + orphans.Name
 
 // reportLedger tells of what clusters left behind that are gone, until somebody has seen to it.
 func reportLedger(w *writer, seen observed) {
-	ready := w.find(common.ConditionReady)
+	ready := w.find(metav1alpha1.ConditionReady)
 	// Ready may be left as it was before, with a hint.
 	message, _, hinted := strings.Cut(ready.Message, ledgerHintStart)
 	if seen.ledger == nil {
 		w.remove(tenancyv1alpha1.ConditionOrphansRecorded)
 		if hinted {
-			w.set(common.ConditionReady, ready.Status, ready.Reason, message)
+			w.set(metav1alpha1.ConditionReady, ready.Status, ready.Reason, message)
 		}
 		return
 	}
 	w.set(tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded,
 		ledgerMessage(*seen.ledger, seen.cluster.Status.ClusterID))
 	if ready.Status == metav1.ConditionTrue {
-		w.set(common.ConditionReady, ready.Status, ready.Reason, message+ledgerHint(*seen.ledger))
+		w.set(metav1alpha1.ConditionReady, ready.Status, ready.Reason, message+ledgerHint(*seen.ledger))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -72,7 +72,7 @@ func TestDeadAPIServerIsNoticedAndRecoversByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenant.waitFor("prod", tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable)
-	tenant.waitFor("prod", common.ConditionReady, metav1.ConditionUnknown, common.ReasonClusterUnreachable)
+	tenant.waitFor("prod", metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 	if _, ok := shared.connections.Get(tenant.key("prod")); ok {
 		t.Error("the dead cluster is handed out")
 	}
@@ -87,7 +87,7 @@ func TestClusterRefIsServedAsSoonAsClusterAPIIsInstalled(t *testing.T) {
 	tenant.secret("prod-kubeconfig", shared.blue.Kubeconfig())
 	tenant.create(&tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "imported"},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{ClusterRef: &common.LocalReference{Name: "prod"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{ClusterRef: &metav1alpha1.LocalReference{Name: "prod"}},
 	})
 	tenant.waitFor("imported", tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse, tenancyv1alpha1.ReasonClusterAPIMissing)
 
@@ -109,26 +109,26 @@ func TestSuspendedClusterSaysSo(t *testing.T) {
 	tenant := newTenant(t)
 	tenant.imported("prod", shared.blue.Kubeconfig())
 	tenant.waitReady("prod")
-	tenant.annotate("prod", common.AnnotationSuspendUntil, time.Now().Add(5*time.Second).Format(time.RFC3339))
-	suspended := tenant.waitFor("prod", common.ConditionReady, metav1.ConditionTrue, common.ReasonSuspended)
+	tenant.annotate("prod", metav1alpha1.AnnotationSuspendUntil, time.Now().Add(5*time.Second).Format(time.RFC3339))
+	suspended := tenant.waitFor("prod", metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSuspended)
 	if !strings.Contains(suspended.Message, "suspended until") {
 		t.Errorf("the message does not say until when: %s", suspended.Message)
 	}
-	tenant.waitFor("prod", common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded)
+	tenant.waitFor("prod", metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 }
 
 func TestSecretIsReleasedWhenTheReferenceChanges(t *testing.T) {
 	tenant := newTenant(t)
 	tenant.imported("prod", shared.blue.Kubeconfig())
 	tenant.waitReady("prod")
-	if !controllerutil.ContainsFinalizer(tenant.getSecret("prod"), common.FinalizerAccess) {
+	if !controllerutil.ContainsFinalizer(tenant.getSecret("prod"), metav1alpha1.FinalizerAccess) {
 		t.Fatal("the Secret in use has no finalizer")
 	}
 	tenant.secret("other", issued(t, time.Hour*24*100))
 	tenant.patch("prod", `{"spec":{"kubeconfigRef":{"name":"other"}}}`)
 	tenant.eventually("the finalizer moves to the other Secret", func() (string, bool) {
 		before, after := tenant.getSecret("prod"), tenant.getSecret("other")
-		return "", !controllerutil.ContainsFinalizer(before, common.FinalizerAccess) && controllerutil.ContainsFinalizer(after, common.FinalizerAccess)
+		return "", !controllerutil.ContainsFinalizer(before, metav1alpha1.FinalizerAccess) && controllerutil.ContainsFinalizer(after, metav1alpha1.FinalizerAccess)
 	})
 	tenant.waitReady("prod")
 }
@@ -146,11 +146,11 @@ func (t *tenant) getSecret(name string) *corev1.Secret {
 func (t *tenant) target(name, cluster string) *addonsv1alpha1.AddonRelease {
 	target := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Finalizers: []string{common.FinalizerTarget},
-			Labels: map[string]string{common.LabelCluster: cluster, common.LabelClusterNamespace: t.namespace},
+			Name: name, Finalizers: []string{metav1alpha1.FinalizerTarget},
+			Labels: map[string]string{metav1alpha1.LabelCluster: cluster, metav1alpha1.LabelClusterNamespace: t.namespace},
 		},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
-			ClusterRef: common.ClusterReference{Namespace: t.namespace, Name: cluster}, Revision: "r1",
+			ClusterRef: metav1alpha1.ClusterReference{Namespace: t.namespace, Name: cluster}, Revision: "r1",
 		},
 	}
 	t.create(target)
@@ -167,7 +167,7 @@ func TestDeletingANamespaceKeepsTheAccessUntilTheTargetsAreGone(t *testing.T) {
 	if err := tenant.admin.Delete(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	waiting := tenant.waitFor("prod", common.ConditionReady, metav1.ConditionFalse, common.ReasonDeleting)
+	waiting := tenant.waitFor("prod", metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonDeleting)
 	if !strings.Contains(waiting.Message, "cache-prod") {
 		t.Errorf("the message does not name the target: %s", waiting.Message)
 	}

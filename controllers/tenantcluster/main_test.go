@@ -21,7 +21,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -137,7 +137,7 @@ func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
 		return nil, err
 	}
 	w.connections = fleet.New(fleet.Options{
-		Installation: "test", Rules: ownership.DefaultRules("test"), Timeouts: timeouts(),
+		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: timeouts(),
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{

@@ -5,13 +5,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
 // sourceOf says where credentials were read, and when.
 type sourceOf struct {
-	ref             common.SecretKeyReference
+	ref             metav1alpha1.SecretKeyReference
 	resourceVersion string
 }
 

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -122,7 +122,7 @@ func (r *reconciler) observeConnection(ctx context.Context, seen *observed) erro
 
 // requestIn tells one request of a person for a try from another; empty for none.
 func requestIn(cluster *tenancyv1alpha1.TenantCluster) string {
-	return cluster.Annotations[common.AnnotationRequestedAt]
+	return cluster.Annotations[metav1alpha1.AnnotationRequestedAt]
 }
 
 func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, identity types.UID) ([]tenancyv1alpha1.TenantCluster, error) {

@@ -11,10 +11,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -61,7 +61,7 @@ func taken(cluster *clusterv1.Cluster, err error, verb string) (orderOutcome, er
 
 // asOurs names the field manager of what is ordered, so that an edit shows who made it.
 func (r *reconciler) asOurs() client.FieldOwner {
-	return client.FieldOwner(ownership.ManagerOf(r.options.Installation))
+	return client.FieldOwner(managedfields.ManagerOf(r.options.Installation))
 }
 
 // deleteCluster deletes the Cluster that was looked at, and no other of its name.
@@ -94,7 +94,7 @@ func (r *reconciler) confirmGone(ctx context.Context, seen observed) error {
 
 // recordRemaining tells of a Cluster that Cluster API did not remove in time.
 func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
-	if !seen.deleting() || !seen.ordered() || !controllerutil.ContainsFinalizer(seen.cluster, common.FinalizerCluster) {
+	if !seen.deleting() || !seen.ordered() || !controllerutil.ContainsFinalizer(seen.cluster, metav1alpha1.FinalizerCluster) {
 		return nil
 	}
 	live := seen.made.live

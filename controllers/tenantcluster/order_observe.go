@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -90,7 +90,7 @@ func (r *reconciler) editorOf(ctx context.Context, cluster *tenancyv1alpha1.Tena
 		}
 		return "", fmt.Errorf("read who edited Cluster %s: %w", live.Name, err)
 	}
-	return topology.Editor(now, ownership.ManagerOf(r.options.Installation)), nil
+	return topology.Editor(now, managedfields.ManagerOf(r.options.Installation)), nil
 }
 
 // observeMaintenance reads the windows, and what else an upgrade that is due waits for.
@@ -147,7 +147,7 @@ func (r *reconciler) listUnready(ctx context.Context, key types.NamespacedName) 
 	}
 	var names []string
 	for i := range releases.Items {
-		if !meta.IsStatusConditionTrue(releases.Items[i].Status.Conditions, common.ConditionReady) {
+		if !meta.IsStatusConditionTrue(releases.Items[i].Status.Conditions, metav1alpha1.ConditionReady) {
 			names = append(names, "AddonRelease "+client.ObjectKeyFromObject(&releases.Items[i]).String())
 		}
 	}
@@ -156,7 +156,7 @@ func (r *reconciler) listUnready(ctx context.Context, key types.NamespacedName) 
 }
 
 func targetsOf(key types.NamespacedName) client.MatchingLabels {
-	return client.MatchingLabels{common.LabelCluster: key.Name, common.LabelClusterNamespace: key.Namespace}
+	return client.MatchingLabels{metav1alpha1.LabelCluster: key.Name, metav1alpha1.LabelClusterNamespace: key.Namespace}
 }
 
 // wholeSeconds is how the API server keeps times.

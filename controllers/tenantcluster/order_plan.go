@@ -5,7 +5,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
@@ -85,7 +85,7 @@ func (d orderDecision) withoutHands() orderDecision {
 	if d.step.Begin != nil || d.step.Version != d.ordered {
 		d.step = topology.Step{
 			Version: d.ordered, Finish: d.step.Begin == nil,
-			Reason: common.ReasonSuspended, Message: "The upgrade waits: the TenantCluster is suspended",
+			Reason: metav1alpha1.ReasonSuspended, Message: "The upgrade waits: the TenantCluster is suspended",
 		}
 	}
 	return d
@@ -102,7 +102,7 @@ func planFirstOrder(seen observed) (todo orderDecision, done bool) {
 	case live != nil && !live.DeletionTimestamp.IsZero():
 		return orderDecision{waits: fmt.Sprintf(
 			"Cluster %s is being deleted, though not by Daytwo; it is ordered anew when it is gone. That will be another cluster, "+
-				"which the provider has to accept with the annotation %s", live.Name, common.AnnotationAcceptClusterID)}, true
+				"which the provider has to accept with the annotation %s", live.Name, metav1alpha1.AnnotationAcceptClusterID)}, true
 	case live != nil:
 		return orderDecision{}, false
 	case seen.maintenance.invalid != "":

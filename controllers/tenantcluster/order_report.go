@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -117,13 +117,13 @@ func reportMaintenance(w *writer, state maintenanceState) {
 func summarizeOrder(w *writer, seen observed, todo orderDecision) bool {
 	switch {
 	case todo.problem != nil:
-		w.summary(metav1.ConditionFalse, todo.problem.reason, todo.problem.message, common.ConditionStalled)
+		w.summary(metav1.ConditionFalse, todo.problem.reason, todo.problem.message, metav1alpha1.ConditionStalled)
 	case seen.maintenance.invalid != "":
-		w.summary(metav1.ConditionFalse, reasonInvalidWindow, seen.maintenance.invalid, common.ConditionStalled)
+		w.summary(metav1.ConditionFalse, reasonInvalidWindow, seen.maintenance.invalid, metav1alpha1.ConditionStalled)
 	case todo.waits != "":
-		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, todo.waits, common.ConditionReconciling)
+		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, todo.waits, metav1alpha1.ConditionReconciling)
 	case seen.cluster.Spec.Topology != nil && seen.credentials.problem != nil && seen.credentials.problem.reason == tenancyv1alpha1.ReasonProvisioning:
-		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, seen.credentials.problem.message), common.ConditionReconciling)
+		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, seen.credentials.problem.message), metav1alpha1.ConditionReconciling)
 	default:
 		return false
 	}
@@ -156,7 +156,7 @@ func phaseOf(w *writer, seen observed) tenancyv1alpha1.ClusterPhase {
 	switch {
 	case seen.deleting():
 		return tenancyv1alpha1.PhaseDeleting
-	case w.is(common.ConditionStalled) == metav1.ConditionTrue:
+	case w.is(metav1alpha1.ConditionStalled) == metav1.ConditionTrue:
 		return tenancyv1alpha1.PhaseFailed
 	case w.status.Upgrade != nil:
 		return tenancyv1alpha1.PhaseUpgrading

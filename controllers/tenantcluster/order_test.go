@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
@@ -72,7 +72,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 			func(d decision) bool { return d.order.create == nil && d.order.waits != "" }},
 		"a window cannot be read": {func(o *observed) { notMade(o); o.maintenance.invalid = "spec.maintenanceWindows[0].schedule: …" },
 			func(d decision) bool { return d.order.create == nil && d.order.problem != nil }},
-		"the Cluster is somebody else's": {func(o *observed) { o.made.live.Labels[common.LabelManagedBy] = "another" }, func(d decision) bool {
+		"the Cluster is somebody else's": {func(o *observed) { o.made.live.Labels[metav1alpha1.LabelManagedBy] = "another" }, func(d decision) bool {
 			return d.order.update == nil && d.order.problem != nil && d.order.problem.reason == tenancyv1alpha1.ReasonNameConflict
 		}},
 		"somebody deletes the Cluster": {func(o *observed) { at := metav1.NewTime(now); o.made.live.DeletionTimestamp = &at },
@@ -141,7 +141,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 			func(d decision) bool { return !d.release && !d.order.delete }},
 		"deleted, and gone": {func(o *observed) { deleted(o); o.made = clusterAPICluster{presence: absent} },
 			func(d decision) bool { return d.release }},
-		"deleted, and somebody else's": {func(o *observed) { deleted(o); o.made.live.Labels[common.LabelManagedBy] = "another" },
+		"deleted, and somebody else's": {func(o *observed) { deleted(o); o.made.live.Labels[metav1alpha1.LabelManagedBy] = "another" },
 			func(d decision) bool { return d.release && !d.order.delete }},
 		"deleted, overdue, and not asked to go yet": {func(o *observed) { deleted(o); removing(o); o.now = now.Add(time.Hour) },
 			func(d decision) bool { return !d.release && d.order.delete }},
@@ -199,7 +199,7 @@ func TestReportOfAnOrder(t *testing.T) {
 			seen := ordered()
 			test.change(&seen)
 			said := reported(seen)
-			got := conditions(said.status, common.ConditionReady, common.ConditionReconciling, common.ConditionStalled,
+			got := conditions(said.status, metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 				tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionUpgraded)
 			if got != test.want || said.status.Phase != test.phase {
 				t.Errorf("reported %s: %s\nwant %s: %s", said.status.Phase, got, test.phase, test.want)
@@ -246,7 +246,7 @@ func TestWhatIsFilledInLaterIsOnRecord(t *testing.T) {
 
 func readyMessage(status tenancyv1alpha1.TenantClusterStatus) string {
 	for _, condition := range status.Conditions {
-		if condition.Type == common.ConditionReady {
+		if condition.Type == metav1alpha1.ConditionReady {
 			return condition.Message
 		}
 	}
@@ -260,14 +260,14 @@ func TestARefusedUpgradeIsNotOnRecord(t *testing.T) {
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" || said.again != retryRefused {
 		t.Errorf("upgrade %v, ordered %s, again after %s", said.status.Upgrade, said.status.OrderedVersion, said.again)
 	}
-	if got := conditions(said.status, common.ConditionStalled, tenancyv1alpha1.ConditionUpgraded); got != "Stalled=True/OrderRefused Upgraded=False/OrderRefused" {
+	if got := conditions(said.status, metav1alpha1.ConditionStalled, tenancyv1alpha1.ConditionUpgraded); got != "Stalled=True/OrderRefused Upgraded=False/OrderRefused" {
 		t.Error(got)
 	}
 }
 
 func TestSomebodyElsesClusterIsNotConnected(t *testing.T) {
 	seen := ordered()
-	seen.made.live.Labels[common.LabelManagedBy] = "another"
+	seen.made.live.Labels[metav1alpha1.LabelManagedBy] = "another"
 	for _, deleting := range []bool{false, true} {
 		if deleting {
 			deleted(&seen)
@@ -328,7 +328,7 @@ func TestTheOpenWindowKeepsItsStart(t *testing.T) {
 
 func TestAClusterThatDaytwoDidNotMakeIsNotUpgraded(t *testing.T) {
 	seen := settled()
-	seen.cluster.Spec.ClusterRef, seen.cluster.Spec.KubeconfigRef = &common.LocalReference{Name: "theirs"}, nil
+	seen.cluster.Spec.ClusterRef, seen.cluster.Spec.KubeconfigRef = &metav1alpha1.LocalReference{Name: "theirs"}, nil
 	seen.cluster.Spec.Upgrade.IgnoreUnready = true
 	seen.made = clusterAPICluster{live: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}}
 	seen.says("InfrastructureReady", metav1.ConditionTrue, "")

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
@@ -75,7 +75,7 @@ func plan(seen observed) decision {
 		deletion: step,
 		order:    planOrder(seen),
 
-		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, common.FinalizerCluster),
+		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, metav1alpha1.FinalizerCluster),
 		holdSecret:     secretToHold(seen.credentials.secret),
 		releaseSecrets: withoutUser(seen.held, heldSecret.unused),
 		connection:     connectionFor(seen),
@@ -124,7 +124,7 @@ func (s heldSecret) unused() bool { return !s.usedHere && !s.usedElsewhere }
 
 // secretToHold leaves a Secret alone that is being deleted: the API server takes no new finalizer then.
 func secretToHold(secret *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
-	if secret == nil || secret.DeletionTimestamp != nil || slices.Contains(secret.Finalizers, common.FinalizerAccess) {
+	if secret == nil || secret.DeletionTimestamp != nil || slices.Contains(secret.Finalizers, metav1alpha1.FinalizerAccess) {
 		return nil
 	}
 	return secret

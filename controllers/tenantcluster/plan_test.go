@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
@@ -23,9 +23,9 @@ func settled() observed {
 		cluster: &tenancyv1alpha1.TenantCluster{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "acme", Name: "prod", Generation: 1, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
-				Finalizers: []string{common.FinalizerCluster}, Labels: map[string]string{common.LabelClusterID: "blue"},
+				Finalizers: []string{metav1alpha1.FinalizerCluster}, Labels: map[string]string{metav1alpha1.LabelClusterID: "blue"},
 			},
-			Spec:   tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: "access", Key: "value"}},
+			Spec:   tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access", Key: "value"}},
 			Status: tenancyv1alpha1.TenantClusterStatus{ClusterID: "blue"},
 		},
 		now:           now,
@@ -41,7 +41,7 @@ func settled() observed {
 
 func heldMetadata(name string) *metav1.PartialObjectMetadata {
 	secret := secretMetadata()
-	secret.Namespace, secret.Name, secret.Finalizers = "acme", name, []string{common.FinalizerAccess}
+	secret.Namespace, secret.Name, secret.Finalizers = "acme", name, []string{metav1alpha1.FinalizerAccess}
 	return secret
 }
 
@@ -105,13 +105,13 @@ func TestPlan(t *testing.T) {
 		}},
 		"another cluster, accepted": {func(o *observed) {
 			o.link.Identity = "green"
-			o.cluster.Annotations = map[string]string{common.AnnotationAcceptClusterID: "green"}
+			o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "green"}
 		}, func(d decision) bool {
 			return d.verdict.confirmed() && d.admission == withdraw && d.clusterID == "green"
 		}},
 		"a third one was accepted": {func(o *observed) {
 			o.link.Identity = "green"
-			o.cluster.Annotations = map[string]string{common.AnnotationAcceptClusterID: "red"}
+			o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "red"}
 		}, func(d decision) bool { return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged }},
 		"management cluster": {func(o *observed) { o.forbidden, o.cluster.Status.ClusterID = "blue", "" }, func(d decision) bool {
 			return d.verdict.reason == tenancyv1alpha1.ReasonManagementCluster && d.admission == withdraw && d.clusterID == ""

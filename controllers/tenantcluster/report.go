@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -190,7 +190,7 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []announcement
 			events = append(events, announcement{corev1.EventTypeWarning, found.Type, "Observe", found.Message})
 		}
 	}
-	was, is := meta.FindStatusCondition(before.Conditions, common.ConditionReady), meta.FindStatusCondition(after.Conditions, common.ConditionReady)
+	was, is := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionReady)
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return events
 	}
@@ -200,7 +200,7 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []announcement
 	case metav1.ConditionFalse:
 		events = append(events, announcement{corev1.EventTypeWarning, is.Reason, "Connect", is.Message})
 	case metav1.ConditionUnknown:
-		if is.Reason == common.ReasonClusterUnreachable {
+		if is.Reason == metav1alpha1.ReasonClusterUnreachable {
 			events = append(events, announcement{corev1.EventTypeWarning, is.Reason, "Connect", is.Message})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -54,7 +54,9 @@ func TestReport(t *testing.T) {
 			"Ready=Unknown/Progressing Reconciling=True/Progressing KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "being recorded"},
 		"suspended": {func(o *observed) { o.cluster.Spec.Suspend = true },
 			"Ready=True/Suspended KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "suspended: drift is reported"},
-		"annotation cannot be read": {func(o *observed) { o.cluster.Annotations = map[string]string{common.AnnotationSuspendUntil: "monday"} },
+		"annotation cannot be read": {func(o *observed) {
+			o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "monday"}
+		},
 			"Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "monday"},
 		"waits for targets": {func(o *observed) {
 			deleted(o)
@@ -65,12 +67,12 @@ func TestReport(t *testing.T) {
 			seen := settled()
 			c.change(&seen)
 			status := reported(seen).status
-			got := conditions(status, common.ConditionReady, common.ConditionReconciling, common.ConditionStalled,
+			got := conditions(status, metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 				tenancyv1alpha1.ConditionKubeconfigValid, tenancyv1alpha1.ConditionConnected, tenancyv1alpha1.ConditionIdentityConflict)
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
-			if message := meta.FindStatusCondition(status.Conditions, common.ConditionReady).Message; !strings.Contains(message, c.message) {
+			if message := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady).Message; !strings.Contains(message, c.message) {
 				t.Errorf("got the message %q, want %q in it", message, c.message)
 			}
 		})
@@ -137,7 +139,7 @@ func TestNewSpecIsNotReportedAsConnectedOnOldNews(t *testing.T) {
 	seen.cluster.Status = reported(seen).status
 	seen.cluster.Generation = 2
 	seen.link = &fleet.State{Phase: fleet.Connecting}
-	if got := conditions(reported(seen).status, common.ConditionReady); got != "Ready=Unknown/Progressing" {
+	if got := conditions(reported(seen).status, metav1alpha1.ConditionReady); got != "Ready=Unknown/Progressing" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -158,7 +160,7 @@ func TestLastSeenIsWrittenOnlyWhenConnectedChanges(t *testing.T) {
 func TestClusterThatIsClaimedByAnotherIsReportedAsRegistered(t *testing.T) {
 	seen := settled()
 	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, claimed: true})
-	if got := conditions(said.status, common.ConditionReady, tenancyv1alpha1.ConditionIdentityConflict); got != "Ready=False/AlreadyRegistered IdentityConflict=True/AlreadyRegistered" {
+	if got := conditions(said.status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionIdentityConflict); got != "Ready=False/AlreadyRegistered IdentityConflict=True/AlreadyRegistered" {
 		t.Errorf("got %s", got)
 	}
 	if said.again == 0 {
@@ -169,7 +171,7 @@ func TestClusterThatIsClaimedByAnotherIsReportedAsRegistered(t *testing.T) {
 func TestFailedWriteIsTold(t *testing.T) {
 	seen := settled()
 	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, err: errors.New("add finalizer to Secret access: forbidden")})
-	reconciling := meta.FindStatusCondition(said.status.Conditions, common.ConditionReconciling)
+	reconciling := meta.FindStatusCondition(said.status.Conditions, metav1alpha1.ConditionReconciling)
 	if reconciling == nil || !strings.Contains(reconciling.Message, "Secret access: forbidden") {
 		t.Errorf("got %+v", reconciling)
 	}
@@ -206,7 +208,7 @@ func TestExpiryIsAnnouncedAndWokenUpFor(t *testing.T) {
 
 func TestEndOfASuspensionIsWokenUpFor(t *testing.T) {
 	seen := settled()
-	seen.cluster.Annotations = map[string]string{common.AnnotationSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}
+	seen.cluster.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}
 	if again := reported(seen).again; again != time.Hour {
 		t.Errorf("got %s", again)
 	}
@@ -215,7 +217,7 @@ func TestEndOfASuspensionIsWokenUpFor(t *testing.T) {
 func TestEventsTellOfChangesOnly(t *testing.T) {
 	seen := settled()
 	first := reported(seen)
-	if len(first.events) != 1 || first.events[0].reason != common.ReasonSucceeded {
+	if len(first.events) != 1 || first.events[0].reason != metav1alpha1.ReasonSucceeded {
 		t.Errorf("got %v, want that it is connected", first.events)
 	}
 	seen.cluster.Status = first.status
@@ -223,7 +225,7 @@ func TestEventsTellOfChangesOnly(t *testing.T) {
 	if events := reported(seen).events; len(events) != 1 || events[0].kind != "Warning" {
 		t.Errorf("got %v, want a warning of the other cluster", events)
 	}
-	seen.cluster.Annotations = map[string]string{common.AnnotationAcceptClusterID: "green"}
+	seen.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "green"}
 	if events := reported(seen).events; len(events) == 0 || events[0].reason != "ClusterAccepted" {
 		t.Errorf("got %v, want that the cluster was accepted", events)
 	}

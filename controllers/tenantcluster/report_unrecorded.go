@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -34,5 +34,5 @@ func reportUnrecorded(w *writer, done outcome) {
 	w.set(tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, reasonRemaining, fmt.Sprintf(
 		"%s this installation's label %s, and no add-on has them on record, as after a restore or a copy: %s. "+
 			"An add-on that declares one takes it over; delete the others, or take the label off.",
-		count, common.LabelManagedBy, found.Examples))
+		count, metav1alpha1.LabelManagedBy, found.Examples))
 }

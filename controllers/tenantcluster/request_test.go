@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -110,7 +110,7 @@ func TestRequestedTryDoesNotWaitForTheBackoff(t *testing.T) {
 	tenant.eventually("the backoff has grown", func() (string, bool) { return "", len(door.called()) == attempts })
 
 	door.unlock()
-	tenant.annotate("prod", common.AnnotationRequestedAt, "now")
+	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
 	tenant.waitReady("prod")
 	calls := door.called()
 	if waited := calls[attempts].Sub(calls[attempts-1]); waited >= pause {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -24,20 +24,20 @@ func summarize(w *writer, seen observed, todo decision, done outcome, hands susp
 	}
 	switch {
 	case seen.deleting():
-		w.summary(metav1.ConditionFalse, common.ReasonDeleting, deletionMessage(todo, done), common.ConditionReconciling)
+		w.summary(metav1.ConditionFalse, metav1alpha1.ReasonDeleting, deletionMessage(todo, done), metav1alpha1.ConditionReconciling)
 	case seen.credentials.problem != nil:
-		w.summary(metav1.ConditionFalse, seen.credentials.problem.reason, seen.credentials.problem.message, common.ConditionStalled)
+		w.summary(metav1.ConditionFalse, seen.credentials.problem.reason, seen.credentials.problem.message, metav1alpha1.ConditionStalled)
 	case isAwaited(done.link):
 		if !w.summarized() || w.is(tenancyv1alpha1.ConditionConnected) == metav1.ConditionUnknown {
-			w.summary(metav1.ConditionUnknown, common.ReasonProgressing, "The first answer of the cluster is awaited.", common.ConditionReconciling)
+			w.summary(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "The first answer of the cluster is awaited.", metav1alpha1.ConditionReconciling)
 		}
 	case done.link.Phase == fleet.Unauthorized:
-		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, "The credentials are refused: "+done.link.Message, common.ConditionStalled)
+		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, "The credentials are refused: "+done.link.Message, metav1alpha1.ConditionStalled)
 	case done.link.Phase == fleet.Unreachable:
-		w.summary(metav1.ConditionUnknown, common.ReasonClusterUnreachable,
-			"The cluster does not answer, and is tried again and again: "+done.link.Message, common.ConditionReconciling)
+		w.summary(metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable,
+			"The cluster does not answer, and is tried again and again: "+done.link.Message, metav1alpha1.ConditionReconciling)
 	case conflict != nil && conflict.Status == metav1.ConditionTrue:
-		w.summary(metav1.ConditionFalse, conflict.Reason, conflict.Message, common.ConditionStalled)
+		w.summary(metav1.ConditionFalse, conflict.Reason, conflict.Message, metav1alpha1.ConditionStalled)
 	default:
 		summarizeConnected(w, seen, todo, done, hands)
 	}
@@ -47,20 +47,20 @@ func summarize(w *writer, seen observed, todo decision, done outcome, hands susp
 func summarizeConnected(w *writer, seen observed, todo decision, done outcome, hands suspension.Suspension) {
 	switch {
 	case todo.admission != admit:
-		w.summary(metav1.ConditionUnknown, common.ReasonProgressing, "The cluster answers; its identity is being recorded.", common.ConditionReconciling)
+		w.summary(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "The cluster answers; its identity is being recorded.", metav1alpha1.ConditionReconciling)
 	case done.err != nil:
-		w.summary(metav1.ConditionTrue, common.ReasonSucceeded, connectedTo(w.status))
-		w.set(common.ConditionReconciling, metav1.ConditionTrue, common.ReasonFailed, done.err.Error()+"; it is tried again")
+		w.summary(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, connectedTo(w.status))
+		w.set(metav1alpha1.ConditionReconciling, metav1.ConditionTrue, metav1alpha1.ReasonFailed, done.err.Error()+"; it is tried again")
 	case w.status.Upgrade != nil:
-		w.summary(metav1.ConditionTrue, tenancyv1alpha1.ReasonUpgrading, w.find(tenancyv1alpha1.ConditionUpgraded).Message, common.ConditionReconciling)
+		w.summary(metav1.ConditionTrue, tenancyv1alpha1.ReasonUpgrading, w.find(tenancyv1alpha1.ConditionUpgraded).Message, metav1alpha1.ConditionReconciling)
 	case seen.ordered() && notReady(w) != nil:
 		trouble := notReady(w)
-		w.summary(metav1.ConditionFalse, trouble.Reason, trouble.Message, common.ConditionReconciling)
+		w.summary(metav1.ConditionFalse, trouble.Reason, trouble.Message, metav1alpha1.ConditionReconciling)
 	case hands.Active:
-		w.summary(metav1.ConditionTrue, common.ReasonSuspended, withComplaint(connectedTo(w.status)+
+		w.summary(metav1.ConditionTrue, metav1alpha1.ReasonSuspended, withComplaint(connectedTo(w.status)+
 			"; "+hands.String()+": drift is reported and not corrected, no new revision is applied", hands))
 	default:
-		w.summary(metav1.ConditionTrue, common.ReasonSucceeded, withComplaint(connectedTo(w.status), hands))
+		w.summary(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, withComplaint(connectedTo(w.status), hands))
 	}
 }
 
@@ -119,13 +119,13 @@ func (w *writer) is(kind string) metav1.ConditionStatus {
 	return ""
 }
 
-func (w *writer) summarized() bool { return w.find(common.ConditionReady) != nil }
+func (w *writer) summarized() bool { return w.find(metav1alpha1.ConditionReady) != nil }
 
 // summary sets Ready, and of Reconciling and Stalled the one that is named, if any.
 func (w *writer) summary(ready metav1.ConditionStatus, reason, message string, beside ...string) {
-	w.set(common.ConditionReady, ready, reason, message)
-	w.remove(common.ConditionReconciling)
-	w.remove(common.ConditionStalled)
+	w.set(metav1alpha1.ConditionReady, ready, reason, message)
+	w.remove(metav1alpha1.ConditionReconciling)
+	w.remove(metav1alpha1.ConditionStalled)
 	for _, kind := range beside {
 		w.set(kind, metav1.ConditionTrue, reason, message)
 	}

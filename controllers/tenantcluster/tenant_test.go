@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -109,7 +109,7 @@ func (t *tenant) imported(name string, kubeconfig []byte) {
 	t.secret(name, kubeconfig)
 	t.create(&tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &common.SecretKeyReference{Name: name, Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name, Key: "value"}},
 	})
 }
 
@@ -153,7 +153,7 @@ func (t *tenant) waitFor(name, condition string, status metav1.ConditionStatus, 
 
 func (t *tenant) waitReady(name string) {
 	t.Helper()
-	t.waitFor(name, common.ConditionReady, metav1.ConditionTrue, common.ReasonSucceeded)
+	t.waitFor(name, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	if _, ok := shared.connections.Get(t.key(name)); !ok {
 		// Admission is asked for before Ready is written; the cluster is handed out a moment later.
 		t.eventually("the cluster is handed out", func() (string, bool) {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -53,7 +53,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	err := indexer.IndexField(ctx, secretMetadata(), indexHeld, func(object client.Object) []string {
-		if slices.Contains(object.GetFinalizers(), common.FinalizerAccess) {
+		if slices.Contains(object.GetFinalizers(), metav1alpha1.FinalizerAccess) {
 			return []string{yes}
 		}
 		return nil
@@ -122,7 +122,7 @@ func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, _ client.Object) [
 // becameReady passes targets that are Ready and were not.
 func becameReady() predicate.Predicate {
 	isReady := func(object client.Object) bool {
-		return meta.IsStatusConditionTrue(object.(*addonsv1alpha1.AddonRelease).Status.Conditions, common.ConditionReady)
+		return meta.IsStatusConditionTrue(object.(*addonsv1alpha1.AddonRelease).Status.Conditions, metav1alpha1.ConditionReady)
 	}
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -148,7 +148,7 @@ func (r *reconciler) toClusterThatWaitsForTarget(ctx context.Context, target cli
 func toClusterOfTarget(_ context.Context, target client.Object) []reconcile.Request {
 	labels := target.GetLabels()
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{
-		Namespace: labels[common.LabelClusterNamespace], Name: labels[common.LabelCluster],
+		Namespace: labels[metav1alpha1.LabelClusterNamespace], Name: labels[metav1alpha1.LabelCluster],
 	}}}
 }
 

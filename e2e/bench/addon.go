@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 )
 
@@ -99,7 +99,7 @@ func newAddon(name, manifests string, maxConcurrent int) *addonsv1alpha1.SaaSAdd
 
 // bareLabels mark what the floor applies, as Daytwo's labels mark what Daytwo does.
 func bareLabels() map[string]string {
-	return map[string]string{common.LabelManagedBy: floor.Manager}
+	return map[string]string{metav1alpha1.LabelManagedBy: floor.Manager}
 }
 
 // loader returns what an add-on of that name consists of in one cluster, ready for the floor to apply:
@@ -144,8 +144,8 @@ func bareObject(object *unstructured.Unstructured, namespace string) (floor.Obje
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[common.LabelManagedBy] = floor.Manager
-	labels[common.LabelHash] = "v1-0123456789abcdef"
+	labels[metav1alpha1.LabelManagedBy] = floor.Manager
+	labels[metav1alpha1.LabelHash] = "v1-0123456789abcdef"
 	object.SetLabels(labels)
 	body, err := json.Marshal(object)
 	resource, _ := meta.UnsafeGuessKindToResource(object.GroupVersionKind())

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 )
 
@@ -88,7 +88,7 @@ func (f *bareFleet) list(ctx context.Context, kubeconfig string) (*keptCluster, 
 	}
 	kept := &keptCluster{client: client}
 	for _, kind := range kindsInUse() {
-		keeper, version, err := client.Keep(ctx, kind, map[string]string{common.LabelManagedBy: f.installation})
+		keeper, version, err := client.Keep(ctx, kind, map[string]string{metav1alpha1.LabelManagedBy: f.installation})
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
@@ -58,7 +58,7 @@ func (b *bench) newChartAddon(name string) *addonsv1alpha1.SaaSAddon {
 	addon := newAddon(name, "", b.clusters)
 	addon.Spec.Source = addonsv1alpha1.AddonSource{Chart: &addonsv1alpha1.ChartSource{
 		Repository: b.charts.OCI(), Name: chartName, Version: charts.FirstVersion,
-		CARef: &daytwo.LocalReference{Name: chartAuthority},
+		CARef: &metav1alpha1.LocalReference{Name: chartAuthority},
 	}}
 	addon.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"host": "{{ .Cluster.Name }}` + hostSuffix + `"}`)}
 	return addon

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 )
 
@@ -111,7 +111,7 @@ func (b *bench) hostileObject(i int) *corev1.ConfigMap {
 	object := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   fmt.Sprintf("theirs-%06d", i),
-			Labels: map[string]string{common.LabelManagedBy: b.installation, common.LabelHash: "v1-0123456789abcdef"},
+			Labels: map[string]string{metav1alpha1.LabelManagedBy: b.installation, metav1alpha1.LabelHash: "v1-0123456789abcdef"},
 		},
 		Data: map[string]string{"ballast": strings.Repeat("x", hostileBytes)},
 	}

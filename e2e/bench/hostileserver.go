@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/faults"
 )
@@ -214,7 +214,7 @@ func (h *hostileServer) provoke(ctx context.Context) error {
 	h.round++
 	cluster := &tenancyv1alpha1.TenantCluster{}
 	cluster.Namespace, cluster.Name = h.tenant.Namespace, h.tenant.Name
-	request := fmt.Sprintf(`{"metadata":{"annotations":{%q:"round-%d"}}}`, common.AnnotationRequestedAt, h.round)
+	request := fmt.Sprintf(`{"metadata":{"annotations":{%q:"round-%d"}}}`, metav1alpha1.AnnotationRequestedAt, h.round)
 	if err := h.b.env.Admin.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, []byte(request))); err != nil {
 		return fmt.Errorf("ask for a try: %w", err)
 	}

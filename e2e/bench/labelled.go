@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/floor"
 )
 
@@ -145,7 +145,7 @@ func (x boxes) make(ctx context.Context) error {
 				"apiVersion": benchGroup + "/v1", "kind": "Box", "spec": map[string]any{"ballast": ballast},
 			}}
 			object.SetName(theirBox(i))
-			object.SetLabels(map[string]string{common.LabelManagedBy: x.installation, common.LabelHash: "v1-0123456789abcdef"})
+			object.SetLabels(map[string]string{metav1alpha1.LabelManagedBy: x.installation, metav1alpha1.LabelHash: "v1-0123456789abcdef"})
 			_, err := x.client.Create(ctx, object, metav1.CreateOptions{})
 			return err
 		})

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -74,7 +74,7 @@ func orderOne(ctx context.Context, env *environment.Environment, name string) (t
 	}
 	key := client.ObjectKeyFromObject(order)
 	if err := awaitOrder(ctx, env, key, func(err error) bool {
-		return err == nil && meta.IsStatusConditionTrue(order.Status.Conditions, common.ConditionReady)
+		return err == nil && meta.IsStatusConditionTrue(order.Status.Conditions, metav1alpha1.ConditionReady)
 	}, order); err != nil {
 		return 0, fmt.Errorf("%s is not Ready: %w", name, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/bench/faults"
 )
 
@@ -131,7 +131,7 @@ func TestACustomersObjectsLookLikeDaytwos(t *testing.T) {
 	b := &bench{installation: "this-one", options: options{hostileObjects: 2}}
 	for i, want := range []int{hostileBytes, hostileBytes, largeBytes} {
 		object := b.hostileObject(i)
-		if got := len(object.Data["ballast"]); got != want || object.Labels[common.LabelManagedBy] != "this-one" {
+		if got := len(object.Data["ballast"]); got != want || object.Labels[metav1alpha1.LabelManagedBy] != "this-one" {
 			t.Errorf("object %d has %d bytes and labels %v, want %d", i, got, object.Labels, want)
 		}
 	}

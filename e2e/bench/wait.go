@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // watchTargets watches the targets of an add-on, from before there are any.
 func (b *bench) watchTargets(ctx context.Context, addon string) (watch.Interface, error) {
 	return b.env.Admin.Watch(ctx, &addonsv1alpha1.AddonReleaseList{},
-		client.InNamespace(fleetNamespace), client.MatchingLabels{common.LabelPolicy: addon})
+		client.InNamespace(fleetNamespace), client.MatchingLabels{metav1alpha1.LabelPolicy: addon})
 }
 
 // arrival tells whether a target has done all that is measured.
@@ -58,7 +58,7 @@ func awaitTargets(ctx context.Context, watching watch.Interface, count int, arri
 
 // isReady: the target is Ready at the revision that it names.
 func isReady(target *addonsv1alpha1.AddonRelease) bool {
-	return isTrue(target, common.ConditionReady)
+	return isTrue(target, metav1alpha1.ConditionReady)
 }
 
 // isInstalled: the objects of the chart are applied and the release is on record. Where nothing runs pods,
@@ -80,7 +80,7 @@ func (b *bench) awaitReady(ctx context.Context, name string) error {
 	return poll(ctx, "add-on "+name+" is Ready", func(ctx context.Context) (bool, error) {
 		addon := &addonsv1alpha1.SaaSAddon{}
 		err := b.env.Admin.Get(ctx, namespaced(fleetNamespace, name), addon)
-		ready := meta.FindStatusCondition(addon.Status.Conditions, common.ConditionReady)
+		ready := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionReady)
 		return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == addon.Generation, err
 	})
 }

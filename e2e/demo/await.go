@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 const (
@@ -60,7 +60,7 @@ func describe(conditions []metav1.Condition, kind string) string {
 func (s *story) release(ctx context.Context, addon string, c customer) (*addonsv1alpha1.AddonRelease, error) {
 	releases := &addonsv1alpha1.AddonReleaseList{}
 	err := s.env.Admin.List(ctx, releases, client.InNamespace(providerNamespace), client.MatchingLabels{
-		common.LabelPolicy: addon, common.LabelClusterNamespace: c.namespace(), common.LabelCluster: tenantCluster,
+		metav1alpha1.LabelPolicy: addon, metav1alpha1.LabelClusterNamespace: c.namespace(), metav1alpha1.LabelCluster: tenantCluster,
 	})
 	if err != nil || len(releases.Items) == 0 {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *story) awaitRelease(
 		if release, err = s.release(ctx, addon, c); err != nil || release == nil {
 			return sight{seen: "no AddonRelease of " + addon + " for " + c.namespace() + "/" + tenantCluster}, err
 		}
-		seen := fmt.Sprintf("AddonRelease %s: %s", release.Name, describe(release.Status.Conditions, common.ConditionReady))
+		seen := fmt.Sprintf("AddonRelease %s: %s", release.Name, describe(release.Status.Conditions, metav1alpha1.ConditionReady))
 		return sight{happened: happened(release), seen: seen}, nil
 	})
 	return release, err
@@ -94,7 +94,7 @@ func (s *story) awaitReady(ctx context.Context, addon string, customers ...custo
 	for _, c := range customers {
 		if _, err := s.awaitRelease(ctx, addon, c, func(release *addonsv1alpha1.AddonRelease) bool {
 			return release.Status.Revision == revision && release.Status.ObservedGeneration == release.Generation &&
-				meta.IsStatusConditionTrue(release.Status.Conditions, common.ConditionReady)
+				meta.IsStatusConditionTrue(release.Status.Conditions, metav1alpha1.ConditionReady)
 		}); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (s *story) awaitRevision(ctx context.Context, name string) (string, error) 
 		err := s.env.Admin.Get(ctx, addonKey(name), addon)
 		return sight{
 			happened: addon.Status.ObservedGeneration == addon.Generation && addon.Status.Revision != "" && isResolved(addon),
-			seen:     "SaaSAddon " + name + ": " + describe(addon.Status.Conditions, common.ConditionReady),
+			seen:     "SaaSAddon " + name + ": " + describe(addon.Status.Conditions, metav1alpha1.ConditionReady),
 		}, err
 	})
 	return addon.Status.Revision, err

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
 )
@@ -50,7 +50,7 @@ func (s *story) deliverChart(ctx context.Context) (err error) {
 // newChartAddon is the provider's add-on of a chart.
 func newChartAddon(repository string) *addonsv1alpha1.SaaSAddon {
 	addon := addonOf(chartName, chartName, addonsv1alpha1.AddonSource{Chart: &addonsv1alpha1.ChartSource{
-		Repository: repository, Name: chartName, Version: charts.FirstVersion, CARef: &common.LocalReference{Name: authority},
+		Repository: repository, Name: chartName, Version: charts.FirstVersion, CARef: &metav1alpha1.LocalReference{Name: authority},
 	}})
 	addon.Spec.Values = &apiextensionsv1.JSON{Raw: []byte(`{"host": "{{ .Cluster.Namespace }}` + hostSuffix + `"}`)}
 	return addon
@@ -102,7 +102,7 @@ func (s *story) installChart(ctx context.Context, from *registry.Server) error {
 	}
 	s.screen.Note(fmt.Sprintf("values are templates: the host is %s%s, %s%s, …",
 		s.customers[0].namespace(), hostSuffix, s.customers[1].namespace(), hostSuffix))
-	s.screen.Command(kubectl() + " get addonreleases -n " + providerNamespace + " -l " + common.LabelPolicy + "=" + chartName)
+	s.screen.Command(kubectl() + " get addonreleases -n " + providerNamespace + " -l " + metav1alpha1.LabelPolicy + "=" + chartName)
 	if err := s.checkReleases(charts.FirstVersion, 1); err != nil {
 		return err
 	}

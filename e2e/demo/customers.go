@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -18,7 +18,7 @@ import (
 
 // planLabel is on the namespaces of customers who pay for the add-on. Only the provider can set it.
 const (
-	planLabel = common.ProviderLabelPrefix + "plan"
+	planLabel = metav1alpha1.ProviderLabelPrefix + "plan"
 	plan      = "gold"
 )
 
@@ -90,8 +90,8 @@ func (s *story) awaitConnected(ctx context.Context, c customer) error {
 	return await(ctx, func(ctx context.Context) (sight, error) {
 		err := s.env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace(), Name: tenantCluster}, cluster)
 		return sight{
-			happened: meta.IsStatusConditionTrue(cluster.Status.Conditions, common.ConditionReady),
-			seen:     "TenantCluster " + c.namespace() + "/" + tenantCluster + ": " + describe(cluster.Status.Conditions, common.ConditionReady),
+			happened: meta.IsStatusConditionTrue(cluster.Status.Conditions, metav1alpha1.ConditionReady),
+			seen:     "TenantCluster " + c.namespace() + "/" + tenantCluster + ": " + describe(cluster.Status.Conditions, metav1alpha1.ConditionReady),
 		}, err
 	})
 }

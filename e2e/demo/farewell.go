@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -37,7 +37,7 @@ func (s *story) deleteEverything(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.screen.Command(s.customers[0].kubectl() + " get all,configmaps,secrets,namespaces -A -l " + common.LabelManagedBy)
+	s.screen.Command(s.customers[0].kubectl() + " get all,configmaps,secrets,namespaces -A -l " + metav1alpha1.LabelManagedBy)
 	s.screen.Command(s.customers[0].helm() + " list -A")
 	return s.deleteCustomers(ctx)
 }
@@ -70,7 +70,7 @@ func (s *story) deleteCustomers(ctx context.Context) error {
 func (s *story) awaitNoRevision(ctx context.Context) error {
 	return await(ctx, func(ctx context.Context) (sight, error) {
 		revisions := &corev1.SecretList{}
-		err := s.env.Admin.List(ctx, revisions, client.HasLabels{common.LabelRevision})
+		err := s.env.Admin.List(ctx, revisions, client.HasLabels{metav1alpha1.LabelRevision})
 		return sight{happened: len(revisions.Items) == 0, seen: fmt.Sprintf("%d Secrets of revisions", len(revisions.Items))}, err
 	})
 }
@@ -105,7 +105,7 @@ func (s *story) awaitNothingLeft(ctx context.Context) (kinds int, err error) {
 	err = await(ctx, func(ctx context.Context) (sight, error) {
 		var left int
 		if left, kinds, err = s.labelled(ctx); err != nil || left > 0 {
-			return sight{seen: fmt.Sprintf("%d objects with the label %s", left, common.LabelManagedBy)}, err
+			return sight{seen: fmt.Sprintf("%d objects with the label %s", left, metav1alpha1.LabelManagedBy)}, err
 		}
 		if left, err = s.recordsLeft(); err != nil || left > 0 {
 			return sight{seen: fmt.Sprintf("%d Helm releases", left)}, err
@@ -152,7 +152,7 @@ func (s *story) labelled(ctx context.Context) (objects, kinds int, err error) {
 			return 0, 0, err
 		}
 		for _, resource := range resources {
-			list, err := lister.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: common.LabelManagedBy})
+			list, err := lister.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: metav1alpha1.LabelManagedBy})
 			if err != nil {
 				return 0, 0, fmt.Errorf("list %s of cluster %s: %w", resource.Resource, c.name, err)
 			}

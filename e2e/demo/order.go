@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -116,9 +116,9 @@ func (s *story) awaitWelcome(ctx context.Context, version string) error {
 	if err := await(ctx, func(ctx context.Context) (sight, error) {
 		err := s.env.Admin.Get(ctx, client.ObjectKeyFromObject(order), order)
 		return sight{
-			happened: meta.IsStatusConditionTrue(order.Status.Conditions, common.ConditionReady) &&
+			happened: meta.IsStatusConditionTrue(order.Status.Conditions, metav1alpha1.ConditionReady) &&
 				order.Status.Version == version && order.Status.Upgrade == nil,
-			seen: fmt.Sprintf("TenantCluster %s is %s: %s", orderedName, order.Status.Phase, describe(order.Status.Conditions, common.ConditionReady)),
+			seen: fmt.Sprintf("TenantCluster %s is %s: %s", orderedName, order.Status.Phase, describe(order.Status.Conditions, metav1alpha1.ConditionReady)),
 		}, err
 	}); err != nil {
 		return err
@@ -127,8 +127,8 @@ func (s *story) awaitWelcome(ctx context.Context, version string) error {
 		welcome := newWelcome()
 		err := s.env.Admin.Get(ctx, client.ObjectKeyFromObject(welcome), welcome)
 		return sight{
-			happened: meta.IsStatusConditionTrue(welcome.Status.Conditions, common.ConditionReady) && welcome.Status.Clusters.Ready.Count == 1,
-			seen:     "SaaSAddon " + welcomeName + ": " + describe(welcome.Status.Conditions, common.ConditionReady),
+			happened: meta.IsStatusConditionTrue(welcome.Status.Conditions, metav1alpha1.ConditionReady) && welcome.Status.Clusters.Ready.Count == 1,
+			seen:     "SaaSAddon " + welcomeName + ": " + describe(welcome.Status.Conditions, metav1alpha1.ConditionReady),
 		}, err
 	})
 }
@@ -158,7 +158,7 @@ func (s *story) removeCluster(ctx context.Context) error {
 func (s *story) isRemoved(ctx context.Context, order *tenancyv1alpha1.TenantCluster) (sight, error) {
 	err := s.env.Admin.Get(ctx, client.ObjectKeyFromObject(order), order)
 	if !apierrors.IsNotFound(err) {
-		return sight{seen: "TenantCluster " + orderedName + ": " + describe(order.Status.Conditions, common.ConditionReady)}, err
+		return sight{seen: "TenantCluster " + orderedName + ": " + describe(order.Status.Conditions, metav1alpha1.ConditionReady)}, err
 	}
 	err = s.env.Admin.Get(ctx, client.ObjectKeyFromObject(order), &clusterv1.Cluster{})
 	if !apierrors.IsNotFound(err) {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // surviveOutage shows that a dead cluster holds nobody up, shows as what it is, and catches up.
@@ -73,8 +73,8 @@ func (s *story) noticeOutage(ctx context.Context, dead customer, killed time.Tim
 	err := s.screen.Do("waiting for "+dead.name+" to be reported", func() (done, error) {
 		var err error
 		release, err = s.awaitRelease(ctx, addonName, dead, func(release *addonsv1alpha1.AddonRelease) bool {
-			ready := meta.FindStatusCondition(release.Status.Conditions, common.ConditionReady)
-			return ready != nil && ready.Status == metav1.ConditionUnknown && ready.Reason == common.ReasonClusterUnreachable
+			ready := meta.FindStatusCondition(release.Status.Conditions, metav1alpha1.ConditionReady)
+			return ready != nil && ready.Status == metav1.ConditionUnknown && ready.Reason == metav1alpha1.ReasonClusterUnreachable
 		})
 		s.figures.noticed = time.Since(killed)
 		return done{dead.name + ": reported as unreachable; nothing stays green on old news", s.figures.noticed}, err
@@ -82,16 +82,16 @@ func (s *story) noticeOutage(ctx context.Context, dead customer, killed time.Tim
 	if err != nil {
 		return err
 	}
-	s.screen.Note("status: " + describe(release.Status.Conditions, common.ConditionReady))
+	s.screen.Note("status: " + describe(release.Status.Conditions, metav1alpha1.ConditionReady))
 	addon := newAddon()
 	if err := await(ctx, func(ctx context.Context) (sight, error) {
 		err := s.env.Admin.Get(ctx, addonKey(addonName), addon)
-		seen := describe(addon.Status.Conditions, common.ConditionReady)
+		seen := describe(addon.Status.Conditions, metav1alpha1.ConditionReady)
 		return sight{happened: addon.Status.Clusters.Unreachable.Count == 1, seen: "SaaSAddon: " + seen}, err
 	}); err != nil {
 		return err
 	}
-	s.screen.Note("SaaSAddon: " + describe(addon.Status.Conditions, common.ConditionReady))
+	s.screen.Note("SaaSAddon: " + describe(addon.Status.Conditions, metav1alpha1.ConditionReady))
 	s.screen.Command(kubectl() + " describe addonrelease " + release.Name + " -n " + providerNamespace)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
 )
@@ -70,7 +70,7 @@ func waitReady(t *testing.T, c client.Client, key client.ObjectKey) {
 	cluster := &tenancyv1alpha1.TenantCluster{}
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, key, cluster)
-		return err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, common.ConditionReady), err
+		return err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, metav1alpha1.ConditionReady), err
 	})
 	if err != nil {
 		t.Fatalf("TenantCluster %s is not ready: %v; conditions: %+v", key, err, cluster.Status.Conditions)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
@@ -131,7 +131,7 @@ func awaitRevision(t *testing.T, workload client.Client, addon *addonsv1alpha1.S
 		if addon.Status.ObservedGeneration != addon.Generation {
 			return errors.New("the add-on was not looked at yet")
 		}
-		if err := expect.Condition(addon.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, ""); err != nil {
+		if err := expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, ""); err != nil {
 			return err
 		}
 		if of := revisions(t, workload); of[revision] != parts {

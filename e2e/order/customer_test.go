@@ -16,7 +16,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -139,7 +139,7 @@ func (c *customer) await(name, condition string, status metav1.ConditionStatus, 
 
 func (c *customer) awaitReady(name string) *tenancyv1alpha1.TenantCluster {
 	c.Helper()
-	return c.await(name, common.ConditionReady, metav1.ConditionTrue, "")
+	return c.await(name, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 }
 
 // awaitVersion waits until an upgrade is over.

@@ -13,7 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -143,5 +143,5 @@ func TestDeletionProtectionHoldsAnOrderedCluster(t *testing.T) {
 		t.Errorf("it is deleted: %v", err)
 	}
 	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.DeletionProtection = false })
-	c.await("prod", common.ConditionReady, metav1.ConditionTrue, "")
+	c.await("prod", metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 }

@@ -13,7 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -44,14 +44,14 @@ func TestAnOrderedClusterStaysUntilItsFinalBackupIsMade(t *testing.T) {
 	enrollment.SetKind("BackupEnrollment")
 	enrollment.SetNamespace(c.namespace)
 	enrollment.SetName("daily-prod")
-	enrollment.SetLabels(map[string]string{common.LabelCluster: "prod", common.LabelClusterNamespace: c.namespace})
+	enrollment.SetLabels(map[string]string{metav1alpha1.LabelCluster: "prod", metav1alpha1.LabelClusterNamespace: c.namespace})
 	c.create(enrollment)
 	c.wants("prod", "now")
 	expect.Eventually(t, "the backup is asked for", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(enrollment), enrollment); err != nil {
 			return err
 		}
-		if enrollment.GetAnnotations()[common.AnnotationRequestedAt] == "" {
+		if enrollment.GetAnnotations()[metav1alpha1.AnnotationRequestedAt] == "" {
 			return fmt.Errorf("it is not: %s", expect.Describe(c.get("prod").Status.Conditions))
 		}
 		return nil
@@ -70,7 +70,7 @@ func TestAnOrderedClusterStaysUntilItsFinalBackupIsMade(t *testing.T) {
 func (c *customer) wants(name, request string) {
 	c.Helper()
 	c.change(name, func(cluster *tenancyv1alpha1.TenantCluster) {
-		cluster.Annotations = map[string]string{common.AnnotationRequestedAt: request}
+		cluster.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: request}
 	})
 }
 
@@ -79,7 +79,7 @@ func (c *customer) awaitStep(name, says string) {
 	c.Helper()
 	expect.Eventually(c, "the final backup is awaited: "+says, func(context.Context) error {
 		status := c.get(name).Status
-		ready := meta.FindStatusCondition(status.Conditions, common.ConditionReady)
+		ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
 		if status.Deletion == nil || status.Deletion.Step != tenancyv1alpha1.DeletionFinalBackup || !strings.Contains(ready.Message, says) {
 			return fmt.Errorf("it is at %+v: %s", status.Deletion, expect.Describe(status.Conditions))
 		}

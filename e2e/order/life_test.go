@@ -17,7 +17,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -137,12 +137,12 @@ func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
 	c.create(theirs)
 	c.create(c.order("prod"))
 	c.install("settings")
-	c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
+	c.await("prod", metav1alpha1.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod-kubeconfig"}}
 	expect.Eventually(t, "their cluster has a kubeconfig", func(ctx context.Context) error {
 		return env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	})
-	conflicting := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
+	conflicting := c.await("prod", metav1alpha1.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
 	if len(secret.Finalizers) > 0 || conflicting.Status.ClusterID != "" || expect.Condition(conflicting.Status.Conditions, tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, "") == nil {
 		t.Errorf("the cluster is used: Secret %v, %s", secret.Finalizers, expect.Describe(conflicting.Status.Conditions))
 	}
@@ -150,7 +150,7 @@ func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
 	must(t, env.Admin.Delete(t.Context(), c.get("prod")))
 	c.awaitGone(&tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
 	live := c.cluster(t.Context(), "prod")
-	if !live.DeletionTimestamp.IsZero() || live.Spec.Topology.Version != newVersion() || live.Labels[common.LabelManagedBy] != "" {
+	if !live.DeletionTimestamp.IsZero() || live.Spec.Topology.Version != newVersion() || live.Labels[metav1alpha1.LabelManagedBy] != "" {
 		t.Errorf("the Cluster was touched: %v", live.ObjectMeta)
 	}
 }
@@ -173,7 +173,7 @@ func TestAFailureIsToldWithItsObject(t *testing.T) {
 	}
 	machine := &machines.Items[0]
 	must(t, env.Admin.Patch(t.Context(), machine, mergePatch(`{"metadata":{"annotations":{"local.daytwo.dev/fail":"no host has room"}}}`)))
-	failed := c.await("prod", common.ConditionReady, metav1.ConditionFalse, tenancyv1alpha1.ReasonNotAvailable)
+	failed := c.await("prod", metav1alpha1.ConditionReady, metav1.ConditionFalse, tenancyv1alpha1.ReasonNotAvailable)
 	for _, says := range []string{"Machine " + machine.GetName(), "no host has room"} {
 		expect.Eventually(t, "the failure is told", func(context.Context) error {
 			if text := expect.Describe(c.get("prod").Status.Conditions); !strings.Contains(text, says) {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -34,7 +34,7 @@ func TestAnUpgradeWaitsForItsGates(t *testing.T) {
 		cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{closed}
 		cluster.Spec.Upgrade.RequireBackupWithin = &metav1.Duration{Duration: time.Hour}
 	})
-	waiting := c.awaitHeld(common.ReasonWindowClosed)
+	waiting := c.awaitHeld(metav1alpha1.ReasonWindowClosed)
 	if next := waiting.Status.MaintenanceWindow; next == nil || next.Start.UTC().Sub(tomorrow.Truncate(time.Minute)).Abs() > time.Minute {
 		t.Errorf("the next window is %v, not at %v", next, tomorrow)
 	}
@@ -76,7 +76,7 @@ func (c *customer) breakAddon(broken bool) {
 		if err != nil {
 			return err
 		}
-		if meta.FindStatusCondition(release.Status.Conditions, common.ConditionReady).Status != ready {
+		if meta.FindStatusCondition(release.Status.Conditions, metav1alpha1.ConditionReady).Status != ready {
 			return errors.New(expect.Describe(release.Status.Conditions))
 		}
 		return nil
@@ -89,7 +89,7 @@ func (c *customer) release(ctx context.Context) (*addonsv1alpha1.AddonRelease, e
 	if err := env.Admin.List(ctx, list, inNamespace(c.namespace)); err != nil {
 		return nil, err
 	}
-	if len(list.Items) != 1 || meta.FindStatusCondition(list.Items[0].Status.Conditions, common.ConditionReady) == nil {
+	if len(list.Items) != 1 || meta.FindStatusCondition(list.Items[0].Status.Conditions, metav1alpha1.ConditionReady) == nil {
 		return nil, fmt.Errorf("there are %d releases, or none that says anything", len(list.Items))
 	}
 	return &list.Items[0], nil

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -199,7 +199,7 @@ func TestWhatIsOrderedWhileNobodyChecksItIsToldByTheController(t *testing.T) {
 	setVariable(order.Spec.Topology, "noSuchVariable", "1")
 	c.create(order)
 	must(t, env.Manager.Start(t.Context()))
-	refused := c.await("prod", common.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrderRefused)
+	refused := c.await("prod", metav1alpha1.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrderRefused)
 	if says := expect.Describe(refused.Status.Conditions); !strings.Contains(says, "noSuchVariable") {
 		t.Errorf("it does not name the variable: %s", says)
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -78,7 +78,7 @@ func TestARestoredManagementClusterDeletesNothing(t *testing.T) {
 // the cluster once a second, in the place of one a minute.
 func unrecorded(ctx context.Context, words ...string) error {
 	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: customer, Name: workload}}
-	now := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, common.AnnotationRequestedAt, time.Now().Truncate(time.Second))
+	now := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, metav1alpha1.AnnotationRequestedAt, time.Now().Truncate(time.Second))
 	if err := env.Admin.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, now)); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func awaitReady(t *testing.T, addon *addonsv1alpha1.SaaSAddon) {
 		if addon.Status.ObservedGeneration != addon.Generation {
 			return fmt.Errorf("generation %d was seen, of %d", addon.Status.ObservedGeneration, addon.Generation)
 		}
-		return expect.Condition(addon.Status.Conditions, common.ConditionReady, metav1.ConditionTrue, "")
+		return expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 }
 
@@ -146,7 +146,7 @@ func ours(ctx context.Context) ([]corev1.ConfigMap, error) {
 		return nil, err
 	}
 	list := &corev1.ConfigMapList{}
-	err = admin.List(ctx, list, client.HasLabels{common.LabelManagedBy})
+	err = admin.List(ctx, list, client.HasLabels{metav1alpha1.LabelManagedBy})
 	return list.Items, err
 }
 
@@ -180,7 +180,7 @@ func configMapUIDs(t *testing.T) map[string]string {
 func records(t *testing.T, addon *addonsv1alpha1.SaaSAddon, want ...string) {
 	t.Helper()
 	list := &addonsv1alpha1.AddonReleaseList{}
-	must(t, env.Admin.List(t.Context(), list, client.InNamespace(customer), client.MatchingLabels{common.LabelPolicy: addon.Name}))
+	must(t, env.Admin.List(t.Context(), list, client.InNamespace(customer), client.MatchingLabels{metav1alpha1.LabelPolicy: addon.Name}))
 	var got []string
 	for _, release := range list.Items {
 		for _, entry := range release.Status.Inventory {

@@ -3,7 +3,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Condition types of an AddonRelease, beside the common ones.
@@ -67,7 +67,7 @@ type AddonReleaseSpec struct {
 	// clusterRef names the TenantCluster.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable"
-	ClusterRef common.ClusterReference `json:"clusterRef,omitzero"`
+	ClusterRef metav1alpha1.ClusterReference `json:"clusterRef,omitzero"`
 
 	// revision names the revision to apply.
 	// +required

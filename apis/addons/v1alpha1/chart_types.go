@@ -3,7 +3,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // ChartSource is a Helm chart, installed as a Helm release in every selected cluster. Helm renders it
@@ -42,12 +42,12 @@ type ChartSource struct {
 	// secretRef names a Secret of the same namespace with credentials for the repository: username and
 	// password (type kubernetes.io/basic-auth), or .dockerconfigjson. They are sent to its host only.
 	// +optional
-	SecretRef *common.LocalReference `json:"secretRef,omitempty"`
+	SecretRef *metav1alpha1.LocalReference `json:"secretRef,omitempty"`
 
 	// caRef names a Secret of the same namespace whose key ca.crt holds, as PEM, the authorities that
 	// the repository's certificate may be from. Without it, those of the manager's system.
 	// +optional
-	CARef *common.LocalReference `json:"caRef,omitempty"`
+	CARef *metav1alpha1.LocalReference `json:"caRef,omitempty"`
 
 	// releaseName is the name of the Helm release; by default the add-on's. Its namespace is
 	// spec.namespace.

@@ -4,7 +4,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Reasons of a SaaSAddon's Ready and Stalled, beside the common ones.
@@ -98,7 +98,7 @@ type SaaSAddonSpec struct {
 	// confirm it.
 	// +optional
 	// +default={}
-	WithdrawalGuard common.WithdrawalGuard `json:"withdrawalGuard,omitempty,omitzero"`
+	WithdrawalGuard metav1alpha1.WithdrawalGuard `json:"withdrawalGuard,omitempty,omitzero"`
 
 	// suspend stops rollouts and corrections; drift is still reported. Deleting still cleans up.
 	// +optional
@@ -147,7 +147,7 @@ type ManifestSource struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	ConfigMapRefs []common.LocalReference `json:"configMapRefs,omitempty"`
+	ConfigMapRefs []metav1alpha1.LocalReference `json:"configMapRefs,omitempty"`
 }
 
 // RolloutPolicy says how fast a new revision reaches the clusters.
@@ -192,7 +192,7 @@ type SaaSAddonStatus struct {
 
 	// withdrawals is what spec.withdrawalGuard counts.
 	// +optional
-	Withdrawals common.WithdrawalRecord `json:"withdrawals,omitzero"`
+	Withdrawals metav1alpha1.WithdrawalRecord `json:"withdrawals,omitzero"`
 
 	// abandoned are the last ten targets that were let go while their cluster could not be reached,
 	// with what was left behind: with the annotation daytwo.dev/abandon, or because the deletion of
@@ -207,34 +207,34 @@ type SaaSAddonStatus struct {
 type ClusterSummary struct {
 	// selected by the policy.
 	// +required
-	Selected common.Tally `json:"selected"`
+	Selected metav1alpha1.Tally `json:"selected"`
 
 	// ready are those whose target is Ready at the current revision.
 	// +required
-	Ready common.Tally `json:"ready"`
+	Ready metav1alpha1.Tally `json:"ready"`
 
 	// updated are those whose target names the current revision.
 	// +required
-	Updated common.Tally `json:"updated"`
+	Updated metav1alpha1.Tally `json:"updated"`
 
 	// failed are those whose target is not Ready, and no longer just on its way.
 	// +required
-	Failed common.Tally `json:"failed"`
+	Failed metav1alpha1.Tally `json:"failed"`
 
 	// unreachable are those that do not answer.
 	// +required
-	Unreachable common.Tally `json:"unreachable"`
+	Unreachable metav1alpha1.Tally `json:"unreachable"`
 }
 
 // AbandonedTarget is a target that was let go while its cluster could not be reached.
 type AbandonedTarget struct {
 	// cluster that was left.
 	// +required
-	Cluster common.ClusterReference `json:"cluster,omitzero"`
+	Cluster metav1alpha1.ClusterReference `json:"cluster,omitzero"`
 
 	// objects that may still be there: how many, and the first ten.
 	// +required
-	Objects common.Tally `json:"objects,omitzero"`
+	Objects metav1alpha1.Tally `json:"objects,omitzero"`
 
 	// time when it was let go.
 	// +required

@@ -5,7 +5,7 @@
 package v1alpha1
 
 import (
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -171,12 +171,12 @@ func (in *ChartSource) DeepCopyInto(out *ChartSource) {
 	*out = *in
 	if in.SecretRef != nil {
 		in, out := &in.SecretRef, &out.SecretRef
-		*out = new(common.LocalReference)
+		*out = new(metav1alpha1.LocalReference)
 		**out = **in
 	}
 	if in.CARef != nil {
 		in, out := &in.CARef, &out.CARef
-		*out = new(common.LocalReference)
+		*out = new(metav1alpha1.LocalReference)
 		**out = **in
 	}
 }
@@ -472,7 +472,7 @@ func (in *ManifestSource) DeepCopyInto(out *ManifestSource) {
 	*out = *in
 	if in.ConfigMapRefs != nil {
 		in, out := &in.ConfigMapRefs, &out.ConfigMapRefs
-		*out = make([]common.LocalReference, len(*in))
+		*out = make([]metav1alpha1.LocalReference, len(*in))
 		copy(*out, *in)
 	}
 }

@@ -3,7 +3,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Condition types of a TenantCluster, beside the common ones.
@@ -73,12 +73,12 @@ type TenantClusterSpec struct {
 	// kubeconfigRef imports any conformant cluster through a kubeconfig in a Secret of the same
 	// namespace. Only the server, its CA and embedded credentials are used of it.
 	// +optional
-	KubeconfigRef *common.SecretKeyReference `json:"kubeconfigRef,omitempty"`
+	KubeconfigRef *metav1alpha1.SecretKeyReference `json:"kubeconfigRef,omitempty"`
 
 	// clusterRef names a Cluster API Cluster of the same namespace, which is reached through its
 	// Secret <name>-kubeconfig.
 	// +optional
-	ClusterRef *common.LocalReference `json:"clusterRef,omitempty"`
+	ClusterRef *metav1alpha1.LocalReference `json:"clusterRef,omitempty"`
 
 	// topology orders a cluster from Cluster API, and keeps it as ordered: a Cluster of this object's
 	// name and namespace.

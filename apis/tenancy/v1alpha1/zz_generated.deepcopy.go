@@ -5,7 +5,7 @@
 package v1alpha1
 
 import (
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -194,12 +194,12 @@ func (in *TenantClusterSpec) DeepCopyInto(out *TenantClusterSpec) {
 	*out = *in
 	if in.KubeconfigRef != nil {
 		in, out := &in.KubeconfigRef, &out.KubeconfigRef
-		*out = new(common.SecretKeyReference)
+		*out = new(metav1alpha1.SecretKeyReference)
 		**out = **in
 	}
 	if in.ClusterRef != nil {
 		in, out := &in.ClusterRef, &out.ClusterRef
-		*out = new(common.LocalReference)
+		*out = new(metav1alpha1.LocalReference)
 		**out = **in
 	}
 	if in.Topology != nil {

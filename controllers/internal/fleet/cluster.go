@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -56,7 +56,7 @@ type Cluster struct {
 }
 
 func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
-	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: common.FieldManager, WarningHandler: rest.NoWarnings{}}
+	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: metav1alpha1.FieldManager, WarningHandler: rest.NoWarnings{}}
 	httpClient := &http.Client{Transport: paced{inner: c.fleet.metrics.count(l.RoundTripper()), pace: c.pace}}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {

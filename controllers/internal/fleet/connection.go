@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -69,7 +69,7 @@ func (c *connection) run(ctx context.Context) {
 // contact opens a link and learns who is there.
 func (c *connection) contact(ctx context.Context) (*link, error) {
 	config := c.access.RESTConfig()
-	config.UserAgent = common.FieldManager
+	config.UserAgent = metav1alpha1.FieldManager
 	l, err := newLink(config, c.fleet.options.Timeouts, func() { poke(c.suspicious) })
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // ErrClaimed tells that another TenantCluster was admitted with the same identity.
@@ -22,7 +22,7 @@ type Options struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	// Rules that say which changes are drift.
-	Rules    ownership.Rules
+	Rules    managedfields.Rules
 	Timeouts Timeouts
 	// Fence refuses writes where another manager may lead; nil where there is none.
 	Fence   *fencing.Fence

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // minWatch is the shortest time after which an API server is asked to end a watch; each one is asked for a
@@ -271,5 +271,5 @@ func (w *kindWatch) take(event watch.Event) error {
 }
 
 func (w *kindWatch) selector() string {
-	return common.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
+	return metav1alpha1.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
 }

@@ -18,9 +18,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -124,7 +124,7 @@ func newRig(t *testing.T, limits Timeouts) *rig {
 	r := &rig{
 		T: t, key: types.NamespacedName{Namespace: "acme", Name: "prod"}, admin: kubernetes.NewForConfigOrDie(shared.first.Config()),
 		fleet: New(Options{
-			Installation: installation, Rules: ownership.DefaultRules(installation), Timeouts: limits,
+			Installation: installation, Rules: managedfields.DefaultRules(installation), Timeouts: limits,
 			Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 		}),
 	}
@@ -169,7 +169,7 @@ func (r *rig) admitted() {
 func (r *rig) watched(cluster *Cluster) *corev1.ConfigMap {
 	r.Helper()
 	object, err := r.admin.CoreV1().ConfigMaps("default").Create(r.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		GenerateName: "watched-", Labels: map[string]string{common.LabelManagedBy: installation},
+		GenerateName: "watched-", Labels: map[string]string{metav1alpha1.LabelManagedBy: installation},
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		r.Fatal(err)

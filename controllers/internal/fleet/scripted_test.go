@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -150,7 +150,7 @@ func listOf(version string, items ...string) http.HandlerFunc {
 // settingsAt is the ConfigMap cache/settings at a version.
 func settingsAt(version string) string {
 	return fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"namespace":"cache","name":"settings","uid":"1",`+
-		`"resourceVersion":%q,"labels":{%q:%q}}}`, version, common.LabelManagedBy, installation)
+		`"resourceVersion":%q,"labels":{%q:%q}}}`, version, metav1alpha1.LabelManagedBy, installation)
 }
 
 func event(kind, object string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`, kind, object) }

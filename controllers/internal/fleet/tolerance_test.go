@@ -3,7 +3,7 @@ package fleet
 import (
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 func TestTheOwnerHearsOnceWhoSetSomethingThatStays(t *testing.T) {
@@ -24,11 +24,11 @@ func TestTheOwnerHearsOnceWhoSetSomethingThatStays(t *testing.T) {
 
 func TestNothingIsToleratedUntilTheOwnerSaysSo(t *testing.T) {
 	tracker, _ := applied(t)
-	if tolerance, _ := tracker.claimed(settings); tolerance.Additions != ownership.TakeBackAll {
+	if tolerance, _ := tracker.claimed(settings); tolerance.Additions != managedfields.TakeBackAll {
 		t.Errorf("got %+v", tolerance)
 	}
-	tracker.Tolerate(settings, ownership.Tolerance{Additions: ownership.TakeBackNone})
-	if tolerance, claimed := tracker.claimed(settings); !claimed || tolerance.Additions != ownership.TakeBackNone {
+	tracker.Tolerate(settings, managedfields.Tolerance{Additions: managedfields.TakeBackNone})
+	if tolerance, claimed := tracker.claimed(settings); !claimed || tolerance.Additions != managedfields.TakeBackNone {
 		t.Errorf("got %+v", tolerance)
 	}
 }

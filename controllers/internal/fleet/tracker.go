@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // Owner is the target that an object in a workload cluster belongs to.
@@ -69,7 +69,7 @@ type Tracker struct {
 type tracked struct {
 	owner     Owner
 	expected  Expectation
-	tolerance ownership.Tolerance
+	tolerance managedfields.Tolerance
 	// inFlight: an apply is under way; its own event may come before its answer.
 	inFlight int
 	// failed: the last apply did not succeed; its owner tries again when it sees fit.
@@ -150,7 +150,7 @@ func (t *Tracker) Expect(key objects.Key, expected Expectation) {
 
 // Tolerate records what others may set of a claimed object: nothing, until it is called. What was seen before is
 // not assessed anew.
-func (t *Tracker) Tolerate(key objects.Key, tolerance ownership.Tolerance) {
+func (t *Tracker) Tolerate(key objects.Key, tolerance managedfields.Tolerance) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if entry := t.objects[key]; entry != nil {
@@ -251,11 +251,11 @@ func (t *Tracker) claims(key objects.Key) bool {
 }
 
 // claimed says whether anybody owns an object, and what others may set of it.
-func (t *Tracker) claimed(key objects.Key) (tolerance ownership.Tolerance, claimed bool) {
+func (t *Tracker) claimed(key objects.Key) (tolerance managedfields.Tolerance, claimed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if entry := t.objects[key]; entry != nil {
 		return entry.tolerance, true
 	}
-	return ownership.Tolerance{}, false
+	return managedfields.Tolerance{}, false
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -64,7 +64,7 @@ func TestRequestsSayWhoAsks(t *testing.T) {
 	r.fleet.Connect(r.key, kubeconfig.Access{
 		Server: server.URL, Token: token, CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 	})
-	if agent := <-agents; agent != common.FieldManager {
+	if agent := <-agents; agent != metav1alpha1.FieldManager {
 		t.Errorf("the request was made by %q", agent)
 	}
 }

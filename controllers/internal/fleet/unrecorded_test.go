@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -78,7 +78,7 @@ func TestLabelledObjectsThatNoTargetClaimsAreFound(t *testing.T) {
 
 	cluster.Tracker.Claim(release, keyOf(listed))
 	expect("one is claimed", watched.Name)
-	taken := []byte(`{"metadata":{"labels":{"` + common.LabelManagedBy + `":null}}}`)
+	taken := []byte(`{"metadata":{"labels":{"` + metav1alpha1.LabelManagedBy + `":null}}}`)
 	if _, err := r.admin.CoreV1().ConfigMaps("default").Patch(t.Context(), watched.Name, types.MergePatchType, taken, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestLabelledObjectsThatNoTargetClaimsAreFound(t *testing.T) {
 // labelled makes a ConfigMap with the installation's label.
 func (r *rig) labelled(name string, change func(*corev1.ConfigMap)) *corev1.ConfigMap {
 	r.Helper()
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{common.LabelManagedBy: installation}}}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{metav1alpha1.LabelManagedBy: installation}}}
 	if change != nil {
 		change(object)
 	}

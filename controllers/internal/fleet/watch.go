@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
 )
 
 // list takes in what is there and returns the resource version to watch from. Before a list is believed, the cluster
@@ -82,7 +82,7 @@ func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Ti
 	if err != nil || checkIdentifiers(partial.UID, partial.ResourceVersion) != nil {
 		return key, Seen{}, false
 	}
-	is := c.connection.fleet.options.Rules.Assess(partial, ownership.Subject{Kind: key.GroupKind, Tolerance: tolerance})
+	is := c.connection.fleet.options.Rules.Assess(partial, managedfields.Subject{Kind: key.GroupKind, Tolerance: tolerance})
 	for i, manager := range is.Tolerated {
 		is.Tolerated[i] = brief.Cut(manager, maxManager)
 	}

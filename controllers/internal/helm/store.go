@@ -21,7 +21,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 	"helm.sh/helm/v4/pkg/storage/driver"
 
-	daytwo "github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
@@ -106,8 +106,8 @@ func (s *Store) update(entry Entry, record *release.Release) (*metav1.ObjectMeta
 func (s *Store) fill(record *release.Release, inputs string) {
 	record.Name, record.Namespace = s.release.Name, s.release.Namespace
 	record.Labels = map[string]string{
-		LabelInputs:           inputs + inputsSuffix(record.Version),
-		daytwo.LabelManagedBy: s.installation,
+		LabelInputs:                 inputs + inputsSuffix(record.Version),
+		metav1alpha1.LabelManagedBy: s.installation,
 	}
 }
 

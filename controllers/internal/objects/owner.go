@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // LabelTool is what many manifests call the tool by that manages an object. Those that were made from a chart
@@ -26,7 +26,7 @@ func ClaimedBy(object metav1.Object, installation string) string {
 	if controller := metav1.GetControllerOf(object); controller != nil {
 		return controller.Kind + " " + controller.Name
 	}
-	if other := labels[common.LabelManagedBy]; other != "" && other != installation {
+	if other := labels[metav1alpha1.LabelManagedBy]; other != "" && other != installation {
 		return "another installation of Daytwo (" + other + ")"
 	}
 	for _, mark := range []struct {
@@ -45,7 +45,7 @@ func ClaimedBy(object metav1.Object, installation string) string {
 			return mark.owner + " " + strings.TrimPrefix(mark.in[mark.namespace]+"/"+name, "/")
 		}
 	}
-	if labels[LabelTool] == ToolHelm && labels[common.LabelManagedBy] == "" {
+	if labels[LabelTool] == ToolHelm && labels[metav1alpha1.LabelManagedBy] == "" {
 		return HelmRelease
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Suspension is a request for hands off. The zero value is none.
@@ -24,14 +24,14 @@ type Suspension struct {
 // Of reads spec.suspend and the annotation daytwo.dev/suspend-until of one object.
 func Of(suspend bool, annotations map[string]string, now time.Time) Suspension {
 	found := Suspension{Active: suspend}
-	value, set := annotations[common.AnnotationSuspendUntil]
+	value, set := annotations[metav1alpha1.AnnotationSuspendUntil]
 	if !set {
 		return found
 	}
 	until, err := time.Parse(time.RFC3339, value)
 	if err != nil {
 		found.Complaint = fmt.Sprintf("the annotation %s is ignored: %q is no time as in 2006-01-02T15:04:05Z",
-			common.AnnotationSuspendUntil, value)
+			metav1alpha1.AnnotationSuspendUntil, value)
 		return found
 	}
 	if until.After(now) && !suspend {

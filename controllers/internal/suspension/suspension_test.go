@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
 func until(offset time.Duration) map[string]string {
-	return map[string]string{common.AnnotationSuspendUntil: now.Add(offset).Format(time.RFC3339)}
+	return map[string]string{metav1alpha1.AnnotationSuspendUntil: now.Add(offset).Format(time.RFC3339)}
 }
 
 func TestSuspensionEndsByItself(t *testing.T) {
@@ -26,7 +26,7 @@ func TestSuspensionEndsByItself(t *testing.T) {
 }
 
 func TestUnreadableTimeIsIgnoredWithAComplaint(t *testing.T) {
-	got := Of(false, map[string]string{common.AnnotationSuspendUntil: "tomorrow"}, now)
+	got := Of(false, map[string]string{metav1alpha1.AnnotationSuspendUntil: "tomorrow"}, now)
 	if got.Active || got.Complaint == "" {
 		t.Errorf("got %+v", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -127,7 +127,7 @@ func notDeletedYet(kept []string) string {
 
 func heldBack(held []string, guards map[string]bool) string {
 	return fmt.Sprintf("AddonRelease %s is held back by the withdrawal guard of %s: the provider lets it go with the annotation %s there, "+
-		"whose condition Stalled says the value", list(held), list(sortedKeys(guards)), common.AnnotationConfirmWithdrawal)
+		"whose condition Stalled says the value", list(held), list(sortedKeys(guards)), metav1alpha1.AnnotationConfirmWithdrawal)
 }
 
 // awaitCluster waits for Cluster API, and for targets that came late.

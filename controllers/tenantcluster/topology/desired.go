@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -45,7 +45,7 @@ func Desired(tenant *tenancyv1alpha1.TenantCluster, version, installation string
 
 // IsOurs says whether this installation made a Cluster.
 func IsOurs(cluster *clusterv1.Cluster, installation string) bool {
-	return cluster.Labels[common.LabelManagedBy] == installation
+	return cluster.Labels[metav1alpha1.LabelManagedBy] == installation
 }
 
 // annotationPassedOn lists the labels and annotations that a Cluster has from its order, so that one that
@@ -77,8 +77,8 @@ func mark(cluster *clusterv1.Cluster, installation string) {
 	if err == nil { // Strings can always be serialized.
 		cluster.Annotations[annotationPassedOn] = string(list)
 	}
-	cluster.Labels[common.LabelHash] = hash(cluster)
-	cluster.Labels[common.LabelManagedBy] = installation
+	cluster.Labels[metav1alpha1.LabelHash] = hash(cluster)
+	cluster.Labels[metav1alpha1.LabelManagedBy] = installation
 }
 
 // hash tells one order from another.

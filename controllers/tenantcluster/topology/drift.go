@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Standing is how a Cluster stands to its order.
@@ -33,7 +33,7 @@ const (
 func Compare(live, desired *clusterv1.Cluster, taken, editor string) Standing {
 	untouched := taken == Fingerprint(live)
 	switch {
-	case live.Labels[common.LabelHash] != desired.Labels[common.LabelHash]:
+	case live.Labels[metav1alpha1.LabelHash] != desired.Labels[metav1alpha1.LabelHash]:
 		return Outdated
 	case !untouched && (editor != "" || !isAsOrdered(live, desired)):
 		return Edited

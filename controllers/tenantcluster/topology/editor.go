@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/ownership"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
 // Editor tells people who changed a Cluster's topology since self wrote it: the program, and when, by the Cluster's
@@ -32,8 +32,8 @@ func Editor(cluster metav1.Object, self string) string {
 }
 
 func ownsTopology(entry *metav1.ManagedFieldsEntry) bool {
-	fields, err := ownership.Fields(entry)
-	return err == nil && ownership.OwnsPointer(fields, "/spec/topology")
+	fields, err := managedfields.Fields(entry)
+	return err == nil && managedfields.OwnsPointer(fields, "/spec/topology")
 }
 
 func later(a, b *metav1.ManagedFieldsEntry) *metav1.ManagedFieldsEntry {

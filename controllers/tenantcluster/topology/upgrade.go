@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -170,7 +170,7 @@ func isOutsideWindow(s Situation) (reason, message string, closed bool) {
 	if !s.NextWindow.IsZero() {
 		message = "the next maintenance window opens at " + s.NextWindow.UTC().Format(time.RFC3339)
 	}
-	return common.ReasonWindowClosed, message, !s.WindowOpen
+	return metav1alpha1.ReasonWindowClosed, message, !s.WindowOpen
 }
 
 // shown is how many names a message has at most.

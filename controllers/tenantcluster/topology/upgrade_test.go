@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/apis/common"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -60,7 +60,7 @@ func TestAnUpgradeOnRecordIsNotOrderedAfterItsWindow(t *testing.T) {
 	step := Next(ready(func(s *Situation) {
 		s.Underway, s.WindowOpen, s.NextWindow = underWay("v1.35.6", "v1.36.3"), false, noon.Add(time.Hour)
 	}))
-	if step.Version != "v1.35.6" || !step.Finish || step.Begin != nil || step.Reason != common.ReasonWindowClosed {
+	if step.Version != "v1.35.6" || !step.Finish || step.Begin != nil || step.Reason != metav1alpha1.ReasonWindowClosed {
 		t.Errorf("the step is %+v", step)
 	}
 }
@@ -78,11 +78,11 @@ func TestGatesHoldAnUpgradeBack(t *testing.T) {
 		},
 		"the window is closed": {
 			func(s *Situation) { s.WindowOpen, s.NextWindow = false, noon.Add(time.Hour) },
-			common.ReasonWindowClosed, "2026-03-01T13:00:00Z",
+			metav1alpha1.ReasonWindowClosed, "2026-03-01T13:00:00Z",
 		},
 		"no window ever opens": {
 			func(s *Situation) { s.WindowOpen = false },
-			common.ReasonWindowClosed, "none will be",
+			metav1alpha1.ReasonWindowClosed, "none will be",
 		},
 		"a target is not ready": {
 			func(s *Situation) { s.Unready = []string{"AddonRelease acme/cache-prod"} },

@@ -1,0 +1,39 @@
+package v1alpha1
+
+// Condition types that every kind carries. They mean what kstatus says they mean: Ready is the
+// summary, Reconciling is True while work is under way, Stalled is True when no further try will
+// help until a person changes something. Reconciling and Stalled are absent otherwise.
+const (
+	ConditionReady       = "Ready"
+	ConditionReconciling = "Reconciling"
+	ConditionStalled     = "Stalled"
+)
+
+// Reasons that more than one kind uses.
+const (
+	// ReasonSucceeded: what the object asks for is so.
+	ReasonSucceeded = "Succeeded"
+	// ReasonProgressing: work is under way; nobody needs to do anything yet.
+	ReasonProgressing = "Progressing"
+	// ReasonSuspended: a person asked Daytwo to keep its hands off.
+	ReasonSuspended = "Suspended"
+	// ReasonWindowClosed: what disturbs a cluster waits for one of its maintenance windows.
+	ReasonWindowClosed = "WindowClosed"
+	// ReasonDeleting: the object is being deleted; the message says what is left to do.
+	ReasonDeleting = "Deleting"
+	// ReasonClusterUnreachable: the workload cluster does not answer; what was known of it is old news.
+	ReasonClusterUnreachable = "ClusterUnreachable"
+	// ReasonInvalidSpec: the spec cannot be carried out as written; the message names the field.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonTargetsFailed: at least one target of a policy failed.
+	ReasonTargetsFailed = "TargetsFailed"
+	// ReasonRollingOut: some targets of a policy are not at its current revision, or not ready with it, yet.
+	ReasonRollingOut = "RollingOut"
+	// ReasonWithdrawalGuard: a policy would lose more clusters within an hour than its guard allows; the
+	// message says how many, and how to confirm that.
+	ReasonWithdrawalGuard = "WithdrawalGuard"
+	// ReasonNoClusters: a policy selects no TenantCluster.
+	ReasonNoClusters = "NoClusters"
+	// ReasonFailed: the last try failed and is repeated with backoff.
+	ReasonFailed = "Failed"
+)

@@ -1,0 +1,93 @@
+package v1alpha1
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Labels. Those on targets are written by the manager only.
+const (
+	// LabelPolicy names the policy of a target or revision.
+	LabelPolicy = "daytwo.dev/policy"
+	// LabelCluster names the TenantCluster of a target.
+	LabelCluster = "daytwo.dev/cluster"
+	// LabelClusterNamespace is the namespace of the TenantCluster of a target.
+	LabelClusterNamespace = "daytwo.dev/cluster-namespace"
+	// LabelClusterID is the identity of a connected TenantCluster, so that its uniqueness can be looked up.
+	LabelClusterID = "daytwo.dev/cluster-id"
+	// LabelRevision is the content hash of a revision.
+	LabelRevision = "daytwo.dev/revision"
+
+	// LabelManagedBy marks an object in a workload cluster; its value is the installation's id.
+	LabelManagedBy = "daytwo.dev/managed-by"
+	// LabelHash is the hash of an applied object's desired content, `v1-` and 16 hex digits.
+	LabelHash = "daytwo.dev/hash"
+
+	// ProviderLabelPrefix starts the labels that only the provider may write. A policy that
+	// selects across namespaces selects by these and no others.
+	ProviderLabelPrefix = "provider.daytwo.dev/"
+)
+
+// Annotations that people set.
+const (
+	// AnnotationSuspendUntil holds an RFC 3339 time; until then drift is reported and not
+	// corrected, and no new revision is applied. On a TenantCluster, a policy or a target.
+	AnnotationSuspendUntil = "daytwo.dev/suspend-until"
+	// AnnotationRequestedAt asks for a try now, whenever its value changes: on a policy in all of its
+	// clusters, on a target in its cluster, on a TenantCluster a connection and all targets in it.
+	AnnotationRequestedAt = "daytwo.dev/requested-at"
+	// AnnotationRunTests asks for a run of the test hooks of an add-on's chart, whenever its value
+	// changes: on a policy in all of its clusters, on a target in its cluster.
+	AnnotationRunTests = "daytwo.dev/run-tests"
+	// AnnotationAbandon with the value "true" lets a target go whose cluster cannot be reached.
+	AnnotationAbandon = "daytwo.dev/abandon"
+	// AnnotationSkipDeleteHooks with the value "true" on a target removes it without the pre-delete and post-delete
+	// hooks of its chart, as helm uninstall --no-hooks does.
+	AnnotationSkipDeleteHooks = "daytwo.dev/skip-delete-hooks"
+	// AnnotationAcceptClusterID holds the identity of the cluster that a TenantCluster may lead
+	// to from now on, though it led to another one before.
+	AnnotationAcceptClusterID = "daytwo.dev/accept-cluster-id"
+	// AnnotationConfirmWithdrawal holds how many clusters a policy may lose that its withdrawal
+	// guard holds back: the number that its Stalled condition names. Each value confirms once, and
+	// only if it was set no earlier than what it confirms.
+	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
+)
+
+// Finalizers.
+const (
+	// FinalizerTarget keeps a target until its work in the workload cluster is undone.
+	FinalizerTarget = "daytwo.dev/target"
+	// FinalizerPolicy keeps a policy until its targets are gone.
+	FinalizerPolicy = "daytwo.dev/policy"
+	// FinalizerCluster keeps a TenantCluster until no target needs it.
+	FinalizerCluster = "daytwo.dev/cluster"
+	// FinalizerAccess keeps a kubeconfig Secret until its TenantCluster needs it no more.
+	FinalizerAccess = "daytwo.dev/access"
+)
+
+// FieldManager is the name under which Daytwo applies objects, in every cluster.
+const FieldManager = "daytwo"
+
+// maxRequest is how much of the annotation's value tells one request from another, in bytes.
+const maxRequest = 64
+
+// RequestedAt returns the value of the annotation daytwo.dev/requested-at, cut to its first 64 bytes;
+// empty if nothing was asked for.
+func RequestedAt(object metav1.Object) string { return requested(object, AnnotationRequestedAt) }
+
+// TestsRequested returns the value of the annotation daytwo.dev/run-tests, cut to its first 64 bytes;
+// empty if no tests were asked for.
+func TestsRequested(object metav1.Object) string { return requested(object, AnnotationRunTests) }
+
+// WithdrawalConfirmed returns the value of the annotation daytwo.dev/confirm-withdrawal, cut to its
+// first 64 bytes; empty if nothing is confirmed.
+func WithdrawalConfirmed(object metav1.Object) string {
+	// Half a character at the end would not come back from the status as it was written.
+	return strings.ToValidUTF8(requested(object, AnnotationConfirmWithdrawal), "")
+}
+
+func requested(object metav1.Object, annotation string) string {
+	value := object.GetAnnotations()[annotation]
+	return value[:min(len(value), maxRequest)]
+}

@@ -1,0 +1,128 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+)
+
+const maxMessageLength = 1024
+
+// Verdict is what a policy's conditions say, in the sense of kstatus.
+type Verdict struct {
+	Ready   metav1.ConditionStatus
+	Reason  string
+	Message string
+	// Reconciling: work is under way.
+	Reconciling bool
+	// Stalled: no further try helps until a person changes something.
+	Stalled bool
+}
+
+// Judge sums the clusters up: any failed target makes the policy not ready; else any
+// unreachable cluster makes it unknown; else it is ready once all clusters are. A withdrawal that is
+// held back stands above all: only a person can mend it.
+func Judge(policy Policy, summary Summary) Verdict {
+	verdict := judge(summary)
+	verdict.Reconciling = summary.Progressing.Count > 0 || policy.Deleting
+	if policy.Deleting {
+		verdict.Ready, verdict.Reason, verdict.Message = metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "being deleted"
+	}
+	if summary.Leaving.Count > 0 {
+		verdict.Message += "; still to be removed from " + describe(summary.Leaving)
+	}
+	if summary.FirstObstacle != "" {
+		verdict.Message += "; " + summary.FirstObstacle
+	}
+	if summary.Withdrawal.Held {
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonWithdrawalGuard
+		verdict.Message = summary.Withdrawal.String() + "; " + verdict.Message
+		verdict.Stalled, verdict.Reconciling = true, false
+	}
+	return verdict
+}
+
+func judge(s Summary) Verdict {
+	total := s.Selected.Count
+	progress := fmt.Sprintf("%d of %d clusters updated, %d ready", s.Updated.Count, total, s.Ready.Count)
+	switch {
+	case s.Failed.Count > 0:
+		message := "failed in " + describe(s.Failed)
+		if s.FirstFailure != "" {
+			message += fmt.Sprintf("; %s: %s", s.Failed.Names[0], s.FirstFailure)
+		}
+		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonTargetsFailed, Message: message + "; " + progress}
+	case s.Unreachable.Count > 0:
+		message := "no answer from " + describe(s.Unreachable)
+		if s.FirstUnknown != "" {
+			message = "unknown in " + describe(s.Unreachable) + "; " + s.FirstUnknown
+		}
+		return Verdict{Ready: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonClusterUnreachable, Message: message + "; " + progress}
+	case s.Progressing.Count > 0:
+		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonRollingOut, Message: progress}
+	case s.Waiting.Count > 0:
+		return Verdict{
+			Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonSuspended,
+			Message: "held back by suspension in " + describe(s.Waiting) + "; " + progress,
+		}
+	case s.Unopened.Count > 0:
+		return Verdict{
+			Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonWindowClosed,
+			Message: "waiting for a maintenance window in " + describe(s.Unopened) + "; " + progress,
+		}
+	case total == 0:
+		return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonNoClusters, Message: "no TenantCluster is selected"}
+	}
+	return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonSucceeded, Message: fmt.Sprintf("ready in %s", plural(total))}
+}
+
+// Write sets the conditions Ready, Reconciling and Stalled. The transition time changes with
+// the status only.
+func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now time.Time) {
+	set := func(kind string, status metav1.ConditionStatus) {
+		meta.SetStatusCondition(conditions, metav1.Condition{
+			Type: kind, Status: status, Reason: v.Reason, Message: truncate(brief.Stable(v.Message)),
+			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	setOrRemove := func(kind string, holds bool) {
+		if !holds {
+			meta.RemoveStatusCondition(conditions, kind)
+			return
+		}
+		set(kind, metav1.ConditionTrue)
+	}
+	set(metav1alpha1.ConditionReady, v.Ready)
+	setOrRemove(metav1alpha1.ConditionReconciling, v.Reconciling)
+	setOrRemove(metav1alpha1.ConditionStalled, v.Stalled)
+}
+
+// describe is a tally in words: "2 clusters (a, b)".
+func describe(tally metav1alpha1.Tally) string {
+	names := strings.Join(tally.Names, ", ")
+	if int(tally.Count) > len(tally.Names) {
+		names += ", …"
+	}
+	return fmt.Sprintf("%s (%s)", plural(tally.Count), names)
+}
+
+func plural(clusters int32) string {
+	if clusters == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", clusters)
+}
+
+func truncate(message string) string {
+	runes := []rune(message)
+	if len(runes) <= maxMessageLength {
+		return message
+	}
+	return string(runes[:maxMessageLength-1]) + "…"
+}
