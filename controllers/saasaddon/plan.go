@@ -54,7 +54,7 @@ func plan(seen observed) Plan {
 	return todo
 }
 
-// rolloutInput is what was seen, in the words of package fanout.
+// rolloutInput is what was seen, in the words of package rollout.
 func rolloutInput(seen observed) rollout.Input {
 	wanted := knobsOf(seen)
 	input := rollout.Input{Withdrawals: seen.addon.Status.Withdrawals, Now: seen.now, Policy: rollout.Policy{

@@ -55,7 +55,7 @@ func report(seen observed, todo Plan, done applied) outcome {
 	}
 }
 
-// judge is fanout's verdict on the clusters, and what stands above it: first what failed just now, then
+// judge is the planner's verdict on the clusters, and what stands above it: first what failed just now, then
 // what nobody but a person can mend, the withdrawal guard before all else.
 func judge(seen observed, policy rollout.Policy, summary rollout.Summary, err error) rollout.Verdict {
 	verdict := rollout.Judge(policy, summary)
