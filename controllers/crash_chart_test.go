@@ -176,7 +176,7 @@ func (w *chartWorld) addon(name, version string) *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{"prod"}, Namespace: name, CreateNamespace: true,
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Namespace: name, CreateNamespace: true,
 			Source: addonsv1alpha1.AddonSource{Chart: &addonsv1alpha1.ChartSource{
 				Repository: w.repository, Name: "crash", Version: version, CARef: &metav1alpha1.LocalReference{Name: "registry-ca"},
 			}},

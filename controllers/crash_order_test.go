@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"strings"
 	"testing"
 
@@ -157,7 +158,7 @@ spec: {type: LoadBalancer, ports: [{port: 80}], selector: {app: web}}
 		&addonsv1alpha1.SaaSAddon{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 			Spec: addonsv1alpha1.SaaSAddonSpec{
-				ClusterNames: []string{name}, Namespace: "default",
+				PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{name}}, Namespace: "default",
 				Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests}},
 			},
 		},

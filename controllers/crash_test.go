@@ -101,7 +101,7 @@ func (w *crashWorld) install(name string) {
 	if err := w.management.Create(w.t.Context(), &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{"prod"}, Namespace: "default",
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Namespace: "default",
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: installed.manifests(name)}},
 		},
 	}); err != nil {

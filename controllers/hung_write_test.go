@@ -70,7 +70,7 @@ func oneConfigMapAddon(namespace, name string) *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{"prod"}, Namespace: "default",
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Namespace: "default",
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{
 				Inline: fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n", name),
 			}},

@@ -111,9 +111,9 @@ func (c *customer) newAddon(name, manifests string) *addonsv1alpha1.SaaSAddon {
 	addon := &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: tier}},
-			Namespace:       "default",
-			Source:          addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests}},
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: tier}}},
+			Namespace:  "default",
+			Source:     addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests}},
 		},
 	}
 	if len(c.clusters.full) > 0 && len(c.clusters.bare) == 0 {

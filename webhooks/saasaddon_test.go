@@ -29,8 +29,8 @@ func addFleet(t *testing.T) (*addonsv1alpha1.SaaSAddon, []*tenancyv1alpha1.Tenan
 	addon := &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tier: "gold"}},
-			Source:          addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tier: "gold"}}},
+			Source:     addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
 		},
 	}
 	must(t, admin.Create(t.Context(), addon))
@@ -44,7 +44,7 @@ func addFleet(t *testing.T) (*addonsv1alpha1.SaaSAddon, []*tenancyv1alpha1.Tenan
 				Namespace: namespace, Name: "cache-" + cluster.Name,
 				Labels: map[string]string{metav1alpha1.LabelPolicy: "cache", metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: namespace},
 			},
-			Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: cluster.Name}, Revision: "one"},
+			Spec: addonsv1alpha1.AddonReleaseSpec{TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: cluster.Name}, Revision: "one"}},
 		}))
 		clusters = append(clusters, cluster)
 	}

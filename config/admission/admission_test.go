@@ -175,7 +175,7 @@ func tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
 func target(name string) *addonsv1alpha1.AddonRelease {
 	return &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{metav1alpha1.FinalizerTarget}, Labels: map[string]string{metav1alpha1.LabelCluster: "prod"}},
-		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"},
+		Spec:       addonsv1alpha1.AddonReleaseSpec{TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"}},
 	}
 }
 
@@ -183,8 +183,8 @@ func addon(name string) *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{"prod"},
-			Source:       addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}},
+			Source:     addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
 		},
 	}
 }

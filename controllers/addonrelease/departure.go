@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -133,5 +134,5 @@ func (o observed) external() []entry {
 }
 
 func orphaned(release *addonsv1alpha1.AddonRelease) bool {
-	return release.Spec.DeletionPolicy == addonsv1alpha1.DeletionPolicyOrphan
+	return release.Spec.DeletionPolicy == metav1alpha1.DeletionPolicyOrphan
 }

@@ -37,7 +37,7 @@ func TestManifestsThatWereMadeFromAChartAreOurs(t *testing.T) {
 func TestManifestsThatWereMadeFromAChartAreOursAgainAfterTheyWereOrphaned(t *testing.T) {
 	t.Parallel()
 	first := newAddon(t, fmt.Sprintf(fromAChart, "same")+"---"+fmt.Sprintf(fromAChart, "changed"), func(spec *addonsv1alpha1.AddonReleaseSpec) {
-		spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan
+		spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
 	})
 	first.waitReady()
 	first.end()

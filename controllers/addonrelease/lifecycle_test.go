@@ -124,7 +124,7 @@ func TestDeletionLeavesANamespaceThatOthersUse(t *testing.T) {
 func TestOrphanLeavesTheObjects(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "stay"), func(spec *addonsv1alpha1.AddonReleaseSpec) {
-		spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan
+		spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
 	})
 	a.waitReady()
 	a.end()
@@ -352,7 +352,7 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 	// Nobody may change a target's clusterRef, so one for a cluster that does not exist is written anew.
 	ghost := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.name + "-ghost", Finalizers: []string{metav1alpha1.FinalizerTarget}},
-		Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: "ghost"}, Revision: a.get().Spec.Revision},
+		Spec:       addonsv1alpha1.AddonReleaseSpec{TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: "ghost"}, Revision: a.get().Spec.Revision}},
 	}
 	if err := shared.management.Create(t.Context(), ghost); err != nil {
 		t.Fatal(err)

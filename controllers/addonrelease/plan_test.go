@@ -184,7 +184,7 @@ func TestPlan(t *testing.T) {
 		{"DeletionRemovesEverything", deleting, "remove a; remove b; release; "},
 		{"DeletionOfAnOrphanRemovesNothing", func(o *observed) {
 			deleting(o)
-			o.release.Spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan
+			o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
 		}, "release; "},
 		{"DeletionWaitsForTheCluster", func(o *observed) { deleting(o); o.unreachable = "no answer" }, ""},
 		{"AnAbandonedTargetIsLetGo", func(o *observed) {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -87,7 +86,7 @@ func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
 	if !reflect.DeepEqual(o.replaced, want) || len(o.inventory) > 0 {
 		t.Errorf("the entry is %+v, and %d objects are listed still", o.replaced, len(o.inventory))
 	}
-	o = scene(func(o *observed) { o.release.Spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan })
+	o = scene(func(o *observed) { o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
 	if o.moveFrom("id-before"); len(o.replaced.Objects) > 0 {
 		t.Errorf("what is to stay is to be swept: %+v", o.replaced)
 	}

@@ -146,7 +146,7 @@ func TestManifestsThatWereOrphanedBecomeReadyAgain(t *testing.T) {
 	t.Parallel()
 	a := declareAddon(t, "")
 	text := webAndSettings + "---" + fmt.Sprintf(definition, "orphaned.example.com", "gadget") + "---\n" + fmt.Sprintf(instance, "orphaned.example.com", "gadget")
-	orphan := func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan }
+	orphan := func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan }
 	a.start(a.revision(text), orphan)
 	a.waitReady()
 	before := a.foundationUIDs("gadgets.orphaned.example.com")

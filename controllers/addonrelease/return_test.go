@@ -57,7 +57,7 @@ func newOverdue(t *testing.T, name string) *overdue {
 		},
 		release: &addonsv1alpha1.AddonRelease{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-" + name, Finalizers: []string{metav1alpha1.FinalizerTarget}},
-			Spec:       addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: name}, Revision: "r-0123456789"},
+			Spec:       addonsv1alpha1.AddonReleaseSpec{TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: name}, Revision: "r-0123456789"}},
 		},
 		object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{metav1alpha1.LabelManagedBy: installation}}},
 	}

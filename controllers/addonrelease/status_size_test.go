@@ -117,7 +117,11 @@ func TestTheLargestStatusIsStored(t *testing.T) {
 	release := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "largest", Labels: map[string]string{metav1alpha1.LabelPolicy: "largest"}},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
-			ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: "nowhere"}, Revision: "none", Suspend: true,
+			TargetSpec: metav1alpha1.TargetSpec{
+				ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: "nowhere"},
+				Revision:   "none",
+				Suspend:    true,
+			},
 		},
 	}
 	if err := shared.management.Create(t.Context(), release); err != nil {

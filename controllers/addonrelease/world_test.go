@@ -237,9 +237,11 @@ func (a *addon) start(revision string, change ...func(*addonsv1alpha1.AddonRelea
 			Labels: map[string]string{metav1alpha1.LabelPolicy: a.name, metav1alpha1.LabelCluster: tenantName, metav1alpha1.LabelClusterNamespace: "default"},
 		},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
-			ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName},
-			Revision:   revision,
-			Cluster:    addonsv1alpha1.ClusterFacts{Version: "1.36", Labels: map[string]string{"tier": "gold"}},
+			TargetSpec: metav1alpha1.TargetSpec{
+				ClusterRef: metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName},
+				Revision:   revision,
+				Cluster:    metav1alpha1.ClusterParameters{Version: "1.36", Labels: map[string]string{"tier": "gold"}},
+			},
 		},
 	}
 	for _, c := range change {

@@ -142,7 +142,7 @@ func TestTheAddonThatLeftItComesFirst(t *testing.T) {
 	addon := &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "cache"},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{tenantName}, Namespace: "default",
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{tenantName}}, Namespace: "default",
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "{}"}},
 		},
 	}
@@ -168,14 +168,14 @@ func TestAnAddonSelects(t *testing.T) {
 		spec      addonsv1alpha1.SaaSAddonSpec
 		want      bool
 	}{
-		{"ByName", "acme", addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}}, true},
-		{"ByLabel", "acme", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold")}, true},
-		{"Another", "acme", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "iron"), ClusterNames: []string{"test"}}, false},
+		{"ByName", "acme", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}}, true},
+		{"ByLabel", "acme", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: labelled("tier", "gold")}}, true},
+		{"Another", "acme", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: labelled("tier", "iron"), ClusterNames: []string{"test"}}}, false},
 		{"Nothing", "acme", addonsv1alpha1.SaaSAddonSpec{}, false},
-		{"ByNameInAnotherNamespace", "globex", addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}}, false},
-		{"ByLabelInAnotherNamespace", "globex", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold")}, false},
-		{"ByNamespace", "daytwo-system", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold"), ClusterNamespaceSelector: labelled("plan", "b")}, true},
-		{"ByAnotherNamespace", "daytwo-system", addonsv1alpha1.SaaSAddonSpec{ClusterSelector: labelled("tier", "gold"), ClusterNamespaceSelector: labelled("plan", "c")}, false},
+		{"ByNameInAnotherNamespace", "globex", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}}, false},
+		{"ByLabelInAnotherNamespace", "globex", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: labelled("tier", "gold")}}, false},
+		{"ByNamespace", "daytwo-system", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: labelled("tier", "gold"), ClusterNamespaceSelector: labelled("plan", "b")}}, true},
+		{"ByAnotherNamespace", "daytwo-system", addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: labelled("tier", "gold"), ClusterNamespaceSelector: labelled("plan", "c")}}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: row.namespace, Name: "cache"}, Spec: row.spec}

@@ -280,7 +280,7 @@ func (r *rig) release(applied metav1.ConditionStatus, inventory ...addonsv1alpha
 			Namespace: r.namespace, Name: fmt.Sprintf("cache-%d", shared.tests.Add(1)),
 			Labels: map[string]string{metav1alpha1.LabelPolicy: "cache", metav1alpha1.LabelCluster: tenantName, metav1alpha1.LabelClusterNamespace: r.namespace},
 		},
-		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: r.namespace, Name: tenantName}, Revision: "r1"},
+		Spec: addonsv1alpha1.AddonReleaseSpec{TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: r.namespace, Name: tenantName}, Revision: "r1"}},
 	}
 	r.must(shared.management.Create(r.Context(), release))
 	release.Status.Inventory = inventory

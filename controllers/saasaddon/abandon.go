@@ -20,7 +20,7 @@ const abandonedLimit = 10
 type abandonment struct {
 	target  types.UID
 	cluster metav1alpha1.ClusterReference
-	objects metav1alpha1.Tally
+	objects metav1alpha1.ObjectCount
 	deleted metav1.Time
 }
 
@@ -37,7 +37,7 @@ func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
 	return &abandonment{
 		target:  target.UID,
 		cluster: target.Spec.ClusterRef,
-		objects: rollout.Tally(objects),
+		objects: metav1alpha1.ObjectCount(rollout.Tally(objects)),
 		deleted: *target.DeletionTimestamp,
 	}
 }
@@ -53,15 +53,15 @@ func isLetGo(target *addonsv1alpha1.AddonRelease) bool {
 }
 
 // recordAbandoned puts what is new first and keeps the latest ten. The same target is recorded once.
-func recordAbandoned(recorded []addonsv1alpha1.AbandonedTarget, found []abandonment, now metav1.Time) (all, added []addonsv1alpha1.AbandonedTarget) {
+func recordAbandoned(recorded []metav1alpha1.AbandonedTarget, found []abandonment, now metav1.Time) (all, added []metav1alpha1.AbandonedTarget) {
 	for _, one := range found {
-		known := slices.ContainsFunc(recorded, func(entry addonsv1alpha1.AbandonedTarget) bool {
+		known := slices.ContainsFunc(recorded, func(entry metav1alpha1.AbandonedTarget) bool {
 			return entry.Cluster == one.cluster && !entry.Time.Before(&one.deleted)
 		})
 		if known {
 			continue
 		}
-		entry := addonsv1alpha1.AbandonedTarget{Cluster: one.cluster, Objects: one.objects, Time: now}
+		entry := metav1alpha1.AbandonedTarget{Cluster: one.cluster, Objects: one.objects, Time: now}
 		if now.Before(&one.deleted) { // The API server's clock is ahead.
 			entry.Time = one.deleted
 		}

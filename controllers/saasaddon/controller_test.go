@@ -141,11 +141,11 @@ func TestDeletionWaitsForTargets(t *testing.T) {
 	addon := c.addAddon(unchanged)
 	targets := c.awaitTargets(addon, 2)
 
-	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.DeletionPolicy = addonsv1alpha1.DeletionPolicyOrphan })
+	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
 	c.must(c.Delete(c.ctx, addon))
 	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "2 clusters (a, b)")
 	for _, target := range c.targets() {
-		if target.DeletionTimestamp.IsZero() || target.Spec.DeletionPolicy != addonsv1alpha1.DeletionPolicyOrphan {
+		if target.DeletionTimestamp.IsZero() || target.Spec.DeletionPolicy != metav1alpha1.DeletionPolicyOrphan {
 			t.Errorf("%s: deleted %v, deletion policy %s", target.Name, target.DeletionTimestamp, target.Spec.DeletionPolicy)
 		}
 	}

@@ -98,8 +98,8 @@ func (c *customer) addAddon(change func(*addonsv1alpha1.SaaSAddon)) *addonsv1alp
 	addon := &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "cache"},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterSelector: &metav1.LabelSelector{},
-			Source:          addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{}},
+			Source:     addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
 		},
 	}
 	change(addon)

@@ -117,7 +117,7 @@ func knobsOf(seen observed) knobs {
 	spec := seen.addon.Spec
 	wanted := knobs{
 		drift:          spec.Drift,
-		deletionPolicy: cmp.Or(spec.DeletionPolicy, addonsv1alpha1.DeletionPolicyDelete),
+		deletionPolicy: cmp.Or(spec.DeletionPolicy, metav1alpha1.DeletionPolicyDelete),
 		suspend:        suspension.Of(spec.Suspend, seen.addon.Annotations, seen.now).Active,
 		requestedAt:    metav1alpha1.RequestedAt(seen.addon),
 		runTests:       metav1alpha1.TestsRequested(seen.addon),

@@ -34,14 +34,14 @@ func report(seen observed, todo Plan, done applied) outcome {
 	status := *seen.addon.Status.DeepCopy()
 	status.ObservedGeneration = seen.addon.Generation
 	status.Revision = todo.input.Policy.Revision
-	status.Clusters = addonsv1alpha1.ClusterSummary{
+	status.Clusters = metav1alpha1.ClusterSummary{
 		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
 		Failed: summary.Failed, Unreachable: summary.Unreachable,
 	}
 	if seen.chart != nil {
 		status.Chart = seen.chart
 	}
-	var abandoned []addonsv1alpha1.AbandonedTarget
+	var abandoned []metav1alpha1.AbandonedTarget
 	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
 	status.Withdrawals = after.Withdrawals
 	verdict.Write(&status.Conditions, seen.addon.Generation, seen.now)
@@ -163,7 +163,7 @@ const (
 )
 
 // announcements tells what is different between two statuses and worth an Event.
-func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []addonsv1alpha1.AbandonedTarget) []announcement {
+func announcements(before, after addonsv1alpha1.SaaSAddonStatus, abandoned []metav1alpha1.AbandonedTarget) []announcement {
 	var news []announcement
 	if after.Revision != before.Revision && after.Clusters.Selected.Count > 0 {
 		news = append(news, announcement{corev1.EventTypeNormal, eventRolloutStarted, actionRollOut,

@@ -23,32 +23,32 @@ func TestSelectorsThatAreRefused(t *testing.T) {
 		message   []string
 	}{
 		"a customer selects in its own namespace": {
-			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}},
+			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}}},
 		},
 		"a customer does not select elsewhere": {
-			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: ours, ClusterNamespaceSelector: ours},
+			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: ours, ClusterNamespaceSelector: ours}},
 			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "namespace daytwo-system", "remove it"},
 		},
 		"the provider selects elsewhere by its own labels": {
-			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: everything, ClusterNamespaceSelector: ours},
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: everything, ClusterNamespaceSelector: ours}},
 		},
 		"the provider does not select elsewhere by a customer's labels": {
-			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: theirs, ClusterNamespaceSelector: ours},
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: theirs, ClusterNamespaceSelector: ours}},
 			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterSelector", "label tier", "provider.daytwo.dev/"},
 		},
 		"nor namespaces by a label that is not the provider's": {
-			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: ours, ClusterNamespaceSelector: theirs},
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: ours, ClusterNamespaceSelector: theirs}},
 			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "label tier"},
 		},
 		"nor by name": {
-			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}, ClusterNamespaceSelector: ours},
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}, ClusterNamespaceSelector: ours}},
 			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNames"},
 		},
 		"the provider selects in its own namespace as it likes": {
-			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}},
+			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}}},
 		},
 		"a selector that is none": {
-			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{ClusterSelector: broken},
+			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: broken}},
 			reason: metav1alpha1.ReasonInvalidSpec, message: []string{"spec.clusterSelector", "Is"},
 		},
 	}

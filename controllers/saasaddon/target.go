@@ -19,8 +19,8 @@ import (
 const ownLabelDomain = "daytwo.dev/"
 
 // factsOf is what templates may know of a cluster.
-func factsOf(cluster *tenancyv1alpha1.TenantCluster) addonsv1alpha1.ClusterFacts {
-	facts := addonsv1alpha1.ClusterFacts{Version: minorVersion(cluster.Status.Version)}
+func factsOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.ClusterParameters {
+	facts := metav1alpha1.ClusterParameters{Version: minorVersion(cluster.Status.Version)}
 	for key, value := range cluster.Labels {
 		if strings.HasPrefix(key, ownLabelDomain) {
 			continue
@@ -43,7 +43,7 @@ func minorVersion(full string) string {
 }
 
 // comparableFacts makes facts comparable: JSON sorts the keys of maps.
-func comparableFacts(facts addonsv1alpha1.ClusterFacts) string {
+func comparableFacts(facts metav1alpha1.ClusterParameters) string {
 	encoded, err := json.Marshal(facts)
 	if err != nil {
 		panic(fmt.Sprintf("strings and maps of strings are always JSON: %v", err))
@@ -62,7 +62,7 @@ func isConnected(cluster *tenancyv1alpha1.TenantCluster) bool {
 // knobs are what a target takes from its policy that is no part of the revision.
 type knobs struct {
 	drift          addonsv1alpha1.DriftPolicy
-	deletionPolicy addonsv1alpha1.DeletionPolicy
+	deletionPolicy metav1alpha1.DeletionPolicy
 	suspend        bool
 	requestedAt    string
 	runTests       string
@@ -98,7 +98,7 @@ func newTarget(addon *addonsv1alpha1.SaaSAddon, cluster rollout.ClusterKey) *add
 			},
 			Finalizers: []string{metav1alpha1.FinalizerTarget},
 		},
-		Spec: addonsv1alpha1.AddonReleaseSpec{ClusterRef: metav1alpha1.ClusterReference(cluster)},
+		Spec: addonsv1alpha1.AddonReleaseSpec{TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference(cluster)}},
 	}
 }
 

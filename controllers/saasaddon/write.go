@@ -24,7 +24,7 @@ type targetWriter struct {
 	addon    *addonsv1alpha1.SaaSAddon
 	revision string
 	knobs    knobs
-	facts    map[rollout.ClusterKey]addonsv1alpha1.ClusterFacts
+	facts    map[rollout.ClusterKey]metav1alpha1.ClusterParameters
 	targets  map[string]*addonsv1alpha1.AddonRelease
 }
 
@@ -34,7 +34,7 @@ func newTargetWriter(r *Reconciler, seen *observed, todo Plan) *targetWriter {
 		addon:      seen.addon,
 		revision:   todo.input.Policy.Revision,
 		knobs:      todo.knobs,
-		facts:      map[rollout.ClusterKey]addonsv1alpha1.ClusterFacts{},
+		facts:      map[rollout.ClusterKey]metav1alpha1.ClusterParameters{},
 		targets:    map[string]*addonsv1alpha1.AddonRelease{},
 	}
 	for i := range seen.clusters {

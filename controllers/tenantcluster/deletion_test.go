@@ -244,7 +244,7 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 	tenant.waitReady("prod")
 	addon := &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Name: "cache"},
-		Spec:       addonsv1alpha1.SaaSAddonSpec{ClusterNames: []string{"prod"}, Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}}},
+		Spec:       addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}}},
 	}
 	tenant.create(addon)
 	target := tenant.target("cache-prod", "prod")

@@ -150,7 +150,10 @@ func (t *tenant) target(name, cluster string) *addonsv1alpha1.AddonRelease {
 			Labels: map[string]string{metav1alpha1.LabelCluster: cluster, metav1alpha1.LabelClusterNamespace: t.namespace},
 		},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
-			ClusterRef: metav1alpha1.ClusterReference{Namespace: t.namespace, Name: cluster}, Revision: "r1",
+			TargetSpec: metav1alpha1.TargetSpec{
+				ClusterRef: metav1alpha1.ClusterReference{Namespace: t.namespace, Name: cluster},
+				Revision:   "r1",
+			},
 		},
 	}
 	t.create(target)

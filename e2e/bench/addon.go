@@ -88,11 +88,13 @@ func newAddon(name, manifests string, maxConcurrent int) *addonsv1alpha1.SaaSAdd
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: fleetNamespace, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterSelector: &metav1.LabelSelector{},
+			PolicySpec: metav1alpha1.PolicySpec{
+				ClusterSelector: &metav1.LabelSelector{},
+				Rollout:         metav1alpha1.RolloutPolicy{MaxConcurrent: int32(maxConcurrent)},
+			},
 			Namespace:       name,
 			CreateNamespace: true,
 			Source:          addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests}},
-			Rollout:         addonsv1alpha1.RolloutPolicy{MaxConcurrent: int32(maxConcurrent)},
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // for addon.yaml
 	"fmt"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -49,11 +50,13 @@ func addonOf(name, namespace string, source addonsv1alpha1.AddonSource) *addonsv
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: providerNamespace, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{planLabel: plan}},
-			ClusterSelector:          &metav1.LabelSelector{},
-			Namespace:                namespace,
-			CreateNamespace:          true,
-			Source:                   source,
+			PolicySpec: metav1alpha1.PolicySpec{
+				ClusterNamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{planLabel: plan}},
+				ClusterSelector:          &metav1.LabelSelector{},
+			},
+			Namespace:       namespace,
+			CreateNamespace: true,
+			Source:          source,
 		},
 	}
 }

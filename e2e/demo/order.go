@@ -56,7 +56,7 @@ func newWelcome() *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: orderingNamespace, Name: welcomeName},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterSelector: &metav1.LabelSelector{}, Namespace: "default",
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{}}, Namespace: "default",
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: `apiVersion: v1
 kind: ConfigMap
 metadata: {name: welcome}

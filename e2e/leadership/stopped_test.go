@@ -101,7 +101,7 @@ func newAddon(revision string) *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: customer, Name: "parts"},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{cluster}, Namespace: "default",
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{cluster}}, Namespace: "default",
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests(revision)}},
 		},
 	}

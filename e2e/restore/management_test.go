@@ -99,7 +99,7 @@ func newAddon(name, value string, configMaps ...string) *addonsv1alpha1.SaaSAddo
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: customer, Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			ClusterNames: []string{workload}, Namespace: "default",
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{workload}}, Namespace: "default",
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests(value, configMaps)}},
 		},
 	}

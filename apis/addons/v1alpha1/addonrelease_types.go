@@ -64,38 +64,11 @@ const (
 
 // AddonReleaseSpec is one add-on in one cluster, as its policy wants it.
 type AddonReleaseSpec struct {
-	// clusterRef names the TenantCluster.
-	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="clusterRef is immutable"
-	ClusterRef metav1alpha1.ClusterReference `json:"clusterRef,omitzero"`
-
-	// revision names the revision to apply.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	Revision string `json:"revision,omitempty"`
-
-	// cluster is what the templates may know of the cluster, beside its name and namespace.
-	// +optional
-	Cluster ClusterFacts `json:"cluster,omitzero"`
+	metav1alpha1.TargetSpec `json:",inline"`
 
 	// drift is the policy's.
 	// +optional
 	Drift DriftPolicy `json:"drift,omitzero"`
-
-	// deletionPolicy is the policy's.
-	// +optional
-	// +default="Delete"
-	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
-
-	// suspend is the policy's.
-	// +optional
-	Suspend bool `json:"suspend,omitempty"`
-
-	// requestedAt is the policy's annotation daytwo.dev/requested-at.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	RequestedAt string `json:"requestedAt,omitempty"`
 
 	// runTests is the policy's annotation daytwo.dev/run-tests.
 	// +optional
@@ -107,34 +80,9 @@ type AddonReleaseSpec struct {
 	Adopt bool `json:"adopt,omitempty"`
 }
 
-// ClusterFacts is what templates may know of a cluster. None of it is secret.
-type ClusterFacts struct {
-	// labels of the TenantCluster, without Daytwo's own.
-	// +optional
-	Labels map[string]string `json:"labels,omitempty"`
-
-	// version is the cluster's Kubernetes minor version, as in "1.36".
-	// +optional
-	// +kubebuilder:validation:MaxLength=16
-	Version string `json:"version,omitempty"`
-}
-
 // AddonReleaseStatus is what became of it.
 type AddonReleaseStatus struct {
-	// conditions are Ready, Reconciling, Stalled, Applied, Healthy, Drifted.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-
-	// observedGeneration is the generation of the spec that this status speaks of.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// revision that was applied last, completely.
-	// +optional
-	Revision string `json:"revision,omitempty"`
+	metav1alpha1.TargetStatus `json:",inline"`
 
 	// inputsHash is the hash of everything that the applied objects were rendered from.
 	// +optional
@@ -144,15 +92,6 @@ type AddonReleaseStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Applying string `json:"applying,omitempty"`
-
-	// clusterID is the identity of the cluster that the inventory speaks of.
-	// +optional
-	ClusterID string `json:"clusterID,omitempty"`
-
-	// handledRequest tells which requests for a try now were acted on last: the annotations
-	// daytwo.dev/requested-at of the policy, the target and the TenantCluster.
-	// +optional
-	HandledRequest string `json:"handledRequest,omitempty"`
 
 	// inventory lists the objects that are in the cluster because of this release: at most 2000, and as many again
 	// while one revision takes the place of another.

@@ -21,27 +21,9 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.source.chart) || has(self.source.chart)",message="an add-on that is a chart stays one: delete it, and create another"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.source.chart) || !has(self.__namespace__) || !has(oldSelf.__namespace__) || self.__namespace__ == oldSelf.__namespace__",message="the namespace of a Helm release cannot be changed: delete the add-on, and create another"
-// +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || has(self.clusterNames)",message="set clusterSelector, clusterNames, or both; an empty clusterSelector {} selects every cluster"
 // +kubebuilder:validation:XValidation:rule="has(self.source.chart) || !(has(self.valuesFrom) || has(self.adopt))",message="valuesFrom and adopt belong to source.chart; manifests are templates of their own"
 type SaaSAddonSpec struct {
-	// clusterSelector selects TenantClusters by label, in the policy's own namespace.
-	// +optional
-	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
-
-	// clusterNames selects TenantClusters by name, beside those that clusterSelector selects.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=63
-	ClusterNames []string `json:"clusterNames,omitempty"`
-
-	// clusterNamespaceSelector widens the selection to the namespaces with these labels. Only in
-	// the provider's namespace, and then both selectors may use labels under
-	// provider.daytwo.dev/ only.
-	// +optional
-	ClusterNamespaceSelector *metav1.LabelSelector `json:"clusterNamespaceSelector,omitempty"`
+	metav1alpha1.PolicySpec `json:",inline"`
 
 	// namespace in the workload cluster for namespaced objects that name none.
 	// +optional
@@ -78,43 +60,11 @@ type SaaSAddonSpec struct {
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 
-	// rollout says how fast a new revision reaches the clusters.
-	// +optional
-	// +default={}
-	Rollout RolloutPolicy `json:"rollout,omitzero"`
-
 	// drift says what happens when somebody else changes an object of the add-on.
 	// +optional
 	// +default={}
 	Drift DriftPolicy `json:"drift,omitzero"`
-
-	// deletionPolicy says what becomes of the objects when the add-on, or a cluster's selection,
-	// ends: Delete removes them, Orphan leaves them.
-	// +optional
-	// +default="Delete"
-	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
-
-	// withdrawalGuard says how many clusters the add-on may lose within an hour before somebody has to
-	// confirm it.
-	// +optional
-	// +default={}
-	WithdrawalGuard metav1alpha1.WithdrawalGuard `json:"withdrawalGuard,omitempty,omitzero"`
-
-	// suspend stops rollouts and corrections; drift is still reported. Deleting still cleans up.
-	// +optional
-	Suspend bool `json:"suspend,omitempty"`
 }
-
-// DeletionPolicy is Delete or Orphan.
-//
-// +kubebuilder:validation:Enum=Delete;Orphan
-type DeletionPolicy string
-
-// Deletion policies.
-const (
-	DeletionPolicyDelete DeletionPolicy = "Delete"
-	DeletionPolicyOrphan DeletionPolicy = "Orphan"
-)
 
 // AddonSource is where an add-on's objects come from.
 //
@@ -150,95 +100,13 @@ type ManifestSource struct {
 	ConfigMapRefs []metav1alpha1.LocalReference `json:"configMapRefs,omitempty"`
 }
 
-// RolloutPolicy says how fast a new revision reaches the clusters.
-type RolloutPolicy struct {
-	// maxConcurrent is how many clusters may be on their way to a revision at the same time. A
-	// cluster is on its way until its target is Ready, so as many that fail hold the rollout.
-	// +optional
-	// +default=10
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000
-	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
-
-	// disruptive says that a new revision disturbs what runs in a cluster: it waits for one of the
-	// cluster's maintenance windows, if it has any. The first revision in a cluster does not.
-	// +optional
-	Disruptive bool `json:"disruptive,omitempty"`
-}
-
 // SaaSAddonStatus sums up the targets.
 type SaaSAddonStatus struct {
-	// conditions are Ready, Reconciling, Stalled.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-
-	// observedGeneration is the generation of the spec that this status speaks of.
-	// +optional
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// revision is the name of the current revision.
-	// +optional
-	Revision string `json:"revision,omitempty"`
+	metav1alpha1.PolicyStatus `json:",inline"`
 
 	// chart that the current revision is made of.
 	// +optional
 	Chart *ResolvedChart `json:"chart,omitempty"`
-
-	// clusters sums up the selected clusters.
-	// +optional
-	Clusters ClusterSummary `json:"clusters"`
-
-	// withdrawals is what spec.withdrawalGuard counts.
-	// +optional
-	Withdrawals metav1alpha1.WithdrawalRecord `json:"withdrawals,omitzero"`
-
-	// abandoned are the last ten targets that were let go while their cluster could not be reached,
-	// with what was left behind: with the annotation daytwo.dev/abandon, or because the deletion of
-	// the TenantCluster was due.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	Abandoned []AbandonedTarget `json:"abandoned,omitempty"`
-}
-
-// ClusterSummary counts the clusters of a policy.
-type ClusterSummary struct {
-	// selected by the policy.
-	// +required
-	Selected metav1alpha1.Tally `json:"selected"`
-
-	// ready are those whose target is Ready at the current revision.
-	// +required
-	Ready metav1alpha1.Tally `json:"ready"`
-
-	// updated are those whose target names the current revision.
-	// +required
-	Updated metav1alpha1.Tally `json:"updated"`
-
-	// failed are those whose target is not Ready, and no longer just on its way.
-	// +required
-	Failed metav1alpha1.Tally `json:"failed"`
-
-	// unreachable are those that do not answer.
-	// +required
-	Unreachable metav1alpha1.Tally `json:"unreachable"`
-}
-
-// AbandonedTarget is a target that was let go while its cluster could not be reached.
-type AbandonedTarget struct {
-	// cluster that was left.
-	// +required
-	Cluster metav1alpha1.ClusterReference `json:"cluster,omitzero"`
-
-	// objects that may still be there: how many, and the first ten.
-	// +required
-	Objects metav1alpha1.Tally `json:"objects,omitzero"`
-
-	// time when it was let go.
-	// +required
-	Time metav1.Time `json:"time,omitzero"`
 }
 
 // SaaSAddon is an add-on in every selected workload cluster.

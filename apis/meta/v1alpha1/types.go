@@ -39,19 +39,3 @@ type ClusterReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 }
-
-// Tally counts clusters and names the first ten of them, in alphabetical order. It never grows
-// with the fleet.
-type Tally struct {
-	// count of clusters.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	Count int32 `json:"count"`
-
-	// names of the first ten, as namespace/name where the namespace is not the policy's own.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	// +kubebuilder:validation:items:MaxLength=317
-	Names []string `json:"names,omitempty"`
-}

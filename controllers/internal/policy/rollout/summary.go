@@ -13,24 +13,24 @@ const namesPerTally = 10
 // Unreachable, Waiting, Unopened and Progressing.
 type Summary struct {
 	// Selected by the policy.
-	Selected metav1alpha1.Tally
+	Selected metav1alpha1.ClusterCount
 	// Updated: the target has the current revision and facts.
-	Updated metav1alpha1.Tally
+	Updated metav1alpha1.ClusterCount
 	// Ready: updated, connected, and the target is ready.
-	Ready metav1alpha1.Tally
+	Ready metav1alpha1.ClusterCount
 	// Failed: the target failed, at whichever revision.
-	Failed metav1alpha1.Tally
+	Failed metav1alpha1.ClusterCount
 	// Unreachable: the cluster is not connected, or its target could not look.
-	Unreachable metav1alpha1.Tally
+	Unreachable metav1alpha1.ClusterCount
 	// Waiting: nothing moves there, because the policy is on hold or the cluster suspended.
-	Waiting metav1alpha1.Tally
+	Waiting metav1alpha1.ClusterCount
 	// Unopened: the next move there waits for a maintenance window.
-	Unopened metav1alpha1.Tally
+	Unopened metav1alpha1.ClusterCount
 	// Progressing: the others, which are on their way or wait for a slot.
-	Progressing metav1alpha1.Tally
+	Progressing metav1alpha1.ClusterCount
 	// Leaving are the clusters that are about to be deleted, or not selected any more, and still have a
 	// target, apart from those that the guard holds back.
-	Leaving metav1alpha1.Tally
+	Leaving metav1alpha1.ClusterCount
 	// Withdrawal is what the guard makes of the clusters that are not selected any more.
 	Withdrawal Withdrawal
 	// FirstFailure is what the first of the failed targets says.
@@ -128,12 +128,12 @@ func displayName(policy Policy, cluster ClusterKey) string {
 
 type names []string
 
-func (n names) tally() metav1alpha1.Tally { return Tally(n) }
+func (n names) tally() metav1alpha1.ClusterCount { return Tally(n) }
 
 // Tally counts names and keeps the first ten in alphabetical order.
-func Tally(names []string) metav1alpha1.Tally {
+func Tally(names []string) metav1alpha1.ClusterCount {
 	ordered := slices.Sorted(slices.Values(names))
-	return metav1alpha1.Tally{
+	return metav1alpha1.ClusterCount{
 		Count: int32(len(ordered)),
 		Names: ordered[:min(len(ordered), namesPerTally)],
 	}

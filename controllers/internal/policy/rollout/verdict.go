@@ -104,7 +104,7 @@ func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now tim
 }
 
 // describe is a tally in words: "2 clusters (a, b)".
-func describe(tally metav1alpha1.Tally) string {
+func describe(tally metav1alpha1.ClusterCount) string {
 	names := strings.Join(tally.Names, ", ")
 	if int(tally.Count) > len(tally.Names) {
 		names += ", …"

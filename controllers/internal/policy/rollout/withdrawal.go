@@ -32,7 +32,7 @@ func (g Guard) allows(count, peak int) bool {
 // to all of them or to none: what cannot be told apart from a mistake is not begun.
 type Withdrawal struct {
 	// Clusters that are to lose their target now.
-	Clusters metav1alpha1.Tally
+	Clusters metav1alpha1.ClusterCount
 	// Held: they would be too many within an hour, and none of them loses it.
 	Held bool
 	// Confirmed: they would be too many, and a person confirmed their number.
@@ -98,7 +98,7 @@ func (g Guard) allowedAt(record metav1alpha1.WithdrawalRecord, fresh, has int, n
 	return time.Time{}
 }
 
-func clustersOf(policy Policy, targets []Target) metav1alpha1.Tally {
+func clustersOf(policy Policy, targets []Target) metav1alpha1.ClusterCount {
 	var clusters names
 	for _, target := range targets {
 		clusters = append(clusters, displayName(policy, target.Cluster))
