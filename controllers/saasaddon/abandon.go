@@ -37,7 +37,7 @@ func abandonmentOf(target *addonsv1alpha1.AddonRelease) *abandonment {
 	return &abandonment{
 		target:  target.UID,
 		cluster: target.Spec.ClusterRef,
-		objects: metav1alpha1.ObjectCount(rollout.Tally(objects)),
+		objects: metav1alpha1.ObjectCount(rollout.Count(objects)),
 		deleted: *target.DeletionTimestamp,
 	}
 }

@@ -40,13 +40,13 @@ type applied struct {
 func (r *Reconciler) apply(ctx context.Context, seen *observed, todo Plan) applied {
 	done := applied{}
 	if err := r.prepare(ctx, seen.addon, todo); err != nil {
-		todo.Rollout.Create, todo.Rollout.Move = nil, nil
+		todo.Rollout.Create, todo.Rollout.Update = nil, nil
 		done.note(err)
 	}
 	writer := newTargetWriter(r, seen, todo)
 	done.rollout.Create = carryOut(&done, todo.Rollout.Create, func(cluster rollout.Cluster) error { return writer.create(ctx, cluster) })
-	done.rollout.Move = carryOut(&done, todo.Rollout.Move, func(move rollout.Move) error { return writer.move(ctx, move) })
-	done.rollout.Adjust = carryOut(&done, todo.Rollout.Adjust, func(name string) error { return writer.adjust(ctx, name) })
+	done.rollout.Update = carryOut(&done, todo.Rollout.Update, func(update rollout.TargetUpdate) error { return writer.update(ctx, update) })
+	done.rollout.SyncSettings = carryOut(&done, todo.Rollout.SyncSettings, func(name string) error { return writer.syncSettings(ctx, name) })
 
 	done.rollout.Withdrawal = todo.Rollout.Withdrawal
 	if len(todo.Rollout.Delete) > 0 {
@@ -56,7 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observed, todo Plan) appli
 		}
 	}
 	deletable := slices.DeleteFunc(slices.Clone(todo.Rollout.Delete), func(name string) bool {
-		return slices.Contains(todo.Rollout.Adjust, name) && !slices.Contains(done.rollout.Adjust, name)
+		return slices.Contains(todo.Rollout.SyncSettings, name) && !slices.Contains(done.rollout.SyncSettings, name)
 	})
 	done.rollout.Delete = carryOut(&done, deletable, func(name string) error { return writer.delete(ctx, name) })
 

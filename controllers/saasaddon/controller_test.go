@@ -271,7 +271,7 @@ func TestRevisionIsCompleteAndImmutable(t *testing.T) {
 	})
 }
 
-func TestKnobsReachTargetsWithoutARollout(t *testing.T) {
+func TestSettingsReachTargetsWithoutARollout(t *testing.T) {
 	c := newCustomer(t)
 	c.addCluster("a", nil)
 	c.addCluster("b", nil)
@@ -285,7 +285,7 @@ func TestKnobsReachTargetsWithoutARollout(t *testing.T) {
 		a.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: "now"}
 		a.Spec.Source.Manifests.Inline = "two"
 	})
-	c.eventually("the knobs are there", func() error {
+	c.eventually("the settings are there", func() error {
 		for _, target := range c.targets() {
 			if !target.Spec.Suspend || target.Spec.Drift.Mode != addonsv1alpha1.DriftReport || target.Spec.RequestedAt != "now" {
 				return fmt.Errorf("%s has %+v", target.Name, target.Spec)

@@ -58,7 +58,7 @@ func TestTargetsOfADeletedClusterStayAsTheyAreUntilAddonsAreRemoved(t *testing.T
 		a.Spec.Drift.Mode = addonsv1alpha1.DriftReport
 	})
 	c.awaitTargets(addon, 1) // That of the other cluster has moved.
-	c.eventually("the target gets its knobs", func() error {
+	c.eventually("the target gets its settings", func() error {
 		c.reload(&target)
 		if target.Spec.Drift.Mode != addonsv1alpha1.DriftReport {
 			return fmt.Errorf("it has %+v", target.Spec.Drift)

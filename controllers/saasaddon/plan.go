@@ -31,14 +31,14 @@ type Plan struct {
 	// Release the add-on, whose targets are gone, and all its revisions.
 	Release bool
 
-	input rollout.Input
-	knobs knobs
+	input    rollout.Input
+	settings settings
 }
 
 // plan decides what to do about what was seen. It reads nothing and writes nothing.
 func plan(seen observed) Plan {
 	input := rolloutInput(seen)
-	todo := Plan{Rollout: rollout.Make(input), input: input, knobs: knobsOf(seen)}
+	todo := Plan{Rollout: rollout.PlanRollout(input), input: input, settings: settingsOf(seen)}
 	held := slices.Contains(seen.addon.Finalizers, metav1alpha1.FinalizerPolicy)
 	if input.Policy.Deleting {
 		todo.Release = held && len(seen.targets) == 0
@@ -56,13 +56,12 @@ func plan(seen observed) Plan {
 
 // rolloutInput is what was seen, in the words of package rollout.
 func rolloutInput(seen observed) rollout.Input {
-	wanted := knobsOf(seen)
+	wanted, revision := settingsOf(seen), currentRevision(seen)
 	input := rollout.Input{Withdrawals: seen.addon.Status.Withdrawals, Now: seen.now, Policy: rollout.Policy{
 		Namespace:     seen.addon.Namespace,
 		Name:          seen.addon.Name,
-		Revision:      currentRevision(seen),
 		MaxConcurrent: cmp.Or(int(seen.addon.Spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
-		Hold:          wanted.suspend || seen.problem != nil && !seen.problem.harmless || seen.snapshot == nil,
+		Gates:         policyGates(seen),
 		Deleting:      !seen.addon.DeletionTimestamp.IsZero(),
 		Guard:         guardOf(seen.addon),
 		Confirmation:  metav1alpha1.WithdrawalConfirmed(seen.addon),
@@ -71,26 +70,26 @@ func rolloutInput(seen observed) rollout.Input {
 		cluster := &seen.clusters[i]
 		input.Clusters = append(input.Clusters, rollout.Cluster{
 			ClusterKey: rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
-			Facts:      comparableFacts(factsOf(cluster)),
+			Revision:   revision,
+			Parameters: comparableParameters(parametersOf(cluster)),
 			Connected:  isConnected(cluster),
-			Suspended:  cluster.Status.Upgrade != nil || suspension.Of(cluster.Spec.Suspend, cluster.Annotations, seen.now).Active,
-			Closed:     seen.addon.Spec.Rollout.Disruptive && !cluster.InMaintenance(seen.now),
-			Leaving:    !cluster.DeletionTimestamp.IsZero(),
-			Deleting:   !cluster.KeepsTargets(),
+			Gates:      clusterGates(cluster, seen.addon.Spec.Rollout, seen.now),
+			Deleting:   !cluster.DeletionTimestamp.IsZero(),
 		})
 	}
 	for i := range seen.targets {
 		target := &seen.targets[i]
 		state, message := stateOf(target)
 		input.Targets = append(input.Targets, rollout.Target{
-			Name:         target.Name,
-			Cluster:      rollout.ClusterKey(target.Spec.ClusterRef),
-			Revision:     target.Spec.Revision,
-			Facts:        comparableFacts(target.Spec.Cluster),
-			KnobsCurrent: wanted.areOn(&target.Spec),
-			State:        state,
-			Message:      message,
-			Deleting:     !target.DeletionTimestamp.IsZero(),
+			Name:            target.Name,
+			Cluster:         rollout.ClusterKey(target.Spec.ClusterRef),
+			Revision:        target.Spec.Revision,
+			Parameters:      comparableParameters(target.Spec.Cluster),
+			SettingsCurrent: wanted.areOn(&target.Spec),
+			State:           state,
+			ReadySince:      readySince(target),
+			Message:         message,
+			Deleting:        !target.DeletionTimestamp.IsZero(),
 		})
 	}
 	return input
@@ -113,9 +112,9 @@ func currentRevision(seen observed) string {
 	return seen.addon.Status.Revision
 }
 
-func knobsOf(seen observed) knobs {
+func settingsOf(seen observed) settings {
 	spec := seen.addon.Spec
-	wanted := knobs{
+	wanted := settings{
 		drift:          spec.Drift,
 		deletionPolicy: cmp.Or(spec.DeletionPolicy, metav1alpha1.DeletionPolicyDelete),
 		suspend:        suspension.Of(spec.Suspend, seen.addon.Annotations, seen.now).Active,

@@ -12,7 +12,6 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
@@ -33,7 +32,7 @@ func report(seen observed, todo Plan, done applied) outcome {
 
 	status := *seen.addon.Status.DeepCopy()
 	status.ObservedGeneration = seen.addon.Generation
-	status.Revision = todo.input.Policy.Revision
+	status.Revision = currentRevision(seen)
 	status.Clusters = metav1alpha1.ClusterSummary{
 		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
 		Failed: summary.Failed, Unreachable: summary.Unreachable,
@@ -51,14 +50,14 @@ func report(seen observed, todo Plan, done applied) outcome {
 	return outcome{
 		status: status,
 		events: append(announcements(seen.addon.Status, status, abandoned), confirmation(done.rollout.Withdrawal)...),
-		again:  untilNext(seen, summary),
+		again:  untilNext(seen, todo.Rollout.Again),
 	}
 }
 
 // judge is the planner's verdict on the clusters, and what stands above it: first what failed just now, then
 // what nobody but a person can mend, the withdrawal guard before all else.
 func judge(seen observed, policy rollout.Policy, summary rollout.Summary, err error) rollout.Verdict {
-	verdict := rollout.Judge(policy, summary)
+	verdict := rollout.Conclude(policy, summary)
 	switch {
 	case policy.Deleting:
 	case seen.problem != nil && summary.Withdrawal.Held:
@@ -103,7 +102,7 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 	if verdict.Ready == metav1.ConditionTrue {
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, addonsv1alpha1.ReasonReferenceNotFound
 	}
-	tally := rollout.Tally(missing)
+	tally := rollout.Count(missing)
 	names := strings.Join(tally.Names, ", ")
 	if int(tally.Count) > len(tally.Names) {
 		names += fmt.Sprintf(" and %d more", int(tally.Count)-len(tally.Names))
@@ -112,31 +111,15 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 	return verdict
 }
 
-// untilNext is when the first of the suspensions that matter ends by itself, a maintenance window that
-// is waited for opens, a chart is to be fetched again, or the guard lets go of what it holds back.
-func untilNext(seen observed, summary rollout.Summary) time.Duration {
-	next := suspension.Of(false, seen.addon.Annotations, seen.now).Until
-	for i := range seen.clusters {
-		next = earlier(next, suspension.Of(false, seen.clusters[i].Annotations, seen.now).Until)
-		next = earlier(next, opening(seen, &seen.clusters[i]))
-	}
+// untilNext is when a plan may differ by itself, or a chart is to be fetched again.
+func untilNext(seen observed, again time.Time) time.Duration {
 	if seen.problem != nil {
-		next = earlier(next, seen.problem.retry)
+		again = rollout.Earlier(again, seen.problem.retry)
 	}
-	next = earlier(next, summary.Withdrawal.Again)
-	if next.IsZero() {
+	if again.IsZero() {
 		return 0
 	}
-	return max(next.Sub(seen.now), time.Millisecond)
-}
-
-// opening is when a cluster's next maintenance window opens, where that matters to the add-on.
-func opening(seen observed, cluster *tenancyv1alpha1.TenantCluster) time.Time {
-	window := cluster.Status.MaintenanceWindow
-	if !seen.addon.Spec.Rollout.Disruptive || cluster.InMaintenance(seen.now) || window == nil || !window.Start.After(seen.now) {
-		return time.Time{}
-	}
-	return window.Start.Time
+	return max(again.Sub(seen.now), time.Millisecond)
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
@@ -204,12 +187,4 @@ func confirmation(withdrawal rollout.Withdrawal) []announcement {
 
 func becameTrue(before, after addonsv1alpha1.SaaSAddonStatus, condition string) bool {
 	return meta.IsStatusConditionTrue(after.Conditions, condition) && !meta.IsStatusConditionTrue(before.Conditions, condition)
-}
-
-// earlier is the earlier of two times; zero is never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }

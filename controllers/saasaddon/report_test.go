@@ -37,8 +37,8 @@ func settled(t *testing.T) observed {
 	}
 	seen := observed{addon: addon, now: noon, clusters: []tenancyv1alpha1.TenantCluster{cluster}, snapshot: snapshot}
 	target := newTarget(addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, factsOf(&cluster)
-	knobsOf(seen).setOn(&target.Spec)
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, parametersOf(&cluster)
+	settingsOf(seen).setOn(&target.Spec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	seen.targets = []addonsv1alpha1.AddonRelease{*target}
 	return seen

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,19 +19,19 @@ import (
 
 const ownLabelDomain = "daytwo.dev/"
 
-// factsOf is what templates may know of a cluster.
-func factsOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.ClusterParameters {
-	facts := metav1alpha1.ClusterParameters{Version: minorVersion(cluster.Status.Version)}
+// parametersOf is what templates may know of a cluster.
+func parametersOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.ClusterParameters {
+	parameters := metav1alpha1.ClusterParameters{Version: minorVersion(cluster.Status.Version)}
 	for key, value := range cluster.Labels {
 		if strings.HasPrefix(key, ownLabelDomain) {
 			continue
 		}
-		if facts.Labels == nil {
-			facts.Labels = map[string]string{}
+		if parameters.Labels == nil {
+			parameters.Labels = map[string]string{}
 		}
-		facts.Labels[key] = value
+		parameters.Labels[key] = value
 	}
-	return facts
+	return parameters
 }
 
 // minorVersion makes "1.36" of "v1.36.3", and nothing of what is no version.
@@ -42,9 +43,9 @@ func minorVersion(full string) string {
 	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
 }
 
-// comparableFacts makes facts comparable: JSON sorts the keys of maps.
-func comparableFacts(facts metav1alpha1.ClusterParameters) string {
-	encoded, err := json.Marshal(facts)
+// comparableParameters makes parameters comparable: JSON sorts the keys of maps.
+func comparableParameters(parameters metav1alpha1.ClusterParameters) string {
+	encoded, err := json.Marshal(parameters)
 	if err != nil {
 		panic(fmt.Sprintf("strings and maps of strings are always JSON: %v", err))
 	}
@@ -59,8 +60,8 @@ func isConnected(cluster *tenancyv1alpha1.TenantCluster) bool {
 		minorVersion(cluster.Status.Version) != ""
 }
 
-// knobs are what a target takes from its policy that is no part of the revision.
-type knobs struct {
+// settings are what a target takes from its policy that is no part of the revision.
+type settings struct {
 	drift          addonsv1alpha1.DriftPolicy
 	deletionPolicy metav1alpha1.DeletionPolicy
 	suspend        bool
@@ -69,19 +70,19 @@ type knobs struct {
 	adopt          bool
 }
 
-func (k knobs) setOn(spec *addonsv1alpha1.AddonReleaseSpec) {
-	spec.Drift = *k.drift.DeepCopy()
-	spec.DeletionPolicy = k.deletionPolicy
-	spec.Suspend = k.suspend
-	spec.RequestedAt = k.requestedAt
-	spec.RunTests = k.runTests
-	spec.Adopt = k.adopt
+func (s settings) setOn(spec *addonsv1alpha1.AddonReleaseSpec) {
+	spec.Drift = *s.drift.DeepCopy()
+	spec.DeletionPolicy = s.deletionPolicy
+	spec.Suspend = s.suspend
+	spec.RequestedAt = s.requestedAt
+	spec.RunTests = s.runTests
+	spec.Adopt = s.adopt
 }
 
-func (k knobs) areOn(spec *addonsv1alpha1.AddonReleaseSpec) bool {
-	return spec.DeletionPolicy == k.deletionPolicy && spec.Suspend == k.suspend && spec.RequestedAt == k.requestedAt &&
-		spec.RunTests == k.runTests && spec.Adopt == k.adopt &&
-		equality.Semantic.DeepEqual(spec.Drift, k.drift)
+func (s settings) areOn(spec *addonsv1alpha1.AddonReleaseSpec) bool {
+	return spec.DeletionPolicy == s.deletionPolicy && spec.Suspend == s.suspend && spec.RequestedAt == s.requestedAt &&
+		spec.RunTests == s.runTests && spec.Adopt == s.adopt &&
+		equality.Semantic.DeepEqual(spec.Drift, s.drift)
 }
 
 // newTarget is the add-on in one cluster. Its finalizer is there from the start: nothing is done
@@ -137,6 +138,15 @@ func isOnItsWay(reason string) bool {
 		return true
 	}
 	return false
+}
+
+// readySince is when a target became Ready in its current generation; zero if it is not.
+func readySince(target *addonsv1alpha1.AddonRelease) time.Time {
+	ready := currentCondition(target, metav1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue {
+		return time.Time{}
+	}
+	return ready.LastTransitionTime.Time
 }
 
 func currentCondition(target *addonsv1alpha1.AddonRelease, kind string) *metav1.Condition {

@@ -21,25 +21,23 @@ const parallelWrites = 8
 // targetWriter writes one add-on's targets.
 type targetWriter struct {
 	*Reconciler
-	addon    *addonsv1alpha1.SaaSAddon
-	revision string
-	knobs    knobs
-	facts    map[rollout.ClusterKey]metav1alpha1.ClusterParameters
-	targets  map[string]*addonsv1alpha1.AddonRelease
+	addon      *addonsv1alpha1.SaaSAddon
+	settings   settings
+	parameters map[rollout.ClusterKey]metav1alpha1.ClusterParameters
+	targets    map[string]*addonsv1alpha1.AddonRelease
 }
 
 func newTargetWriter(r *Reconciler, seen *observed, todo Plan) *targetWriter {
 	writer := &targetWriter{
 		Reconciler: r,
 		addon:      seen.addon,
-		revision:   todo.input.Policy.Revision,
-		knobs:      todo.knobs,
-		facts:      map[rollout.ClusterKey]metav1alpha1.ClusterParameters{},
+		settings:   todo.settings,
+		parameters: map[rollout.ClusterKey]metav1alpha1.ClusterParameters{},
 		targets:    map[string]*addonsv1alpha1.AddonRelease{},
 	}
 	for i := range seen.clusters {
 		cluster := &seen.clusters[i]
-		writer.facts[rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}] = factsOf(cluster)
+		writer.parameters[rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}] = parametersOf(cluster)
 	}
 	for i := range seen.targets {
 		writer.targets[seen.targets[i].Name] = &seen.targets[i]
@@ -78,19 +76,19 @@ func (w *targetWriter) verify(ctx context.Context, want *addonsv1alpha1.AddonRel
 	return errOutdated
 }
 
-func (w *targetWriter) move(ctx context.Context, move rollout.Move) error {
-	return w.patch(ctx, move.Target, func(spec *addonsv1alpha1.AddonReleaseSpec) { w.follow(spec, move.Cluster) })
+func (w *targetWriter) update(ctx context.Context, update rollout.TargetUpdate) error {
+	return w.patch(ctx, update.Target, func(spec *addonsv1alpha1.AddonReleaseSpec) { w.follow(spec, update.Cluster) })
 }
 
-func (w *targetWriter) adjust(ctx context.Context, name string) error {
-	return w.patch(ctx, name, w.knobs.setOn)
+func (w *targetWriter) syncSettings(ctx context.Context, name string) error {
+	return w.patch(ctx, name, w.settings.setOn)
 }
 
 // follow sets everything that a target takes from its policy and its cluster.
 func (w *targetWriter) follow(spec *addonsv1alpha1.AddonReleaseSpec, cluster rollout.Cluster) {
-	spec.Revision = w.revision
-	spec.Cluster = w.facts[cluster.ClusterKey]
-	w.knobs.setOn(spec)
+	spec.Revision = cluster.Revision
+	spec.Cluster = w.parameters[cluster.ClusterKey]
+	w.settings.setOn(spec)
 }
 
 // patch writes what changes in a target's spec, unless somebody else wrote the target meanwhile.

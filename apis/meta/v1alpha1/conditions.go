@@ -19,6 +19,10 @@ const (
 	ReasonSuspended = "Suspended"
 	// ReasonWindowClosed: what disturbs a cluster waits for one of its maintenance windows.
 	ReasonWindowClosed = "WindowClosed"
+	// ReasonUpgrading: an upgrade of the cluster is under way.
+	ReasonUpgrading = "Upgrading"
+	// ReasonTerminating: the cluster is being deleted, and something precedes the removal of its targets.
+	ReasonTerminating = "Terminating"
 	// ReasonDeleting: the object is being deleted; the message says what is left to do.
 	ReasonDeleting = "Deleting"
 	// ReasonClusterUnreachable: the workload cluster does not answer; what was known of it is old news.

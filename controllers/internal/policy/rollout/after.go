@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 )
@@ -9,11 +10,11 @@ import (
 // After is the input once the plan has been carried out and no target has reported anything yet.
 // Planning again on it gives an empty plan.
 func (in Input) After(plan Plan) Input {
-	moves := map[string]Cluster{}
-	for _, move := range plan.Move {
-		moves[move.Target] = move.Cluster
+	updates := map[string]Cluster{}
+	for _, update := range plan.Update {
+		updates[update.Target] = update.Cluster
 	}
-	adjusted, deleted := sets.New(plan.Adjust...), sets.New(plan.Delete...)
+	synced, deleted := sets.New(plan.SyncSettings...), sets.New(plan.Delete...)
 	after := in
 	if record := plan.Record(); record != nil {
 		after.Withdrawals = *record
@@ -21,22 +22,22 @@ func (in Input) After(plan Plan) Input {
 	after.Targets = slices.Clone(in.Targets)
 	for i := range after.Targets {
 		target := &after.Targets[i]
-		if cluster, moved := moves[target.Name]; moved {
-			target.Revision, target.Facts = in.Policy.Revision, cluster.Facts
+		if cluster, updated := updates[target.Name]; updated {
+			target.Revision, target.Parameters = cluster.Revision, cluster.Parameters
 			target.written()
 		}
-		if adjusted.Has(target.Name) {
+		if synced.Has(target.Name) {
 			target.written()
 		}
 		target.Deleting = target.Deleting || deleted.Has(target.Name)
 	}
 	for _, cluster := range plan.Create {
 		after.Targets = append(after.Targets, Target{
-			Name:         TargetName(in.Policy.Name, cluster.ClusterKey),
-			Cluster:      cluster.ClusterKey,
-			Revision:     in.Policy.Revision,
-			Facts:        cluster.Facts,
-			KnobsCurrent: true,
+			Name:            TargetName(in.Policy.Name, cluster.ClusterKey),
+			Cluster:         cluster.ClusterKey,
+			Revision:        cluster.Revision,
+			Parameters:      cluster.Parameters,
+			SettingsCurrent: true,
 		})
 	}
 	after.settle()
@@ -45,7 +46,8 @@ func (in Input) After(plan Plan) Input {
 
 // written: what a target reported was about an older generation.
 func (t *Target) written() {
-	t.KnobsCurrent = true
+	t.SettingsCurrent = true
 	t.State = Progressing
+	t.ReadySince = time.Time{}
 	t.Message = ""
 }

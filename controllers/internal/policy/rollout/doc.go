@@ -1,30 +1,36 @@
 // Package rollout decides how one policy reaches its clusters. It is shared by every kind of
 // policy and knows none of them.
 //
-// Everything in it is a pure function of plain values: [Make] says which targets to write now,
-// [Withdraw] which clusters a policy would lose and whether that is too many, [Input.After] what is
-// there once a plan is carried out, [Summarize] what to count, and [Judge] what a person is told. No
-// client, no context, no clock.
+// Everything in it is a pure function of plain values: [PlanRollout] says which targets to write now and
+// when to plan again, [Withdraw] which clusters a policy would lose and whether that is too many,
+// [Input.After] what is there once a plan is carried out, [Summarize] what to count, and [Conclude] what a
+// person is told. No client, no context, no clock.
 //
 // # The rollout
 //
-// A move gives a cluster something new: it creates a target, or changes the revision or the
-// cluster facts of one. Each move takes one of the policy's slots (Policy.MaxConcurrent). A
-// connected cluster whose target has the current revision and facts and is not ready holds one,
-// whatever it waits for, so that a bad revision stops after as many clusters as there are slots
-// and the others keep the old one. Clusters that are not connected hold no slot: they hold
-// nobody up, and nothing moves there until they are back.
+// A change gives a cluster something new: it creates a target, or updates the revision or the
+// parameters of one. What a cluster should have belongs to the pair of policy and cluster. Each change takes
+// one of the policy's slots (Policy.MaxConcurrent). A connected cluster whose target has what it should have
+// and is not ready holds one, whatever it waits for, so that a bad revision stops after as many clusters as
+// there are slots and the others keep the old one. Clusters that are not connected hold no slot: they delay
+// no other, and nothing changes there until they are back.
 //
 // A target that is not ready at an older revision, because it failed there or because a newer
-// revision overtook it, moves before any that is ready: it is broken already, and moving it
+// revision overtook it, changes before any that is ready: it is broken already, and updating it
 // breaks nothing else. It takes a slot like the others. So, as long as every cluster can be
-// moved, no more than MaxConcurrent connected clusters are ever not ready because of Daytwo: a
-// ready target is touched only when all broken ones have a slot already.
+// updated, no more than MaxConcurrent connected clusters are ever not ready because of Daytwo: a
+// ready target is touched only when all broken ones have a slot already. Among each of the two, urgent
+// changes come first.
 //
-// Knobs (how drift is treated, the deletion policy, suspension) are no part of a revision.
+// A [Gate] holds changes back, in one cluster or in all, and says why, until when, and whether a target that
+// is not ready keeps its slot behind it. The policy's suspension, a cluster's upgrade, a maintenance window
+// and the steps of a cluster's deletion are gates; whatever else must hold a rollout back becomes one. What
+// waits is counted by reason. A pair may have an urgency that overrides named reasons.
+//
+// Settings (how drift is treated, the deletion policy, suspension) are no part of a revision.
 // They are written at once and need no slot. Targets of clusters that are not selected any
-// more are deleted at once, if they are not too many. A cluster that is about to be deleted (Cluster.Leaving)
-// keeps its target as it is, apart from knobs, until the target may go (Cluster.Deleting): drills and a last
+// more are deleted at once, if they are not too many. A cluster that is being deleted gets nothing new. Its
+// target stays as it is, apart from settings, while a gate blocks the deletion: drills and a last
 // backup come first. Only then it counts as withdrawn.
 //
 // # The withdrawal guard

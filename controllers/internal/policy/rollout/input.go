@@ -35,12 +35,10 @@ type Input struct {
 type Policy struct {
 	Namespace string
 	Name      string
-	// Revision is the name of the current revision.
-	Revision string
 	// MaxConcurrent is the number of slots; below 1 counts as 1.
 	MaxConcurrent int
-	// Hold stops every move: the policy is suspended, or its content could not be read.
-	Hold bool
+	// Gates hold back changes in all clusters.
+	Gates []Gate
 	// Deleting policies have all their targets deleted.
 	Deleting bool
 	// Guard bounds how many clusters the policy loses within an hour.
@@ -49,22 +47,27 @@ type Policy struct {
 	Confirmation string
 }
 
-// Cluster is one selected TenantCluster.
+// Cluster is one selected TenantCluster, and what the policy wants there.
 type Cluster struct {
 	ClusterKey
-	// Facts is what a target tells of its cluster, in a form that can be compared.
-	Facts string
-	// Connected: it answers, it is the right one, and its facts are known.
+	// Revision is the name of the revision that the cluster should have.
+	Revision string
+	// Parameters is what a target tells of its cluster, in a form that can be compared.
+	Parameters string
+	// Connected: it answers, it is the right one, and its parameters are known.
 	Connected bool
-	// Suspended: nothing is to be moved there.
-	Suspended bool
-	// Closed: what disturbs the cluster waits for a maintenance window. A first target disturbs nothing.
-	Closed bool
-	// Leaving clusters are about to be deleted: a target that is there stays as it is, and nothing new comes.
-	Leaving bool
-	// Deleting clusters count as not selected: their targets are to go.
+	// Gates hold back changes in this cluster.
+	Gates []Gate
+	// Overrides are reasons of gates that do not hold an urgent change of this cluster back. Urgent changes
+	// get their slot before others.
+	Overrides []string
+	// Deleting clusters get nothing new and do not count as selected. The target goes, unless one of Gates
+	// blocks its deletion.
 	Deleting bool
 }
+
+// loses is whether the cluster's target is to go.
+func (c *Cluster) loses() bool { return c.Deleting && !blocks(c.Gates, Delete) }
 
 // State is what a target says of its current generation.
 type State int
@@ -83,27 +86,24 @@ const (
 
 // Target is the policy in one cluster.
 type Target struct {
-	Name     string
-	Cluster  ClusterKey
-	Revision string
-	Facts    string
-	// KnobsCurrent: what is no part of a revision is as the policy has it.
-	KnobsCurrent bool
-	State        State
+	Name       string
+	Cluster    ClusterKey
+	Revision   string
+	Parameters string
+	// SettingsCurrent: what is no part of a revision is as the policy has it.
+	SettingsCurrent bool
+	State           State
+	// ReadySince is when State became Ready; zero if it is not.
+	ReadySince time.Time
 	// Message is what the target tells people about its state.
 	Message  string
 	Deleting bool
 }
 
-// follows is whether the target names what its cluster should have.
-func (t Target) follows(policy Policy, cluster Cluster) bool {
-	return t.Revision == policy.Revision && t.Facts == cluster.Facts
-}
-
 // has is how many clusters the policy has: those with a target that is not being deleted.
 func (in Input) has() (count int) {
-	for _, target := range in.Targets {
-		if !target.Deleting {
+	for i := range in.Targets {
+		if !in.Targets[i].Deleting {
 			count++
 		}
 	}
@@ -112,28 +112,30 @@ func (in Input) has() (count int) {
 
 // pair is a selected cluster and its target, if it has one.
 type pair struct {
-	cluster Cluster
+	cluster *Cluster
 	target  *Target
 }
 
-func (p pair) follows(policy Policy) bool {
-	return p.target != nil && p.target.follows(policy, p.cluster)
+// isCurrent is whether the target names what its cluster should have.
+func (p pair) isCurrent() bool {
+	return p.target != nil && p.target.Revision == p.cluster.Revision && p.target.Parameters == p.cluster.Parameters
 }
 
-// awaitsWindow is whether the cluster's next move waits for a maintenance window, and for nothing else.
-func (p pair) awaitsWindow(policy Policy) bool {
-	return p.cluster.Closed && p.target != nil && !policy.Hold && !p.cluster.Suspended && !p.cluster.Leaving
+// isUpdated is whether that target is there to stay.
+func (p pair) isUpdated() bool { return p.isCurrent() && !p.target.Deleting }
+
+// isReady is whether the cluster has everything that the policy wants, as far as can be known now.
+func (p pair) isReady() bool {
+	return p.cluster.Connected && p.isUpdated() && p.target.State == Ready
 }
 
-// held is whether nothing moves in the cluster now.
-func (p pair) held(policy Policy) bool {
-	return policy.Hold || p.cluster.Suspended || p.cluster.Leaving || p.awaitsWindow(policy)
+// waitsFor is the gate that holds back the next change of the pair; nil if none does, or nothing is to change.
+func (p pair) waitsFor(policy *Policy) *Gate {
+	switch {
+	case p.isCurrent():
+		return nil
+	case p.target == nil:
+		return p.blockedBy(policy, Create)
+	}
+	return p.blockedBy(policy, Update)
 }
-
-// ready is whether the cluster has everything that the policy wants, as far as can be known now.
-func (p pair) ready(policy Policy) bool {
-	return p.cluster.Connected && !p.target.leaving() && p.follows(policy) && p.target.State == Ready
-}
-
-// leaving is whether the target is missing or about to be.
-func (t *Target) leaving() bool { return t == nil || t.Deleting }

@@ -3,25 +3,35 @@ package rollout
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-// Plan is what to write now. A target is in one list only, except that one in Adjust may be in
-// Delete too: its knobs (the deletion policy among them) are written before it is deleted.
+// Plan is what to write now. A target is in one list only, except that one in SyncSettings may be in
+// Delete too: its settings (the deletion policy among them) are written before it is deleted.
 type Plan struct {
 	// Create are clusters to create a target for.
 	Create []Cluster
-	// Move are targets to bring to the current revision, facts and knobs.
-	Move []Move
-	// Adjust are names of targets to write the knobs of, and nothing else.
-	Adjust []string
+	// Update are targets to bring to their cluster's revision, parameters and settings.
+	Update []TargetUpdate
+	// SyncSettings are names of targets to write the settings of, and nothing else.
+	SyncSettings []string
 	// Delete are names of targets to delete.
 	Delete []string
-	// Waiting is the number of moves for which there is no slot now.
+	// Waiting is the number of changes for which there is no slot now.
 	Waiting int
 	// Withdrawal says what the guard made of the targets whose clusters are not selected any more.
 	Withdrawal Withdrawal
+	// Again is when a plan may differ though nothing else changes: a gate opens by itself, or the guard
+	// allows what it holds back. Zero for never.
+	Again time.Time
+}
+
+// TargetUpdate brings an existing target to what its cluster should have.
+type TargetUpdate struct {
+	Target  string
+	Cluster Cluster
 }
 
 // Record is what the policy has to remember once Create is carried out, and before Delete is, so that
@@ -35,111 +45,121 @@ func (p Plan) Record() *metav1alpha1.WithdrawalRecord {
 	return record
 }
 
-// Move brings an existing target to what its cluster should have.
-type Move struct {
-	Target  string
-	Cluster Cluster
-}
-
 // Empty is whether there is nothing to write.
 func (p Plan) Empty() bool {
-	return len(p.Create)+len(p.Move)+len(p.Adjust)+len(p.Delete) == 0
+	return len(p.Create)+len(p.Update)+len(p.SyncSettings)+len(p.Delete) == 0
 }
 
-// Make plans the next step of a rollout. The same input gives the same plan, in the same order,
+// PlanRollout plans the next step of a rollout. The same input gives the same plan, in the same order,
 // whatever the order of clusters and targets.
-func Make(input Input) Plan {
-	pairs, strays := match(input)
-	plan := Plan{Withdrawal: input.withdraw(strays)}
-	if !plan.Withdrawal.Held {
-		plan.Delete = namesOf(leavable(strays))
+func PlanRollout(input Input) Plan {
+	pairs, unselected := match(input)
+	plan := Plan{Withdrawal: input.withdraw(unselected)}
+	plan.Again = Earlier(input.opening(), plan.Withdrawal.Again)
+	if !plan.Withdrawal.Held && !blocks(input.Policy.Gates, Delete) {
+		plan.Delete = namesOf(staying(unselected))
 	}
-	moved := plan.move(input.Policy, pairs)
-	plan.adjust(pairs, strays, moved)
+	updated := plan.handOutSlots(&input.Policy, pairs)
+	plan.syncSettings(pairs, unselected, updated)
 	return plan
 }
 
-// leavable are the targets that are still to be deleted.
-func leavable(strays []Target) []Target {
-	return slices.DeleteFunc(slices.Clone(strays), func(stray Target) bool { return stray.Deleting })
+// staying are the targets that are not being deleted yet.
+func staying(unselected []*Target) []*Target {
+	return slices.DeleteFunc(slices.Clone(unselected), func(target *Target) bool { return target.Deleting })
 }
 
-func namesOf(targets []Target) (names []string) {
+func namesOf(targets []*Target) (names []string) {
 	for _, target := range targets {
 		names = append(names, target.Name)
 	}
 	return names
 }
 
-// match finds every selected cluster's target. The strays are the targets of no selected cluster;
+// match finds every selected cluster's target. Unselected are the targets of no selected cluster;
 // all of them, when the policy is being deleted. Both are in the order of their clusters.
-func match(input Input) (pairs []pair, strays []Target) {
-	clusters := map[ClusterKey]*pair{}
+func match(input Input) (pairs []pair, unselected []*Target) {
 	if !input.Policy.Deleting {
-		for _, cluster := range input.Clusters {
-			if !cluster.Deleting {
-				clusters[cluster.ClusterKey] = &pair{cluster: cluster}
-			}
-		}
+		pairs = pairsOf(input.Clusters)
+	}
+	index := make(map[ClusterKey]int, len(pairs))
+	for i := range pairs {
+		index[pairs[i].cluster.ClusterKey] = i
 	}
 	for _, target := range sorted(input.Targets) {
-		found, selected := clusters[target.Cluster]
-		if !selected || found.target != nil {
-			strays = append(strays, target)
+		i, selected := index[target.Cluster]
+		if !selected || pairs[i].target != nil {
+			unselected = append(unselected, target)
 			continue
 		}
-		found.target = &target
+		pairs[i].target = target
 	}
-	for _, found := range clusters {
-		pairs = append(pairs, *found)
+	return pairs, unselected
+}
+
+// pairsOf are the clusters that keep or get a target, in order.
+func pairsOf(clusters []Cluster) []pair {
+	pairs := make([]pair, 0, len(clusters))
+	for i := range clusters {
+		if !clusters[i].loses() {
+			pairs = append(pairs, pair{cluster: &clusters[i]})
+		}
 	}
 	slices.SortFunc(pairs, func(a, b pair) int { return a.cluster.Compare(b.cluster.ClusterKey) })
-	return pairs, strays
+	return pairs
 }
 
-func sorted(targets []Target) []Target {
-	targets = slices.Clone(targets)
-	slices.SortFunc(targets, func(a, b Target) int {
+func sorted(targets []Target) []*Target {
+	ordered := make([]*Target, len(targets))
+	for i := range targets {
+		ordered[i] = &targets[i]
+	}
+	slices.SortFunc(ordered, func(a, b *Target) int {
 		return cmp.Or(a.Cluster.Compare(b.Cluster), cmp.Compare(a.Name, b.Name))
 	})
-	return targets
+	return ordered
 }
 
-// move hands out the slots, to what is broken first, and returns the names of the targets that
-// move.
-func (p *Plan) move(policy Policy, pairs []pair) map[string]bool {
+// handOutSlots gives the slots to what is broken first, and returns the names of the targets that are
+// updated.
+func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
 	broken, others, held := candidates(policy, pairs)
 	free := max(max(policy.MaxConcurrent, 1)-held, 0)
-	queue := slices.Concat(broken, others)
+	queue := slices.Concat(urgentFirst(broken), urgentFirst(others))
 	now := queue[:min(free, len(queue))]
 	p.Waiting = len(queue) - len(now)
 
-	moved := map[string]bool{}
+	updated := map[string]bool{}
 	for _, next := range now {
 		if next.target == nil {
-			p.Create = append(p.Create, next.cluster)
+			p.Create = append(p.Create, *next.cluster)
 			continue
 		}
-		p.Move = append(p.Move, Move{Target: next.target.Name, Cluster: next.cluster})
-		moved[next.target.Name] = true
+		p.Update = append(p.Update, TargetUpdate{Target: next.target.Name, Cluster: *next.cluster})
+		updated[next.target.Name] = true
 	}
-	return moved
+	return updated
 }
 
-// candidates are the clusters that could move now, apart by whether their target is broken
-// already, and the number of slots that the other clusters hold. A suspended or leaving cluster that
-// is not ready at the current revision keeps its slot: suspending, or deleting, what a bad revision
-// broke must not let the revision break more.
-func candidates(policy Policy, pairs []pair) (broken, others []pair, held int) {
+func urgentFirst(pairs []pair) []pair {
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		return cmp.Compare(min(len(b.cluster.Overrides), 1), min(len(a.cluster.Overrides), 1))
+	})
+	return pairs
+}
+
+// candidates are the pairs that could change now, apart by whether their target is broken
+// already, and the number of slots that the other pairs hold.
+func candidates(policy *Policy, pairs []pair) (broken, others []pair, held int) {
 	for _, p := range pairs {
 		settled := p.target == nil || p.target.State == Ready
 		switch {
 		case !p.cluster.Connected || (p.target != nil && p.target.Deleting):
-		case p.follows(policy):
-			if !settled {
+		case p.isCurrent():
+			if !settled && p.keepsSlot(policy) {
 				held++
 			}
-		case p.held(policy):
+		case p.cluster.Deleting || p.waitsFor(policy) != nil:
 		case settled:
 			others = append(others, p)
 		default:
@@ -149,17 +169,17 @@ func candidates(policy Policy, pairs []pair) (broken, others []pair, held int) {
 	return broken, others, held
 }
 
-// adjust lists the targets whose knobs are not as the policy has them and that do not move,
-// including those that are about to be deleted: how they are deleted is one of the knobs.
-func (p *Plan) adjust(pairs []pair, strays []Target, moved map[string]bool) {
+// syncSettings lists the targets whose settings are not as the policy has them and that are not updated,
+// including those that are about to be deleted: how they are deleted is one of the settings.
+func (p *Plan) syncSettings(pairs []pair, unselected []*Target, updated map[string]bool) {
 	for _, pair := range pairs {
-		if pair.target != nil && !pair.target.KnobsCurrent && !moved[pair.target.Name] {
-			p.Adjust = append(p.Adjust, pair.target.Name)
+		if pair.target != nil && !pair.target.SettingsCurrent && !updated[pair.target.Name] {
+			p.SyncSettings = append(p.SyncSettings, pair.target.Name)
 		}
 	}
-	for _, stray := range strays {
-		if !stray.KnobsCurrent {
-			p.Adjust = append(p.Adjust, stray.Name)
+	for _, target := range unselected {
+		if !target.SettingsCurrent {
+			p.SyncSettings = append(p.SyncSettings, target.Name)
 		}
 	}
 }

@@ -20,15 +20,42 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
+// gates that a cluster or a policy may have.
+var gates = []Gate{
+	suspendedGate, windowGate,
+	{Reason: "Frozen", Message: "frozen", Blocks: Create | Update},
+	{Reason: "Retained", Message: "retained", Blocks: Delete},
+	{Reason: "Disturbing", Message: "disturbing", Blocks: Update},
+	{Reason: "Held", Message: "held", Blocks: Create | Update | Delete, KeepsSlot: true},
+}
+
+// randomGates closes each gate with a chance in percent.
+func randomGates(source *rand.Rand, percent int) (closed []Gate) {
+	for _, gate := range gates {
+		if source.IntN(100) < percent {
+			closed = append(closed, gate)
+		}
+	}
+	return closed
+}
+
 func randomInput(source *rand.Rand) Input {
 	chance := func(percent int) bool { return source.IntN(100) < percent }
 	input := Input{Policy: policy(1 + source.IntN(4))}
-	input.Policy.Hold = chance(5)
+	input.Policy.Gates = randomGates(source, 3)
 	input.Policy.Deleting = chance(5)
 	for i := range source.IntN(12) {
 		one := cluster(fmt.Sprintf("c%02d", i))
-		one.Connected, one.Suspended, one.Deleting = chance(80), chance(10), chance(5)
-		one.Closed, one.Leaving = chance(10), chance(10)
+		one.Connected, one.Gates = chance(80), randomGates(source, 10)
+		if one.Deleting = chance(15); one.Deleting && chance(70) {
+			one.Gates = append(one.Gates, terminatingGate)
+		}
+		if chance(20) {
+			one.Overrides = []string{gates[source.IntN(len(gates))].Reason}
+		}
+		if chance(30) {
+			one.Revision = oldRevision
+		}
 		if !chance(5) {
 			input.Clusters = append(input.Clusters, one)
 		}
@@ -36,20 +63,21 @@ func randomInput(source *rand.Rand) Input {
 			continue
 		}
 		existing := target(one.Name, []string{oldRevision, newRevision}[source.IntN(2)], State(source.IntN(4)))
-		existing.KnobsCurrent, existing.Deleting = chance(80), chance(5)
+		existing.SettingsCurrent, existing.Deleting = chance(80), chance(5)
 		if chance(10) {
-			existing.Facts = "1.35"
+			existing.Parameters = "1.35"
 		}
 		input.Targets = append(input.Targets, existing)
 	}
 	return input
 }
 
-// onTheirWay are the connected clusters whose target has what it should have and is not ready.
+// onTheirWay are the connected clusters whose target has what it should have and is not ready, apart from those that
+// gave their slot back.
 func onTheirWay(input Input) (count int) {
 	pairs, _ := match(input)
 	for _, p := range pairs {
-		if p.cluster.Connected && !p.target.leaving() && p.follows(input.Policy) && p.target.State != Ready {
+		if p.cluster.Connected && p.isUpdated() && p.target.State != Ready && p.keepsSlot(&input.Policy) {
 			count++
 		}
 	}
@@ -57,25 +85,122 @@ func onTheirWay(input Input) (count int) {
 }
 
 // What is there in a cluster that is about to be deleted stays at its revision, and nothing new comes.
-func TestALeavingClusterKeepsWhatItHas(t *testing.T) {
+func TestATerminatingClusterKeepsWhatItHas(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
 		kept := map[ClusterKey]bool{}
 		for _, one := range input.Clusters {
-			kept[one.ClusterKey] = one.Leaving && !one.Deleting && !input.Policy.Deleting
+			kept[one.ClusterKey] = one.Deleting && blocks(one.Gates, Delete) && !input.Policy.Deleting
 		}
-		plan := Make(input)
+		plan := PlanRollout(input)
 		for _, created := range plan.Create {
 			if kept[created.ClusterKey] {
 				t.Fatalf("a target is created in %s: %+v", created.Name, input)
 			}
 		}
 		for _, target := range input.Targets {
-			moved := slices.ContainsFunc(plan.Move, func(m Move) bool { return m.Target == target.Name })
+			moved := slices.ContainsFunc(plan.Update, func(u TargetUpdate) bool { return u.Target == target.Name })
 			if kept[target.Cluster] && (moved || slices.Contains(plan.Delete, target.Name)) {
 				t.Fatalf("%s is moved or deleted: %+v", target.Name, input)
 			}
+		}
+	}
+}
+
+// A gate that blocks a change is overridden by those alone that name its reason.
+func TestNothingPassesAGateThatBlocksIt(t *testing.T) {
+	source := random(t)
+	for range rounds {
+		input := randomInput(source)
+		plan := PlanRollout(input)
+		check := func(cluster Cluster, change Changes) {
+			for _, gate := range slices.Concat(input.Policy.Gates, cluster.Gates) {
+				if gate.Blocks&change != 0 && !slices.Contains(cluster.Overrides, gate.Reason) {
+					t.Fatalf("%s passes %s: %+v", cluster.Name, gate.Reason, input)
+				}
+			}
+		}
+		for _, created := range plan.Create {
+			check(created, Create)
+		}
+		for _, update := range plan.Update {
+			check(update.Cluster, Update)
+		}
+		if len(plan.Delete) > 0 && blocks(input.Policy.Gates, Delete) {
+			t.Fatalf("%v are deleted: %+v", plan.Delete, input)
+		}
+		for _, one := range input.Clusters {
+			deleted := slices.Contains(plan.Delete, TargetName(input.Policy.Name, one.ClusterKey))
+			if deleted && !input.Policy.Deleting && (!one.Deleting || blocks(one.Gates, Delete)) {
+				t.Fatalf("%s is deleted: %+v", one.Name, input)
+			}
+		}
+	}
+}
+
+// Every change brings a cluster what it should have, whatever other clusters should.
+func TestEveryChangeBringsWhatItsClusterShouldHave(t *testing.T) {
+	source := random(t)
+	for range rounds {
+		input := randomInput(source)
+		wanted := map[ClusterKey]Cluster{}
+		for _, one := range input.Clusters {
+			wanted[one.ClusterKey] = one
+		}
+		plan := PlanRollout(input)
+		for _, target := range input.After(plan).Targets {
+			changed := target.Name == TargetName(input.Policy.Name, target.Cluster) && (slices.ContainsFunc(plan.Create, func(c Cluster) bool { return c.ClusterKey == target.Cluster }) ||
+				slices.ContainsFunc(plan.Update, func(u TargetUpdate) bool { return u.Target == target.Name }))
+			if want := wanted[target.Cluster]; changed && (target.Revision != want.Revision || target.Parameters != want.Parameters) {
+				t.Fatalf("%s has %s, not %s: %+v", target.Name, target.Revision, want.Revision, input)
+			}
+		}
+	}
+}
+
+func TestNoOtherIsChangedWhileAnUrgentClusterWaits(t *testing.T) {
+	source := random(t)
+	for range rounds {
+		input := randomInput(source)
+		plan := PlanRollout(input)
+		changed := map[ClusterKey]bool{}
+		for _, one := range plan.Create {
+			changed[one.ClusterKey] = true
+		}
+		for _, one := range plan.Update {
+			changed[one.Cluster.ClusterKey] = true
+		}
+		broken, others, _ := candidates(&input.Policy, first(match(input)))
+		for _, class := range [][]pair{broken, others} {
+			for _, urgent := range class {
+				for _, other := range class {
+					late := len(urgent.cluster.Overrides) > 0 && !changed[urgent.cluster.ClusterKey]
+					if late && len(other.cluster.Overrides) == 0 && changed[other.cluster.ClusterKey] {
+						t.Fatalf("%s changes before %s: %+v", other.cluster.Name, urgent.cluster.Name, input)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Every selected cluster is counted once, and what waits is told by the reason of a gate that is closed.
+func TestEverySelectedClusterIsCountedOnce(t *testing.T) {
+	source := random(t)
+	for range rounds {
+		input := randomInput(source)
+		summary := Summarize(input)
+		sum := summary.Ready.Count + summary.Failed.Count + summary.Unreachable.Count + summary.Progressing.Count
+		for _, waiting := range summary.Waiting {
+			sum += waiting.Clusters.Count
+			known := slices.ContainsFunc(gates, func(gate Gate) bool { return gate.Reason == waiting.Reason && gate.Message == waiting.Message })
+			if !known || waiting.Clusters.Count == 0 {
+				t.Fatalf("%+v waits: %+v", waiting, input)
+			}
+		}
+		if sum != summary.Selected.Count {
+			t.Fatalf("%d of %d are counted: %+v", sum, summary.Selected.Count, input)
 		}
 	}
 }
@@ -84,8 +209,8 @@ func TestRolloutNeverExceedsItsSlots(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
-		plan := Make(input)
-		moves := len(plan.Create) + len(plan.Move)
+		plan := PlanRollout(input)
+		moves := len(plan.Create) + len(plan.Update)
 		if before := onTheirWay(input); moves > 0 && before+moves > input.Policy.MaxConcurrent {
 			t.Fatalf("%d on their way, %d more moved, %d slots: %+v", before, moves, input.Policy.MaxConcurrent, input)
 		}
@@ -96,12 +221,12 @@ func TestNoReadyTargetIsTouchedWhileABrokenOneWaits(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
-		plan := Make(input)
+		plan := PlanRollout(input)
 		moved := map[string]bool{}
-		for _, move := range plan.Move {
+		for _, move := range plan.Update {
 			moved[move.Target] = true
 		}
-		broken, others, _ := candidates(input.Policy, first(match(input)))
+		broken, others, _ := candidates(&input.Policy, first(match(input)))
 		for _, waiting := range broken {
 			for _, other := range others {
 				if !moved[waiting.target.Name] && other.target != nil && moved[other.target.Name] {
@@ -118,7 +243,7 @@ func TestPlanningTwiceChangesNothing(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
-		if again := Make(input.After(Make(input))); !again.Empty() {
+		if again := PlanRollout(input.After(PlanRollout(input))); !again.Empty() {
 			t.Fatalf("second plan %+v for %+v", again, input)
 		}
 	}
@@ -128,10 +253,10 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
-		plan, summary := Make(input), Summarize(input)
+		plan, summary := PlanRollout(input), Summarize(input)
 		source.Shuffle(len(input.Clusters), func(i, j int) { input.Clusters[i], input.Clusters[j] = input.Clusters[j], input.Clusters[i] })
 		source.Shuffle(len(input.Targets), func(i, j int) { input.Targets[i], input.Targets[j] = input.Targets[j], input.Targets[i] })
-		if !reflect.DeepEqual(plan, Make(input)) || !reflect.DeepEqual(summary, Summarize(input)) {
+		if !reflect.DeepEqual(plan, PlanRollout(input)) || !reflect.DeepEqual(summary, Summarize(input)) {
 			t.Fatalf("another order gives another result: %+v", input)
 		}
 	}
@@ -143,11 +268,12 @@ func TestRolloutConverges(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
-		input.Policy.Hold, input.Policy.Deleting = false, false
+		input.Policy.Gates, input.Policy.Deleting = nil, false
 		for i := range input.Clusters {
-			input.Clusters[i].Connected, input.Clusters[i].Suspended, input.Clusters[i].Closed = true, false, false
-			if input.Clusters[i].Leaving {
-				mend(&input, input.Clusters[i].ClusterKey) // Nothing that is broken there could be moved.
+			input.Clusters[i].Connected, input.Clusters[i].Gates = true, nil
+			if input.Clusters[i].Deleting && i%2 == 0 {
+				input.Clusters[i].Gates = []Gate{terminatingGate}
+				mend(&input, input.Clusters[i].ClusterKey) // Nothing that is broken there could be updated.
 			}
 		}
 		limit := max(input.Policy.MaxConcurrent, notReady(input))
@@ -155,10 +281,10 @@ func TestRolloutConverges(t *testing.T) {
 			if step > 100 {
 				t.Fatalf("still not there: %+v", input)
 			}
-			plan := Make(input)
-			plan.Adjust = nil // Knobs are written to all at once, by design.
+			plan := PlanRollout(input)
+			plan.SyncSettings = nil // Settings are written to all at once, by design.
 			for i := range input.Targets {
-				input.Targets[i].KnobsCurrent = true
+				input.Targets[i].SettingsCurrent = true
 			}
 			input = input.After(plan)
 			if now := notReady(input); now > limit {

@@ -3,18 +3,19 @@ package rollout
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-const namesPerTally = 10
+const countedNames = 10
 
-// Summary counts a policy's clusters. Every selected cluster that is not leaving is in exactly one of Ready, Failed,
-// Unreachable, Waiting, Unopened and Progressing.
+// Summary counts a policy's clusters. Every selected cluster is in exactly one of Ready, Failed,
+// Unreachable, Waiting and Progressing.
 type Summary struct {
-	// Selected by the policy.
+	// Selected by the policy; clusters that are being deleted are not.
 	Selected metav1alpha1.ClusterCount
-	// Updated: the target has the current revision and facts.
+	// Updated: the target has the revision and parameters that it should have.
 	Updated metav1alpha1.ClusterCount
 	// Ready: updated, connected, and the target is ready.
 	Ready metav1alpha1.ClusterCount
@@ -22,15 +23,13 @@ type Summary struct {
 	Failed metav1alpha1.ClusterCount
 	// Unreachable: the cluster is not connected, or its target could not look.
 	Unreachable metav1alpha1.ClusterCount
-	// Waiting: nothing moves there, because the policy is on hold or the cluster suspended.
-	Waiting metav1alpha1.ClusterCount
-	// Unopened: the next move there waits for a maintenance window.
-	Unopened metav1alpha1.ClusterCount
+	// Waiting: a gate holds back the next change there; by the reason of the gate, in alphabetical order.
+	Waiting []Waiting
 	// Progressing: the others, which are on their way or wait for a slot.
 	Progressing metav1alpha1.ClusterCount
-	// Leaving are the clusters that are about to be deleted, or not selected any more, and still have a
+	// Terminating are the clusters that are being deleted, or not selected any more, and still have a
 	// target, apart from those that the guard holds back.
-	Leaving metav1alpha1.ClusterCount
+	Terminating metav1alpha1.ClusterCount
 	// Withdrawal is what the guard makes of the clusters that are not selected any more.
 	Withdrawal Withdrawal
 	// FirstFailure is what the first of the failed targets says.
@@ -38,45 +37,79 @@ type Summary struct {
 	// FirstUnknown is what the first of the unreachable targets says whose cluster is connected, with the cluster's
 	// name; empty if there is none.
 	FirstUnknown string
-	// FirstObstacle is what keeps the first of the leaving targets, if one says so.
+	// FirstObstacle is what keeps the first of the terminating targets, if one says so.
 	FirstObstacle string
+}
+
+// Waiting are the clusters that wait for the same reason.
+type Waiting struct {
+	// Reason and Message of the gate in the first of the clusters.
+	Reason, Message string
+	Clusters        metav1alpha1.ClusterCount
+}
+
+// waiting collects the names of clusters by the reason for which they wait.
+type waiting map[string]*struct {
+	message string
+	names   []string
+}
+
+func (w waiting) add(gate *Gate, name string) {
+	if w[gate.Reason] == nil {
+		w[gate.Reason] = &struct {
+			message string
+			names   []string
+		}{message: gate.Message}
+	}
+	w[gate.Reason].names = append(w[gate.Reason].names, name)
+}
+
+func (w waiting) count() []Waiting {
+	var counts []Waiting
+	for reason, found := range w {
+		counts = append(counts, Waiting{Reason: reason, Message: found.message, Clusters: Count(found.names)})
+	}
+	slices.SortFunc(counts, func(a, b Waiting) int { return strings.Compare(a.Reason, b.Reason) })
+	return counts
 }
 
 // Summarize counts the clusters of a policy.
 func Summarize(input Input) Summary {
-	pairs, strays := match(input)
-	policy := input.Policy
-	var selected, updated, ready, failed, unreachable, waiting, unopened, progressing names
-	failures := map[string]string{}
+	pairs, unselected := match(input)
+	policy := &input.Policy
+	var selected, updated, ready, failed, unreachable, progressing []string
+	failures, waiting := map[string]string{}, waiting{}
 	var summary Summary
-	for _, p := range staying(pairs) {
+	for _, p := range pairs {
+		if p.cluster.Deleting {
+			continue
+		}
 		name := displayName(policy, p.cluster.ClusterKey)
 		selected = append(selected, name)
-		if p.follows(policy) && !p.target.leaving() {
+		if p.isUpdated() {
 			updated = append(updated, name)
 		}
+		gate := p.waitsFor(policy)
 		switch {
 		case !p.cluster.Connected || (p.target != nil && p.target.State == Unreachable):
 			unreachable = append(unreachable, name)
 			summary.FirstUnknown = cmp.Or(summary.FirstUnknown, p.whyUnknown(name))
-		case p.ready(policy):
+		case p.isReady():
 			ready = append(ready, name)
 		case p.target != nil && p.target.State == Failed:
 			failed = append(failed, name)
 			failures[name] = p.target.Message
-		case !p.follows(policy) && p.awaitsWindow(policy):
-			unopened = append(unopened, name)
-		case !p.follows(policy) && p.held(policy):
-			waiting = append(waiting, name)
+		case gate != nil:
+			waiting.add(gate, name)
 		default:
 			progressing = append(progressing, name)
 		}
 	}
-	summary.Selected, summary.Updated, summary.Ready = selected.tally(), updated.tally(), ready.tally()
-	summary.Failed, summary.Unreachable, summary.Waiting = failed.tally(), unreachable.tally(), waiting.tally()
-	summary.Unopened, summary.Progressing = unopened.tally(), progressing.tally()
-	summary.Withdrawal = input.withdraw(strays)
-	summary.leave(policy, pairs, strays)
+	summary.Selected, summary.Updated, summary.Ready = Count(selected), Count(updated), Count(ready)
+	summary.Failed, summary.Unreachable, summary.Progressing = Count(failed), Count(unreachable), Count(progressing)
+	summary.Waiting = waiting.count()
+	summary.Withdrawal = input.withdraw(unselected)
+	summary.countTerminating(policy, pairs, unselected)
 	if len(failed) > 0 {
 		summary.FirstFailure = failures[summary.Failed.Names[0]]
 	}
@@ -91,50 +124,41 @@ func (p pair) whyUnknown(name string) string {
 	return name + ": " + p.target.Message
 }
 
-// staying are the pairs whose cluster is not about to be deleted.
-func staying(pairs []pair) []pair {
-	return slices.DeleteFunc(slices.Clone(pairs), func(p pair) bool { return p.cluster.Leaving })
-}
-
-// leave counts the clusters that are about to be deleted and those of targets that nothing selects any
-// more, and tells what keeps the first of the latter that says so. What the guard holds back does not leave.
-func (s *Summary) leave(policy Policy, pairs []pair, strays []Target) {
-	var leaving names
+// countTerminating counts the clusters that are being deleted and those of targets that nothing selects any
+// more, and tells what keeps the first of the latter that says so. What the guard holds back stays.
+func (s *Summary) countTerminating(policy *Policy, pairs []pair, unselected []*Target) {
+	var terminating []string
 	for _, p := range pairs {
-		if p.cluster.Leaving && p.target != nil {
-			leaving = append(leaving, displayName(policy, p.cluster.ClusterKey))
+		if p.cluster.Deleting && p.target != nil {
+			terminating = append(terminating, displayName(policy, p.cluster.ClusterKey))
 		}
 	}
-	for _, stray := range strays {
-		if s.Withdrawal.Held && !stray.Deleting {
+	for _, target := range unselected {
+		if s.Withdrawal.Held && !target.Deleting {
 			continue
 		}
-		name := displayName(policy, stray.Cluster)
-		leaving = append(leaving, name)
-		if s.FirstObstacle == "" && stray.Message != "" && (stray.State == Failed || stray.State == Unreachable) {
-			s.FirstObstacle = name + ": " + stray.Message
+		name := displayName(policy, target.Cluster)
+		terminating = append(terminating, name)
+		if s.FirstObstacle == "" && target.Message != "" && (target.State == Failed || target.State == Unreachable) {
+			s.FirstObstacle = name + ": " + target.Message
 		}
 	}
-	s.Leaving = leaving.tally()
+	s.Terminating = Count(terminating)
 }
 
 // displayName is how a policy's status names a cluster.
-func displayName(policy Policy, cluster ClusterKey) string {
+func displayName(policy *Policy, cluster ClusterKey) string {
 	if cluster.Namespace == policy.Namespace {
 		return cluster.Name
 	}
 	return cluster.Namespace + "/" + cluster.Name
 }
 
-type names []string
-
-func (n names) tally() metav1alpha1.ClusterCount { return Tally(n) }
-
-// Tally counts names and keeps the first ten in alphabetical order.
-func Tally(names []string) metav1alpha1.ClusterCount {
+// Count counts names and keeps the first ten in alphabetical order.
+func Count(names []string) metav1alpha1.ClusterCount {
 	ordered := slices.Sorted(slices.Values(names))
 	return metav1alpha1.ClusterCount{
 		Count: int32(len(ordered)),
-		Names: ordered[:min(len(ordered), namesPerTally)],
+		Names: ordered[:min(len(ordered), countedNames)],
 	}
 }

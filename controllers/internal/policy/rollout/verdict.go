@@ -25,20 +25,25 @@ type Verdict struct {
 	Stalled bool
 }
 
-// Judge sums the clusters up: any failed target makes the policy not ready; else any
+// Conclude sums the clusters up: any failed target makes the policy not ready; else any
 // unreachable cluster makes it unknown; else it is ready once all clusters are. A withdrawal that is
 // held back stands above all: only a person can mend it.
-func Judge(policy Policy, summary Summary) Verdict {
-	verdict := judge(summary)
+func Conclude(policy Policy, summary Summary) Verdict {
+	verdict := ofClusters(summary)
 	verdict.Reconciling = summary.Progressing.Count > 0 || policy.Deleting
 	if policy.Deleting {
 		verdict.Ready, verdict.Reason, verdict.Message = metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "being deleted"
 	}
-	if summary.Leaving.Count > 0 {
-		verdict.Message += "; still to be removed from " + describe(summary.Leaving)
+	if summary.Terminating.Count > 0 {
+		verdict.Message += "; still to be removed from " + describe(summary.Terminating)
 	}
 	if summary.FirstObstacle != "" {
 		verdict.Message += "; " + summary.FirstObstacle
+	}
+	for _, gate := range policy.Gates {
+		if gate.Blocks&Delete != 0 && summary.Terminating.Count > 0 {
+			verdict.Message += "; " + gate.Message
+		}
 	}
 	if summary.Withdrawal.Held {
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonWithdrawalGuard
@@ -48,38 +53,33 @@ func Judge(policy Policy, summary Summary) Verdict {
 	return verdict
 }
 
-func judge(s Summary) Verdict {
-	total := s.Selected.Count
-	progress := fmt.Sprintf("%d of %d clusters updated, %d ready", s.Updated.Count, total, s.Ready.Count)
+func ofClusters(s Summary) Verdict {
+	progress := fmt.Sprintf("%d of %d clusters updated, %d ready", s.Updated.Count, s.Selected.Count, s.Ready.Count)
+	gates := ""
+	for _, waiting := range s.Waiting {
+		gates += waiting.Message + " in " + describe(waiting.Clusters) + "; "
+	}
 	switch {
 	case s.Failed.Count > 0:
 		message := "failed in " + describe(s.Failed)
 		if s.FirstFailure != "" {
 			message += fmt.Sprintf("; %s: %s", s.Failed.Names[0], s.FirstFailure)
 		}
-		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonTargetsFailed, Message: message + "; " + progress}
+		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonTargetsFailed, Message: message + "; " + gates + progress}
 	case s.Unreachable.Count > 0:
 		message := "no answer from " + describe(s.Unreachable)
 		if s.FirstUnknown != "" {
 			message = "unknown in " + describe(s.Unreachable) + "; " + s.FirstUnknown
 		}
-		return Verdict{Ready: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonClusterUnreachable, Message: message + "; " + progress}
+		return Verdict{Ready: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonClusterUnreachable, Message: message + "; " + gates + progress}
 	case s.Progressing.Count > 0:
-		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonRollingOut, Message: progress}
-	case s.Waiting.Count > 0:
-		return Verdict{
-			Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonSuspended,
-			Message: "held back by suspension in " + describe(s.Waiting) + "; " + progress,
-		}
-	case s.Unopened.Count > 0:
-		return Verdict{
-			Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonWindowClosed,
-			Message: "waiting for a maintenance window in " + describe(s.Unopened) + "; " + progress,
-		}
-	case total == 0:
+		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonRollingOut, Message: gates + progress}
+	case len(s.Waiting) > 0:
+		return Verdict{Ready: metav1.ConditionFalse, Reason: s.Waiting[0].Reason, Message: gates + progress}
+	case s.Selected.Count == 0:
 		return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonNoClusters, Message: "no TenantCluster is selected"}
 	}
-	return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonSucceeded, Message: fmt.Sprintf("ready in %s", plural(total))}
+	return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonSucceeded, Message: fmt.Sprintf("ready in %s", plural(s.Selected.Count))}
 }
 
 // Write sets the conditions Ready, Reconciling and Stalled. The transition time changes with
@@ -103,13 +103,13 @@ func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now tim
 	setOrRemove(metav1alpha1.ConditionStalled, v.Stalled)
 }
 
-// describe is a tally in words: "2 clusters (a, b)".
-func describe(tally metav1alpha1.ClusterCount) string {
-	names := strings.Join(tally.Names, ", ")
-	if int(tally.Count) > len(tally.Names) {
+// describe is a count in words: "2 clusters (a, b)".
+func describe(count metav1alpha1.ClusterCount) string {
+	names := strings.Join(count.Names, ", ")
+	if int(count.Count) > len(count.Names) {
 		names += ", …"
 	}
-	return fmt.Sprintf("%s (%s)", plural(tally.Count), names)
+	return fmt.Sprintf("%s (%s)", plural(count.Count), names)
 }
 
 func plural(clusters int32) string {

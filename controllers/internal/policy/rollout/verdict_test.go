@@ -51,14 +51,20 @@ func TestVerdict(t *testing.T) {
 			ready:   metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable, message: "no answer from 1 cluster (b); 2 of 2 clusters updated, 1 ready",
 		},
 		"a cluster about to be deleted is told of, and no reason not to be ready": {
-			policy: policy(1), clusters: []Cluster{cluster("a"), with(cluster("b"), func(c *Cluster) { c.Leaving = true })},
+			policy: policy(1), clusters: []Cluster{cluster("a"), with(cluster("b"), func(c *Cluster) { c.Deleting, c.Gates = true, []Gate{terminatingGate} })},
 			targets: []Target{target("a", newRevision, Ready), target("b", oldRevision, Failed)},
 			ready:   metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: "ready in 1 cluster; still to be removed from 1 cluster (b)",
 		},
 		"suspended before it is done": {
-			policy:   with(policy(1), func(p *Policy) { p.Hold = true }),
+			policy:   with(policy(1), func(p *Policy) { p.Gates = []Gate{suspendedGate} }),
 			clusters: []Cluster{cluster("a")}, targets: []Target{target("a", oldRevision, Ready)},
 			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonSuspended, message: "held back by suspension in 1 cluster (a)",
+		},
+		"every reason to wait is told": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), with(cluster("b"), func(c *Cluster) { c.Gates = []Gate{windowGate} }), with(cluster("c"), func(c *Cluster) { c.Gates = []Gate{suspendedGate} })},
+			targets: []Target{target("a", newRevision, Ready), target("b", oldRevision, Ready), target("c", oldRevision, Ready)},
+			ready:   metav1.ConditionFalse, reason: metav1alpha1.ReasonSuspended,
+			message: "held back by suspension in 1 cluster (c); waiting for a maintenance window in 1 cluster (b); 1 of 3 clusters updated, 1 ready",
 		},
 		"deleting says what is left and why": {
 			policy: with(policy(1), func(p *Policy) { p.Deleting = true }),
@@ -72,7 +78,7 @@ func TestVerdict(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			input := Input{Policy: test.policy, Clusters: test.clusters, Targets: test.targets}
-			verdict := Judge(test.policy, Summarize(input))
+			verdict := Conclude(test.policy, Summarize(input))
 			if verdict.Ready != test.ready || verdict.Reason != test.reason || verdict.Reconciling != test.reconciling || verdict.Stalled {
 				t.Errorf("got %+v, want %s/%s, reconciling %t", verdict, test.ready, test.reason, test.reconciling)
 			}
@@ -98,12 +104,12 @@ func TestConditionsKeepTheirTransitionTime(t *testing.T) {
 	}
 }
 
-func TestTallyNamesTheFirstTen(t *testing.T) {
+func TestACountNamesTheFirstTen(t *testing.T) {
 	var all []string
 	for _, letter := range "lkjihgfedcba" {
 		all = append(all, string(letter))
 	}
-	if tally := Tally(all); tally.Count != 12 || strings.Join(tally.Names, "") != "abcdefghij" {
-		t.Errorf("got %+v", tally)
+	if count := Count(all); count.Count != 12 || strings.Join(count.Names, "") != "abcdefghij" {
+		t.Errorf("got %+v", count)
 	}
 }

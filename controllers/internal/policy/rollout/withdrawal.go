@@ -9,7 +9,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-// Guard bounds how many clusters a policy loses within an hour before somebody has to confirm it.
+// Guard bounds how many clusters a policy loses within an hour before a person has to confirm it.
 type Guard struct {
 	// MaxClusters may always go; below 1 counts as 1. A policy that had no more within the hour is
 	// not guarded.
@@ -50,14 +50,14 @@ type Withdrawal struct {
 }
 
 // Withdraw says what the guard makes of the clusters that a policy has and does not select any more.
-// For somebody who asks before an edit is made: Held is whether it would be stopped, and String tells why.
+// For admission, which asks before an edit is made: Held is whether it would be stopped, and String tells why.
 func Withdraw(input Input) Withdrawal {
-	_, strays := match(input)
-	return input.withdraw(strays)
+	_, unselected := match(input)
+	return input.withdraw(unselected)
 }
 
-func (in Input) withdraw(strays []Target) Withdrawal {
-	wanted := leavable(strays)
+func (in Input) withdraw(unselected []*Target) Withdrawal {
+	wanted := staying(unselected)
 	if in.Policy.Deleting {
 		return Withdrawal{}
 	}
@@ -66,7 +66,7 @@ func (in Input) withdraw(strays []Target) Withdrawal {
 	fresh := max(len(wanted)-confirmedRest(record), 0)
 	recent, peak := recently(record, has, in.Now)
 	found := Withdrawal{
-		Clusters: clustersOf(in.Policy, wanted), has: has, recent: recent, limit: guard.limit(peak),
+		Clusters: clustersOf(&in.Policy, wanted), has: has, recent: recent, limit: guard.limit(peak),
 		confirmation: in.Policy.Confirmation, spent: in.Policy.Confirmation == record.SpentConfirmation,
 	}
 	switch {
@@ -98,12 +98,12 @@ func (g Guard) allowedAt(record metav1alpha1.WithdrawalRecord, fresh, has int, n
 	return time.Time{}
 }
 
-func clustersOf(policy Policy, targets []Target) metav1alpha1.ClusterCount {
-	var clusters names
+func clustersOf(policy *Policy, targets []*Target) metav1alpha1.ClusterCount {
+	var clusters []string
 	for _, target := range targets {
 		clusters = append(clusters, displayName(policy, target.Cluster))
 	}
-	return clusters.tally()
+	return Count(clusters)
 }
 
 // String tells a person why the withdrawal is held back, and the ways out, before any name: a long

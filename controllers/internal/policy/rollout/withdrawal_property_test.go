@@ -23,9 +23,9 @@ type chaos struct {
 	source *rand.Rand
 	// losses are without confirmation.
 	losses []counting
-	// sizes are how many clusters there were, apart from those that somebody let go since.
+	// sizes are how many clusters there were, apart from those that a person let go since.
 	sizes []counting
-	// confirmed is how many clusters somebody let go that are not gone.
+	// confirmed is how many clusters a person let go that are not gone.
 	confirmed int
 	// unsettled: the manager died, and did not write the status since.
 	unsettled bool
@@ -56,8 +56,10 @@ func (c *chaos) edit() {
 	case 6:
 		if len(*clusters) > 0 {
 			one := &(*clusters)[c.source.IntN(len(*clusters))]
-			one.Deleting = one.Leaving // First the one, then the other.
-			one.Leaving = true
+			if one.Gates = nil; !one.Deleting {
+				one.Gates = []Gate{terminatingGate} // First the one, then the other.
+			}
+			one.Deleting = true
 		}
 	}
 	c.wait(time.Duration(c.source.Int64N(int64(longestStep))))
@@ -65,7 +67,7 @@ func (c *chaos) edit() {
 
 // step carries a plan out. Sometimes a deletion fails, and sometimes the manager dies halfway.
 func (c *chaos) step() {
-	plan, wanted := Make(c.input), int(Withdraw(c.input).Clusters.Count)
+	plan, wanted := PlanRollout(c.input), int(Withdraw(c.input).Clusters.Count)
 	c.confirmed = min(c.confirmed, wanted)
 	if plan.Withdrawal.Confirmed {
 		c.confirmed = wanted
@@ -133,9 +135,9 @@ func TestGuardChangesNothingButDeletions(t *testing.T) {
 	for range rounds {
 		input := randomInput(source)
 		input.Policy.Guard = Guard{MaxClusters: 1, MaxPercent: source.IntN(100)}
-		guarded := Make(input)
+		guarded := PlanRollout(input)
 		input.Policy.Guard.MaxPercent = 100
-		open := Make(input)
+		open := PlanRollout(input)
 		if len(guarded.Delete) > 0 && !slices.Equal(guarded.Delete, open.Delete) {
 			t.Fatalf("some are deleted and some are not: %v of %v", guarded.Delete, open.Delete)
 		}
@@ -154,7 +156,7 @@ func TestRecordChangesOnlyWithTheClusters(t *testing.T) {
 			c.edit()
 			c.step()
 		}
-		c.carryOut(Make(c.input))
+		c.carryOut(PlanRollout(c.input))
 		before := c.input.Withdrawals
 		c.wait(time.Duration(source.Int64N(int64(10 * time.Minute))))
 		c.carryOut(Plan{})

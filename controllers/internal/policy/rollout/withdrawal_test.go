@@ -48,7 +48,7 @@ func (f *fleet) deselect(count int) {
 // next carries a plan out, lets what is deleted go, and starts the manager anew: all it knows is what
 // comes out of the status.
 func (f *fleet) next() Plan {
-	plan := Make(f.input)
+	plan := PlanRollout(f.input)
 	f.carryOut(plan)
 	return plan
 }
@@ -132,14 +132,14 @@ func TestWithdrawalGuard(t *testing.T) {
 func TestGuardCountsAClusterThatIsDeletedOnceItsTargetIsToGo(t *testing.T) {
 	f := newFleet(t, 24)
 	for i := range 5 {
-		f.input.Clusters[i].Leaving = true
+		f.input.Clusters[i].Deleting, f.input.Clusters[i].Gates = true, []Gate{terminatingGate}
 	}
 	f.expect(0, false)
 	for i := range 4 {
-		f.input.Clusters[i].Deleting = true
+		f.input.Clusters[i].Gates = nil
 	}
 	f.expect(4, false)
-	f.input.Clusters[4].Deleting = true
+	f.input.Clusters[4].Gates = nil
 	f.expect(0, true)
 }
 
@@ -174,9 +174,11 @@ func TestGuardHoldsNothingElse(t *testing.T) {
 	f := newFleet(t, 12)
 	f.deselect(6)
 	f.input.Clusters = append(f.input.Clusters, cluster("new"))
-	f.input.Policy.Revision = "cache-newer"
+	for i := range f.input.Clusters {
+		f.input.Clusters[i].Revision = "cache-newer"
+	}
 	plan := f.next()
-	if len(plan.Delete) != 0 || len(plan.Create) != 1 || len(plan.Move) != 6 {
+	if len(plan.Delete) != 0 || len(plan.Create) != 1 || len(plan.Update) != 6 {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -184,7 +186,7 @@ func TestGuardHoldsNothingElse(t *testing.T) {
 func TestDeletedPolicyIsNotGuarded(t *testing.T) {
 	f := newFleet(t, 12)
 	f.input.Policy.Deleting = true
-	if plan := Make(f.input); len(plan.Delete) != 12 || plan.Record() != nil {
+	if plan := PlanRollout(f.input); len(plan.Delete) != 12 || plan.Record() != nil {
 		t.Errorf("plan %+v", plan)
 	}
 }
@@ -319,14 +321,29 @@ func TestGuardSaysHowManyWhichAndWhatToDo(t *testing.T) {
 	f.expect(1, false)
 	f.deselect(4)
 	summary := Summarize(f.input)
-	verdict := Judge(f.input.Policy, summary)
+	verdict := Conclude(f.input.Policy, summary)
 	want := `4 of 11 clusters would lose their target, beside 1 in the last hour, more than the 3 allowed within an hour. ` +
 		`If that is meant, set the annotation daytwo.dev/confirm-withdrawal: "4"; if not, correct the selector or the labels. ` +
 		`Held back: 4 clusters (a07, a08, a09, a10); ready in 7 clusters`
 	if verdict.Message != want || verdict.Reason != metav1alpha1.ReasonWithdrawalGuard || !verdict.Stalled || verdict.Reconciling || verdict.Ready != "False" {
 		t.Errorf("got %+v\nwant %s", verdict, want)
 	}
-	if summary.Leaving.Count != 0 {
-		t.Errorf("leaving %v", summary.Leaving)
+	if summary.Terminating.Count != 0 {
+		t.Errorf("leaving %v", summary.Terminating)
 	}
+}
+
+// A confirmation that is given while a gate holds the deletions back is good when the gate opens.
+func TestAConfirmedWithdrawalWaitsForAGate(t *testing.T) {
+	f := newFleet(t, 12)
+	f.input.Policy.Gates = []Gate{{Reason: "Frozen", Blocks: Delete, KeepsSlot: true}}
+	f.deselect(6)
+	f.expect(0, true)
+	f.confirm("6")
+	f.expect(0, false)
+	f.expect(0, false)
+	f.input.Policy.Gates = nil
+	f.expect(6, false)
+	f.deselect(4)
+	f.expect(0, true)
 }

@@ -119,8 +119,8 @@ func (in *Input) settle() {
 	if in.Policy.Deleting {
 		return
 	}
-	_, strays := match(*in)
-	waiting := len(leavable(strays))
+	_, unselected := match(*in)
+	waiting := len(staying(unselected))
 	in.Withdrawals = resolved(in.Withdrawals, waiting, in.has(), in.Now)
 	if begun := in.Withdrawals.Underway; begun != nil && begun.Count == 0 {
 		in.Withdrawals.Underway = nil

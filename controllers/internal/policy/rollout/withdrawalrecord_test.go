@@ -11,7 +11,7 @@ func TestConfirmedWithdrawalThatFailedHalfwayGoesOn(t *testing.T) {
 	f.deselect(6)
 	f.expect(0, true)
 	f.confirm("6")
-	plan := Make(f.input)
+	plan := PlanRollout(f.input)
 	plan.Delete = plan.Delete[:2]
 	f.carryOut(plan)
 	f.expect(4, false)
@@ -27,7 +27,7 @@ func TestCrashCountsNothingTwice(t *testing.T) {
 			f := newFleet(t, 20)
 			f.deselect(3)
 			f.input.Clusters = append(f.input.Clusters, cluster("b1"), cluster("b2"))
-			plan := Make(f.input)
+			plan := PlanRollout(f.input)
 			plan.Delete = plan.Delete[:deleted]
 			f.crash(plan)
 

@@ -1,0 +1,74 @@
+package saasaddon
+
+import (
+	"time"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// policyGates hold changes back in all clusters: the policy is suspended, or it has no usable content.
+func policyGates(seen observed) []rollout.Gate {
+	var gates []rollout.Gate
+	if suspended := suspension.Of(seen.addon.Spec.Suspend, seen.addon.Annotations, seen.now); suspended.Active {
+		gates = append(gates, suspendedGate(suspended))
+	}
+	switch {
+	case seen.problem != nil && !seen.problem.harmless:
+		gates = append(gates, contentGate(seen.problem.reason, seen.problem.retry))
+	case seen.snapshot == nil:
+		gates = append(gates, contentGate(metav1alpha1.ReasonProgressing, time.Time{}))
+	}
+	return gates
+}
+
+// clusterGates hold changes back in one cluster.
+func clusterGates(cluster *tenancyv1alpha1.TenantCluster, rolloutPolicy metav1alpha1.RolloutPolicy, now time.Time) []rollout.Gate {
+	var gates []rollout.Gate
+	if suspended := suspension.Of(cluster.Spec.Suspend, cluster.Annotations, now); suspended.Active {
+		gates = append(gates, suspendedGate(suspended))
+	}
+	if cluster.Status.Upgrade != nil {
+		gates = append(gates, rollout.Gate{
+			Reason: metav1alpha1.ReasonUpgrading, Message: "waiting for the upgrade of the cluster",
+			Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
+		})
+	}
+	if !cluster.DeletionTimestamp.IsZero() && cluster.KeepsTargets() {
+		gates = append(gates, rollout.Gate{
+			Reason: metav1alpha1.ReasonTerminating, Message: "waiting for what precedes the removal of add-ons",
+			Blocks: rollout.Delete, KeepsSlot: true,
+		})
+	}
+	if rolloutPolicy.Disruptive && !cluster.InMaintenance(now) {
+		gates = append(gates, rollout.Gate{
+			Reason: metav1alpha1.ReasonWindowClosed, Message: "waiting for a maintenance window", Until: nextWindow(cluster),
+			Blocks: rollout.Update, KeepsSlot: true, // A first target disturbs nothing.
+		})
+	}
+	return gates
+}
+
+func suspendedGate(suspended suspension.Suspension) rollout.Gate {
+	return rollout.Gate{
+		Reason: metav1alpha1.ReasonSuspended, Message: "held back by suspension", Until: suspended.Until,
+		Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
+	}
+}
+
+func contentGate(reason string, retry time.Time) rollout.Gate {
+	return rollout.Gate{
+		Reason: reason, Message: "waiting for usable content", Until: retry,
+		Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
+	}
+}
+
+// nextWindow is when the cluster's next maintenance window opens; zero if none is known.
+func nextWindow(cluster *tenancyv1alpha1.TenantCluster) time.Time {
+	if cluster.Status.MaintenanceWindow == nil {
+		return time.Time{}
+	}
+	return cluster.Status.MaintenanceWindow.Start.Time
+}
