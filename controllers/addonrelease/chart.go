@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
@@ -65,7 +65,7 @@ func (h hook) endsByItself() bool {
 }
 
 // chartSet makes what is applied of what a chart rendered to.
-func (r *Reconciler) chartSet(ctx context.Context, content revision.AddonContent, rendered *render.RenderedChart, cluster clusterView, applied inventory) (rendering, error) {
+func (r *Reconciler) chartSet(ctx context.Context, content addoncontent.Content, rendered *render.RenderedChart, cluster clusterView, applied inventory) (rendering, error) {
 	release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
 	// What was rendered may have to be stored as it is.
 	definitions, plain := copies(rendered.CRDs), copies(rendered.Objects)
@@ -107,7 +107,7 @@ func copies(list []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return copied
 }
 
-func chartOf(release helm.Release, from *revision.ChartContent, rendered *render.RenderedChart) *chart {
+func chartOf(release helm.Release, from *addoncontent.Chart, rendered *render.RenderedChart) *chart {
 	made := &chart{
 		release: release, title: from.Name + "-" + from.Version, hookTimeout: from.HookTimeout, record: rendered.Record,
 	}

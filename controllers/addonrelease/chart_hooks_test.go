@@ -18,9 +18,9 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 // packaged stores a revision with a chart of the given files, by their path in it.
@@ -43,11 +43,11 @@ func (a *addon) packaged(files map[string]string) string {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.revisionOf(revision.AddonContent{
+	return a.revisionOf(addoncontent.Content{
 		Namespace: a.namespace, CreateNamespace: true,
-		Chart: &revision.ChartContent{
+		Chart: &addoncontent.Chart{
 			Repository: "oci://registry.example/charts", Name: made.Name(), Version: "1.0.0", Digest: "sha256:packaged",
-			Archive: archive, Values: []revision.Source{{Name: "values", Text: "{}"}},
+			Archive: archive, Values: []addoncontent.Source{{Name: "values", Text: "{}"}},
 			ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute,
 		},
 	})

@@ -20,8 +20,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 )
@@ -41,11 +41,11 @@ func (a *addon) chart(name, version, values string) string {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.revisionOf(revision.AddonContent{
+	return a.revisionOf(addoncontent.Content{
 		Namespace: a.namespace, CreateNamespace: true,
-		Chart: &revision.ChartContent{
+		Chart: &addoncontent.Chart{
 			Repository: "oci://registry.example/charts", Name: name, Version: version, Digest: "sha256:" + version,
-			Archive: archive, Values: []revision.Source{{Name: "values", Text: values}},
+			Archive: archive, Values: []addoncontent.Source{{Name: "values", Text: values}},
 			ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute, AsksForAPIs: true,
 		},
 	})

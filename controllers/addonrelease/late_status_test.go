@@ -19,7 +19,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 )
 
 // The last words of a manager that was killed may reach the API server after the next one has begun the operation anew:
@@ -81,9 +81,9 @@ spec:
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.revisionOf(revision.AddonContent{
+	return a.revisionOf(addoncontent.Content{
 		Namespace: a.namespace, CreateNamespace: true,
-		Chart: &revision.ChartContent{
+		Chart: &addoncontent.Chart{
 			Repository: "oci://registry.example/charts", Name: "waiting", Version: version, Digest: "sha256:" + version,
 			Archive: archive, ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute,
 		},

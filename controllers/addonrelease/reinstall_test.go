@@ -18,8 +18,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 const (
@@ -69,9 +69,9 @@ func packed(t *testing.T, files map[string]string) []byte {
 func (a *addon) packedChart(crds addonsv1alpha1.CRDPolicy, files map[string]string) string {
 	a.t.Helper()
 	archive := packed(a.t, files)
-	return a.revisionOf(revision.AddonContent{
+	return a.revisionOf(addoncontent.Content{
 		Namespace: a.namespace, CreateNamespace: true,
-		Chart: &revision.ChartContent{
+		Chart: &addoncontent.Chart{
 			Repository: "oci://registry.example/charts", Name: "kept", Version: "1.0.0", Digest: fmt.Sprintf("sha256:%d", len(files)),
 			Archive: archive, ReleaseName: a.releaseName(), CRDs: string(crds), HookTimeout: time.Minute,
 		},

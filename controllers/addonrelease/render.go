@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // caches hold what can be had again. Safe for concurrent use.
 type caches struct {
-	revisions *otter.Cache[types.NamespacedName, revision.AddonContent]
+	revisions *otter.Cache[types.NamespacedName, addoncontent.Content]
 	sets      *otter.Cache[setKey, rendering]
 	// reading lets the targets of a rollout, which all ask for one revision, share one read of it.
 	reading *singleflight.Group
@@ -31,9 +31,9 @@ type caches struct {
 
 func newCaches() caches {
 	return caches{
-		revisions: otter.Must(&otter.Options[types.NamespacedName, revision.AddonContent]{
+		revisions: otter.Must(&otter.Options[types.NamespacedName, addoncontent.Content]{
 			MaximumWeight: maxRevisions,
-			Weigher:       func(_ types.NamespacedName, content revision.AddonContent) uint32 { return uint32(content.Size()) },
+			Weigher:       func(_ types.NamespacedName, content addoncontent.Content) uint32 { return uint32(content.Size()) },
 		}),
 		sets: otter.Must(&otter.Options[setKey, rendering]{
 			MaximumWeight: maxSets,
@@ -58,7 +58,7 @@ type setKey struct {
 }
 
 // desired returns what a release's revision gives in its cluster.
-func (r *Reconciler) desired(ctx context.Context, o *observed, content revision.AddonContent, cluster chartCluster) (rendering, error) {
+func (r *Reconciler) desired(ctx context.Context, o *observed, content addoncontent.Content, cluster chartCluster) (rendering, error) {
 	key := setKey{release: client.ObjectKeyFromObject(o.release), inputs: o.inputs, clusterID: cluster.Identity()}
 	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
 		return cached, nil
@@ -71,7 +71,7 @@ func (r *Reconciler) desired(ctx context.Context, o *observed, content revision.
 	return rendered, nil
 }
 
-func (r *Reconciler) renderContent(ctx context.Context, o *observed, content revision.AddonContent, cluster chartCluster) (rendering, error) {
+func (r *Reconciler) renderContent(ctx context.Context, o *observed, content addoncontent.Content, cluster chartCluster) (rendering, error) {
 	if content.Chart != nil {
 		rendered, err := r.renderChart(ctx, o, content, cluster)
 		if err != nil {
@@ -103,25 +103,25 @@ func factsOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
 }
 
 // namespaceOf is the namespace to create; empty if there is none to create.
-func namespaceOf(content revision.AddonContent) string {
+func namespaceOf(content addoncontent.Content) string {
 	if !content.CreateNamespace {
 		return ""
 	}
 	return content.Namespace
 }
 
-func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (revision.AddonContent, error) {
+func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (addoncontent.Content, error) {
 	if cached, ok := r.caches.revisions.GetIfPresent(key); ok {
 		return cached, nil
 	}
 	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
-		content, err := revision.ReadAddon(ctx, r.Reader, key)
+		content, err := addoncontent.Read(ctx, r.Reader, key)
 		if err == nil {
 			r.caches.revisions.Set(key, content)
 		}
 		return content, err
 	})
-	content, _ := shared.(revision.AddonContent)
+	content, _ := shared.(addoncontent.Content)
 	return content, err
 }
 

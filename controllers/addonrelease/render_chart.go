@@ -12,6 +12,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -31,7 +32,7 @@ type chartCluster interface {
 }
 
 // renderChart renders a chart, or finds the rendering that was kept because another one would differ.
-func (r *Reconciler) renderChart(ctx context.Context, o *observed, content revision.AddonContent, cluster chartCluster) (*render.RenderedChart, error) {
+func (r *Reconciler) renderChart(ctx context.Context, o *observed, content addoncontent.Content, cluster chartCluster) (*render.RenderedChart, error) {
 	if name := keptRendering(o.release, o.inputs); name != "" {
 		o.useRendering()
 		return r.recallRendering(ctx, types.NamespacedName{Namespace: o.release.Namespace, Name: name})
@@ -110,7 +111,7 @@ func (r *Reconciler) keepRendering(ctx context.Context, o *observed) error {
 	if o.chart == nil || o.chart.volatile == nil || keptRendering(o.release, o.inputs) != "" {
 		return nil
 	}
-	snapshot, err := revision.NewSnapshot(o.release.Name, o.chart.volatile)
+	snapshot, err := revision.EncodeSnapshot(o.release.Name, o.chart.volatile)
 	if err != nil {
 		return fmt.Errorf("keep the rendering: %w", err)
 	}

@@ -27,6 +27,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -255,14 +256,14 @@ func (a *addon) start(revision string, change ...func(*addonsv1alpha1.AddonRelea
 
 func (a *addon) revision(text string) string {
 	a.t.Helper()
-	return a.revisionOf(revision.AddonContent{
-		Namespace: a.namespace, CreateNamespace: true, Sources: []revision.Source{{Name: "inline", Text: text}},
+	return a.revisionOf(addoncontent.Content{
+		Namespace: a.namespace, CreateNamespace: true, Sources: []addoncontent.Source{{Name: "inline", Text: text}},
 	})
 }
 
-func (a *addon) revisionOf(content revision.AddonContent) string {
+func (a *addon) revisionOf(content addoncontent.Content) string {
 	a.t.Helper()
-	snapshot, err := revision.NewSnapshot(a.name, content)
+	snapshot, err := revision.EncodeSnapshot(a.name, content)
 	if err != nil {
 		a.t.Fatal(err)
 	}

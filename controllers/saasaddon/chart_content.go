@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -18,9 +19,9 @@ import (
 
 // chartContent is what a revision holds of a chart. A chart that is pinned is taken from the revision
 // that has it: its repository need not be there any more.
-func (r *Reconciler) chartContent(ctx context.Context, seen *observed) (*revision.ChartContent, *problem, error) {
+func (r *Reconciler) chartContent(ctx context.Context, seen *observed) (*addoncontent.Chart, *problem, error) {
 	spec := seen.addon.Spec.Source.Chart
-	content := &revision.ChartContent{
+	content := &addoncontent.Chart{
 		Repository: seen.chart.Repository, Name: seen.chart.Name, Version: seen.chart.Version, Digest: seen.chart.Digest,
 		ReleaseName: spec.ReleaseName, CRDs: string(spec.CRDs), HookTimeout: defaultHookTimeout,
 	}
@@ -48,7 +49,7 @@ func (r *Reconciler) chartContent(ctx context.Context, seen *observed) (*revisio
 	return content, nil, nil
 }
 
-func (r *Reconciler) addArchive(ctx context.Context, seen *observed, content *revision.ChartContent) (*problem, error) {
+func (r *Reconciler) addArchive(ctx context.Context, seen *observed, content *addoncontent.Chart) (*problem, error) {
 	if seen.archive == nil {
 		stored, err := r.storedChart(ctx, seen)
 		if err != nil {
@@ -82,7 +83,7 @@ func (r *Reconciler) addArchive(ctx context.Context, seen *observed, content *re
 }
 
 // judgeChart refuses what cannot be installed, or is not what its repository says.
-func judgeChart(info render.ChartInfo, content *revision.ChartContent) *problem {
+func judgeChart(info render.ChartInfo, content *addoncontent.Chart) *problem {
 	message := ""
 	switch {
 	case info.Name != content.Name:
@@ -99,8 +100,8 @@ func judgeChart(info render.ChartInfo, content *revision.ChartContent) *problem 
 }
 
 // storedChart is the chart in the add-on's current revision, if it is the one that is pinned.
-func (r *Reconciler) storedChart(ctx context.Context, seen *observed) (*revision.ChartContent, error) {
-	content, err := revision.ReadAddon(ctx, r.Live, types.NamespacedName{Namespace: seen.addon.Namespace, Name: seen.addon.Status.Revision})
+func (r *Reconciler) storedChart(ctx context.Context, seen *observed) (*addoncontent.Chart, error) {
+	content, err := addoncontent.Read(ctx, r.Live, types.NamespacedName{Namespace: seen.addon.Namespace, Name: seen.addon.Status.Revision})
 	if errors.Is(err, revision.ErrNotFound) || errors.Is(err, revision.ErrTorn) {
 		return nil, nil
 	}

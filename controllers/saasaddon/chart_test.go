@@ -16,6 +16,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	testcharts "github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
@@ -58,11 +59,11 @@ func (c *customer) addChart(repository, version string, change ...func(*addonsv1
 }
 
 // chartOf reads the chart in an add-on's current revision.
-func (c *customer) chartOf(addon *addonsv1alpha1.SaaSAddon) *revision.ChartContent {
+func (c *customer) chartOf(addon *addonsv1alpha1.SaaSAddon) *addoncontent.Chart {
 	c.Helper()
 	raw, err := revision.Read(c.ctx, c.Client, types.NamespacedName{Namespace: c.namespace, Name: addon.Status.Revision})
 	c.must(err)
-	content := revision.AddonContent{}
+	content := addoncontent.Content{}
 	c.must(json.Unmarshal(raw, &content))
 	return content.Chart
 }

@@ -17,6 +17,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
@@ -36,7 +37,7 @@ func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
 		return err
 	}
 	if unusable == nil {
-		seen.snapshot, err = revision.NewSnapshot(seen.addon.Name, content)
+		seen.snapshot, err = revision.EncodeSnapshot(seen.addon.Name, content)
 		if tooLarge := (*revision.TooLargeError)(nil); errors.As(err, &tooLarge) {
 			unusable, err = &problem{reason: metav1alpha1.ReasonInvalidSpec, message: tooLarge.Error()}, nil
 		}
@@ -72,9 +73,9 @@ func (r *Reconciler) contentInputs(ctx context.Context, seen *observed) (string,
 
 // readContent reads every referenced ConfigMap from the API server: a cache of them all would
 // be as large as customers like.
-func (r *Reconciler) readContent(ctx context.Context, seen *observed) (revision.AddonContent, *problem, error) {
+func (r *Reconciler) readContent(ctx context.Context, seen *observed) (addoncontent.Content, *problem, error) {
 	addon := seen.addon
-	content := revision.AddonContent{Namespace: addon.Spec.Namespace, CreateNamespace: addon.Spec.CreateNamespace}
+	content := addoncontent.Content{Namespace: addon.Spec.Namespace, CreateNamespace: addon.Spec.CreateNamespace}
 	if addon.Spec.Source.Chart == nil && addon.Spec.Values != nil {
 		// The API server cannot tell: values may be anything, and so are no part of its rules.
 		return content, &problem{reason: metav1alpha1.ReasonInvalidSpec, message: "spec.values belongs to spec.source.chart; manifests are templates of their own"}, nil
@@ -86,7 +87,7 @@ func (r *Reconciler) readContent(ctx context.Context, seen *observed) (revision.
 		return content, unusable, err
 	}
 	if manifests := addon.Spec.Source.Manifests; manifests != nil && manifests.Inline != "" {
-		content.Sources = append(content.Sources, revision.Source{Name: "inline", Text: manifests.Inline})
+		content.Sources = append(content.Sources, addoncontent.Source{Name: "inline", Text: manifests.Inline})
 	}
 	for _, name := range configMapNames(addon) {
 		config, unusable, err := r.readConfigMap(ctx, addon, "spec.source.manifests.configMapRefs", name)
@@ -115,18 +116,18 @@ func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.Sa
 }
 
 // sourcesOf are the keys of a ConfigMap in alphabetical order.
-func sourcesOf(config *corev1.ConfigMap) ([]revision.Source, *problem) {
+func sourcesOf(config *corev1.ConfigMap) ([]addoncontent.Source, *problem) {
 	if binary := slices.Sorted(maps.Keys(config.BinaryData)); len(binary) > 0 {
 		return nil, &problem{
 			reason:  metav1alpha1.ReasonInvalidSpec,
 			message: fmt.Sprintf("ConfigMap %s/%s holds binary data under %s: manifests are text, move it elsewhere", config.Namespace, config.Name, binary[0]),
 		}
 	}
-	var sources []revision.Source
+	var sources []addoncontent.Source
 	for key, text := range config.Data {
-		sources = append(sources, revision.Source{Name: "configmap/" + config.Name + "/" + key, Text: text})
+		sources = append(sources, addoncontent.Source{Name: "configmap/" + config.Name + "/" + key, Text: text})
 	}
-	slices.SortFunc(sources, func(a, b revision.Source) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sources, func(a, b addoncontent.Source) int { return strings.Compare(a.Name, b.Name) })
 	return sources, nil
 }
 

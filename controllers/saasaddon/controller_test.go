@@ -14,6 +14,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
@@ -125,11 +126,11 @@ func (c *customer) awaitContent(addon *addonsv1alpha1.SaaSAddon, texts ...string
 	})
 }
 
-func (c *customer) read(name string) revision.AddonContent {
+func (c *customer) read(name string) addoncontent.Content {
 	c.Helper()
 	encoded, err := revision.Read(c.ctx, c.Client, client.ObjectKey{Namespace: c.namespace, Name: name})
 	c.must(err)
-	content := revision.AddonContent{}
+	content := addoncontent.Content{}
 	c.must(json.Unmarshal(encoded, &content))
 	return content
 }

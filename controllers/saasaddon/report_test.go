@@ -12,6 +12,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -24,7 +25,7 @@ func settled(t *testing.T) observed {
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "acme", Name: "cache", Generation: 3, Finalizers: []string{metav1alpha1.FinalizerPolicy},
 	}}
-	snapshot, err := revision.NewSnapshot("cache", revision.AddonContent{})
+	snapshot, err := revision.EncodeSnapshot("cache", addoncontent.Content{})
 	if err != nil {
 		t.Fatal(err)
 	}

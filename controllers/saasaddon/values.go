@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 )
 
 // readValues reads the values in the order in which they are merged. Values that set nothing are left out, so that they
 // make the revision that none make.
-func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]revision.Source, *problem, error) {
-	var values []revision.Source
+func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]addoncontent.Source, *problem, error) {
+	var values []addoncontent.Source
 	if addon.Spec.Values != nil && !isEmptyValues(string(addon.Spec.Values.Raw)) {
-		values = append(values, revision.Source{Name: "values", Text: string(addon.Spec.Values.Raw)})
+		values = append(values, addoncontent.Source{Name: "values", Text: string(addon.Spec.Values.Raw)})
 	}
 	for i, from := range addon.Spec.ValuesFrom {
 		data, unusable, err := r.readValuesFrom(ctx, addon, fmt.Sprintf("spec.valuesFrom[%d]", i), from)
@@ -30,7 +30,7 @@ func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSA
 			}, nil
 		}
 		if !isEmptyValues(text) {
-			values = append(values, revision.Source{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
+			values = append(values, addoncontent.Source{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
 		}
 	}
 	return values, nil, nil

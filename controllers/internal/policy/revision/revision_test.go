@@ -26,19 +26,24 @@ func policy() Owner {
 	}}
 }
 
+// testContent stands for what a kind of policy stores.
+type testContent struct{ Texts []testText }
+
+type testText struct{ Name, Text string }
+
 // incompressible content that fills some chunks.
-func incompressible(chunks int) AddonContent {
+func incompressible(chunks int) testContent {
 	source := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
 	for text.Len() < (chunks-1)*chunkBytes+1000 {
 		text.WriteByte(byte(' ' + source.IntN(90)))
 	}
-	return AddonContent{Sources: []Source{{Name: "inline", Text: text.String()}}}
+	return testContent{Texts: []testText{{Name: "inline", Text: text.String()}}}
 }
 
 func snapshotOf(t *testing.T, content any) *Snapshot {
 	t.Helper()
-	snapshot, err := NewSnapshot("cache", content)
+	snapshot, err := EncodeSnapshot("cache", content)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +159,7 @@ func TestSecretOfSomebodyElseIsNotTaken(t *testing.T) {
 }
 
 func TestContentBeyondTheLimitIsRefused(t *testing.T) {
-	_, err := NewSnapshot("cache", AddonContent{Sources: []Source{{Text: strings.Repeat("x", MaxBytes)}}})
+	_, err := EncodeSnapshot("cache", testContent{Texts: []testText{{Text: strings.Repeat("x", MaxBytes)}}})
 	tooLarge := &TooLargeError{}
 	if !errors.As(err, &tooLarge) || tooLarge.Policy != "cache" {
 		t.Errorf("got %v", err)

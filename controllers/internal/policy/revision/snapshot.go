@@ -46,22 +46,36 @@ type Snapshot struct {
 	chunks  [][]byte
 }
 
-// NewSnapshot makes the canonical form of a policy's content: JSON, with the fields of structs in
+// Encode makes a canonical form of a policy's content: JSON, with the fields of structs in
 // their order and the keys of maps sorted. Fields may be added to a content type, with omitempty;
-// anything else changes the revisions of existing policies. Returns a *TooLargeError
-// for content beyond MaxBytes.
-func NewSnapshot(policy string, content any) (*Snapshot, error) {
+// anything else changes the revisions of existing policies.
+func Encode(content any) ([]byte, error) {
 	var canonical bytes.Buffer
 	encoder := json.NewEncoder(&canonical)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(content); err != nil {
-		return nil, fmt.Errorf("encode the content of policy %s: %w", policy, err)
+		return nil, fmt.Errorf("encode content: %w", err)
 	}
-	if canonical.Len() > MaxBytes {
-		return nil, &TooLargeError{Policy: policy, Bytes: canonical.Len()}
+	return canonical.Bytes(), nil
+}
+
+// EncodeSnapshot makes a revision of the canonical form of a policy's content, as NewSnapshot does.
+func EncodeSnapshot(policy string, content any) (*Snapshot, error) {
+	encoded, err := Encode(content)
+	if err != nil {
+		return nil, fmt.Errorf("policy %s: %w", policy, err)
 	}
-	digest := digestOf(canonical.Bytes())
-	chunks := slices.Collect(slices.Chunk(canonical.Bytes(), chunkBytes))
+	return NewSnapshot(policy, encoded)
+}
+
+// NewSnapshot makes a revision of a policy's content, in the form that its kind chose: the same bytes are the same
+// revision. The content must not be changed afterwards. Returns a *TooLargeError for content beyond MaxBytes.
+func NewSnapshot(policy string, content []byte) (*Snapshot, error) {
+	if len(content) > MaxBytes {
+		return nil, &TooLargeError{Policy: policy, Bytes: len(content)}
+	}
+	digest := digestOf(content)
+	chunks := slices.Collect(slices.Chunk(content, chunkBytes))
 	return &Snapshot{
 		Name:    nameOf(policy, digest),
 		Label:   digest[:labelDigits],

@@ -1,4 +1,6 @@
-package revision
+// Package addoncontent is the form of a SaaSAddon's revisions: saasaddon writes it, addonrelease reads it. Neither imports
+// the other, so what the pair agrees on stands here.
+package addoncontent
 
 import (
 	"context"
@@ -7,10 +9,12 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
-// AddonContent is what a revision of a SaaSAddon holds.
-type AddonContent struct {
+// Content is what a revision of a SaaSAddon holds.
+type Content struct {
 	// Namespace for namespaced objects that name none.
 	Namespace string `json:"namespace"`
 	// CreateNamespace creates it where it is missing.
@@ -18,13 +22,13 @@ type AddonContent struct {
 	// Sources of manifests, in the order in which they are rendered.
 	Sources []Source `json:"sources,omitempty"`
 	// Chart is the source instead of manifests.
-	Chart *ChartContent `json:"chart,omitempty"`
+	Chart *Chart `json:"chart,omitempty"`
 }
 
-// ReadAddon returns the content of a SaaSAddon's revision. Its errors are those of Read.
-func ReadAddon(ctx context.Context, reader client.Reader, key client.ObjectKey) (AddonContent, error) {
-	var content AddonContent
-	raw, err := Read(ctx, reader, key)
+// Read returns the content of a SaaSAddon's revision. Its errors are those of revision.Read.
+func Read(ctx context.Context, reader client.Reader, key client.ObjectKey) (Content, error) {
+	var content Content
+	raw, err := revision.Read(ctx, reader, key)
 	if err != nil {
 		return content, err
 	}
@@ -34,8 +38,8 @@ func ReadAddon(ctx context.Context, reader client.Reader, key client.ObjectKey) 
 	return content, nil
 }
 
-// ChartContent is a Helm chart and what it is installed with.
-type ChartContent struct {
+// Chart is a Helm chart and what it is installed with.
+type Chart struct {
 	// Repository, Name, Version and Digest tell where the archive is from.
 	Repository string `json:"repository"`
 	Name       string `json:"name"`
@@ -56,7 +60,7 @@ type ChartContent struct {
 }
 
 // Size is how much text it holds, in bytes.
-func (c AddonContent) Size() int {
+func (c Content) Size() int {
 	total := len(c.Namespace)
 	for _, source := range c.Sources {
 		total += len(source.Name) + len(source.Text)
