@@ -56,6 +56,11 @@ test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which tak
 		go test -timeout 30m ./controllers ./controllers/addonrelease ./e2e/order ./e2e ./controllers/tenantcluster ./... || status=1; \
 		wait $$tools || status=1; exit $$status
 
+.PHONY: crashes
+crashes: $(BIN)/local ## End the manager after each of its writes; make test does so after every second or third.
+	$(BIN)/local build
+	go test ./controllers -run 'TestKilled' -count=1 -timeout 60m -all-kills
+
 .PHONY: faults
 faults: $(BIN)/local ## Inject faults between the manager and its clusters; writes docs/reliability.md.
 	$(BIN)/local build

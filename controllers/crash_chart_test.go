@@ -28,7 +28,8 @@ type chartPhase struct {
 	// before are the steps that lead to it, and act is the step itself.
 	before []chartStep
 	act    chartStep
-	// kills says which writes the manager is killed after: any, if nil. Of those it is every one, or every so manyth.
+	// kills says which writes the manager is killed after: any, if nil. Of those it is every so manyth, as killAfterEach
+	// says; sampledKills, if zero.
 	kills func(*http.Request) bool
 	every int
 }
@@ -51,18 +52,17 @@ func TestKilledInTheLifeOfAChartItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 // killInEach plays each phase undisturbed, and then with each of its writes as the manager's last.
 func (w *chartWorld) killInEach(phases []chartPhase) {
 	t := w.t
-	for _, phase := range phases {
+	for i, phase := range phases {
 		if phase.kills == nil {
 			phase.kills = anyWrite
 		}
 		w.fuse.count(phase.kills)
 		undisturbed, _ := w.play(phase, phase.name+"-undisturbed", forever, "")
-		for last, blew := 1, true; blew && !t.Failed(); last += max(phase.every, 1) {
-			t.Run(fmt.Sprintf("%s/AfterWrite%d", phase.name, last), func(t *testing.T) {
-				w.t = t
-				_, blew = w.play(phase, fmt.Sprintf("%s-%d", phase.name, last), last, undisturbed)
-			})
-		}
+		killAfterEach(t, phase.name+"/", i, max(phase.every, sampledKills), func(t *testing.T, last int) bool {
+			w.t = t
+			_, blew := w.play(phase, fmt.Sprintf("%s-%d", phase.name, last), last, undisturbed)
+			return blew
+		})
 		w.t = t
 		w.sweep()
 	}

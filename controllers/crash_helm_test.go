@@ -23,7 +23,7 @@ func TestKilledWhileItTakesOverAReleaseItEndsWhereAnUndisturbedRunEnds(t *testin
 	t.Parallel()
 	w := newChartWorld(t)
 	w.killInEach([]chartPhase{
-		{name: "adoption", before: []chartStep{(*chartWorld).installByHand}, act: (*chartWorld).adoptNewer, every: 2},
+		{name: "adoption", before: []chartStep{(*chartWorld).installByHand}, act: (*chartWorld).adoptNewer},
 		{name: "repair-installation", before: []chartStep{(*chartWorld).installByHandAndDie}, act: (*chartWorld).adoptNewer, kills: inWorkOnRelease, every: 3},
 		{
 			name: "repair-upgrade", before: []chartStep{(*chartWorld).installByHand, (*chartWorld).upgradeByHandAndDie},

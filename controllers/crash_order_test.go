@@ -54,14 +54,13 @@ func TestKilledInTheLifeOfAnOrderedClusterItEndsWhereAnUndisturbedRunEnds(t *tes
 	w := newOrderWorld(t)
 	undisturbed, _ := w.live("undisturbed", forever, nil)
 	lives := []string{"undisturbed"}
-	for last, blew := 1, true; blew && !t.Failed(); last++ {
+	killAfterEach(t, "", 0, sampledKills, func(t *testing.T, last int) bool {
 		name := fmt.Sprintf("after-%d", last)
 		lives = append(lives, name)
-		t.Run(fmt.Sprintf("AfterWrite%d", last), func(t *testing.T) {
-			w.t = t
-			_, blew = w.live(name, last, undisturbed)
-		})
-	}
+		w.t = t
+		_, blew := w.live(name, last, undisturbed)
+		return blew
+	})
 	w.t = t
 	for _, name := range lives {
 		w.delete(name)

@@ -36,19 +36,17 @@ type phase struct {
 // one ends, also where people changed their mind in between.
 func TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	w := newCrashWorld(t)
-	for _, phase := range []phase{
+	for i, phase := range []phase{
 		{name: "Install", act: (*crashWorld).install, after: installed},
 		{name: "InstallThenChange", act: (*crashWorld).install, meanwhile: (*crashWorld).prune, after: pruned},
 		{name: "InstallThenDelete", act: (*crashWorld).install, meanwhile: (*crashWorld).delete, after: state{}},
 		{name: "Prune", before: installed, act: (*crashWorld).prune, after: pruned},
 		{name: "Deletion", before: installed, act: (*crashWorld).delete, after: state{}},
 	} {
-		for last, blew := 1, true; blew && !t.Failed(); last++ {
-			t.Run(fmt.Sprintf("%s/AfterWrite%d", phase.name, last), func(t *testing.T) {
-				w.t = t
-				blew = w.play(phase, fmt.Sprintf("%s-%d", strings.ToLower(phase.name), last), last)
-			})
-		}
+		killAfterEach(t, phase.name+"/", i, sampledKills, func(t *testing.T, last int) bool {
+			w.t = t
+			return w.play(phase, fmt.Sprintf("%s-%d", strings.ToLower(phase.name), last), last)
+		})
 	}
 }
 

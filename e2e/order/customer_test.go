@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -113,13 +114,16 @@ func (c *customer) get(name string) *tenancyv1alpha1.TenantCluster {
 	return cluster
 }
 
-// change changes a TenantCluster's spec or metadata, whatever else changes it meanwhile.
+// change changes a TenantCluster's spec or metadata, whatever else changes it meanwhile. The API server ends a request
+// after a minute, which a machine that does much else may take for one: such a request is made again, as kubectl's user would.
 func (c *customer) change(name string, how func(*tenancyv1alpha1.TenantCluster)) {
 	c.Helper()
-	cluster := c.get(name)
-	before := cluster.DeepCopy()
-	how(cluster)
-	must(c, env.Admin.Patch(c.Context(), cluster, client.MergeFrom(before)))
+	must(c, retry.OnError(retry.DefaultBackoff, apierrors.IsTimeout, func() error {
+		cluster := c.get(name)
+		before := cluster.DeepCopy()
+		how(cluster)
+		return env.Admin.Patch(c.Context(), cluster, client.MergeFrom(before))
+	}))
 }
 
 func (c *customer) await(name, condition string, status metav1.ConditionStatus, reason string) *tenancyv1alpha1.TenantCluster {
