@@ -12,17 +12,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
@@ -82,16 +78,8 @@ func (r objectReader) open(ctx context.Context, options metav1.ListOptions, kind
 // list hands on the wanted objects of one page.
 func (r objectReader) list(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error) (page, error) {
 	return r.listRaw(ctx, options, func(raw []byte) error {
-		head, ok, err := r.head(raw)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			r.skip(head, false)
-			return nil
-		}
-		object, err := r.decode(raw)
-		if err != nil {
+		object, _, err := r.read(raw, false)
+		if object == nil || err != nil {
 			return err
 		}
 		return take(object)
@@ -135,82 +123,6 @@ func (r objectReader) listRaw(ctx context.Context, options metav1.ListOptions, t
 	return list, nil
 }
 
-// objectHead is what there is to know of an object that is not wanted.
-type objectHead struct {
-	Metadata struct {
-		Namespace       string    `json:"namespace"`
-		Name            string    `json:"name"`
-		UID             types.UID `json:"uid"`
-		ResourceVersion string    `json:"resourceVersion"`
-		OwnerReferences []struct {
-			Controller bool `json:"controller"`
-		} `json:"ownerReferences"`
-		Labels struct {
-			Owner string `json:"owner"`
-		} `json:"labels"`
-		Annotations struct {
-			Hook string `json:"helm.sh/hook"`
-		} `json:"annotations"`
-	} `json:"metadata"`
-}
-
-func (h objectHead) key(kind schema.GroupKind) objects.Key {
-	return objects.Key{GroupKind: kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}
-}
-
-// isOfItsOwn is false for an object that a controller made for another one, and for Helm's hooks and records.
-func (h objectHead) isOfItsOwn() bool {
-	for _, owner := range h.Metadata.OwnerReferences {
-		if owner.Controller {
-			return false
-		}
-	}
-	return h.Metadata.Annotations.Hook == "" && h.Metadata.Labels.Owner != "helm"
-}
-
-func (r objectReader) skip(head objectHead, gone bool) {
-	if r.unwanted != nil {
-		r.unwanted(head, gone)
-	}
-}
-
-func (r objectReader) head(raw []byte) (objectHead, bool, error) {
-	var head objectHead
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &head); err != nil {
-		return head, false, err
-	}
-	if err := checkIdentifiers(head.Metadata.UID, head.Metadata.ResourceVersion); err != nil {
-		return head, false, err
-	}
-	return head, r.wanted == nil || r.wanted(head.Metadata.Namespace, head.Metadata.Name), nil
-}
-
-// decode makes an object of JSON that is not too large.
-func (r objectReader) decode(raw []byte) (runtime.Object, error) {
-	size := untrusted.JSONSize{}
-	if size.Scan(raw); len(raw) > maxObject || size.Values > maxValues {
-		return nil, &limitError{"one of the " + r.resource.Resource, sizeLimit{maxObject, maxValues}}
-	}
-	r.decoding.Lock()
-	defer r.decoding.Unlock()
-	kind := r.resource.GroupVersion().WithKind(r.resource.Kind)
-	if !r.whole {
-		object := &metav1.PartialObjectMetadata{}
-		err := kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
-		object.SetGroupVersionKind(kind)
-		return object, err
-	}
-	object := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(raw, &object.Object); err != nil {
-		return nil, err
-	}
-	if object.Object == nil {
-		return nil, errors.New("an object is null")
-	}
-	object.SetGroupVersionKind(kind)
-	return object, nil
-}
-
 // watch opens a watch. Events of objects that are not wanted come as bookmarks.
 func (r objectReader) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
@@ -238,32 +150,50 @@ func (d *eventDecoder) Decode() (watch.EventType, runtime.Object, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	var event struct {
-		Type   watch.EventType `json:"type"`
-		Object json.RawMessage `json:"object"`
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(frame, &event); err != nil {
-		return "", nil, err
-	}
-	switch event.Type {
-	case watch.Error:
-		status := &metav1.Status{}
-		err := kjson.UnmarshalCaseSensitivePreserveInts(event.Object, status)
-		return event.Type, status, err
-	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
-	default:
-		return "", nil, fmt.Errorf("an event has the unknown type %.20q", event.Type)
-	}
-	head, wanted, err := d.reader.head(event.Object)
+	kind, raw, err := splitEvent(frame)
 	if err != nil {
 		return "", nil, err
 	}
-	if !wanted && event.Type != watch.Bookmark {
-		d.reader.skip(head, event.Type == watch.Deleted)
+	switch kind {
+	case watch.Error:
+		status := &metav1.Status{}
+		err := kjson.UnmarshalCaseSensitivePreserveInts(raw, status)
+		return kind, status, err
+	case watch.Added, watch.Modified, watch.Deleted:
+		object, version, err := d.reader.read(raw, kind == watch.Deleted)
+		if object != nil || err != nil {
+			return kind, object, err
+		}
+		return watch.Bookmark, bookmark(version), nil
+	case watch.Bookmark:
+		head, err := headOf(raw)
+		return kind, bookmark(head.Metadata.ResourceVersion), err
 	}
-	if !wanted || event.Type == watch.Bookmark {
-		return watch.Bookmark, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: head.Metadata.ResourceVersion}}, nil
-	}
-	object, err := d.reader.decode(event.Object)
-	return event.Type, object, err
+	return "", nil, fmt.Errorf("an event has the unknown type %.20q", kind)
 }
+
+func bookmark(version string) runtime.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
+}
+
+// splitEvent finds the type and the object of an event. The object is a part of the frame.
+func splitEvent(frame []byte) (kind watch.EventType, object []byte, err error) {
+	in := &values{body: eof{}, buffer: frame, limit: sizeLimit{len(frame), maxValues}}
+	err = in.members(func(name string) error {
+		raw, err := in.next()
+		switch {
+		case err != nil:
+		case name == "object":
+			object = raw
+		case name == "type":
+			err = json.Unmarshal(raw, &kind)
+		}
+		return err
+	})
+	return kind, object, err
+}
+
+// eof is the end of what is in memory already.
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }

@@ -105,6 +105,8 @@ func reduce(object runtime.Object) (*metav1.PartialObjectMetadata, Health, error
 	switch typed := object.(type) {
 	case *metav1.PartialObjectMetadata:
 		return typed, healthOfMetadata(typed), nil
+	case *wholeObject:
+		return typed.PartialObjectMetadata, healthOf(typed.content), nil
 	case *unstructured.Unstructured:
 		partial := &metav1.PartialObjectMetadata{}
 		metadata, _, err := unstructured.NestedMap(typed.Object, "metadata")
