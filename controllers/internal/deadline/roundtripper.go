@@ -1,9 +1,11 @@
 package deadline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"time"
 )
@@ -16,12 +18,15 @@ type Limits struct {
 	Read time.Duration
 	// Watch bounds how long the answer to a watch may take to begin. The watch itself goes on.
 	Watch time.Duration
+	// Silence bounds how long nothing may come of a watch that has begun, and that asks for bookmarks. Zero is no bound.
+	Silence time.Duration
 }
 
 // DefaultLimits returns the limits to use outside of tests. A write may wait for an admission webhook, whose
-// default timeout is 10 s. An API server ends reads itself after a minute (--request-timeout).
+// default timeout is 10 s. An API server ends reads itself after a minute (--request-timeout), and sends a bookmark
+// about once a minute (bookmarkFrequency of its watch cache).
 func DefaultLimits() Limits {
-	return Limits{Write: 15 * time.Second, Read: time.Minute, Watch: 30 * time.Second}
+	return Limits{Write: 15 * time.Second, Read: time.Minute, Watch: 30 * time.Second, Silence: 3 * time.Minute}
 }
 
 // RoundTripper ends requests that take longer than the limits. The errors are context.DeadlineExceeded, and name
@@ -40,48 +45,68 @@ func (r roundTripper) WrappedRoundTripper() http.RoundTripper { return r.inner }
 
 // RoundTrip implements http.RoundTripper.
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
-	limit, watch := r.limitOf(request)
+	limit, silence := r.limitsOf(request)
 	ctx, cancel := context.WithCancelCause(request.Context())
-	timer := time.AfterFunc(limit, func() {
-		cancel(fmt.Errorf("%s %s: no answer within %s: %w", request.Method, request.URL.Path, limit, context.DeadlineExceeded))
-	})
+	timer := time.AfterFunc(limit, func() { cancel(late(request, "no answer", limit)) })
 	response, err := r.inner.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		timer.Stop()
 		cancel(nil)
 		return nil, explain(ctx, err)
 	}
-	if watch {
+	answer := &body{ReadCloser: response.Body, ctx: ctx}
+	if silence > 0 {
 		timer.Stop()
+		timer = time.AfterFunc(silence, func() { cancel(late(request, "no event or bookmark", silence)) })
+		answer.came = func() { timer.Reset(silence) }
 	}
-	response.Body = &body{ReadCloser: response.Body, ctx: ctx, end: func() {
+	answer.end = func() {
 		timer.Stop()
 		cancel(nil)
-	}}
+	}
+	response.Body = answer
 	return response, nil
 }
 
-func (r roundTripper) limitOf(request *http.Request) (limit time.Duration, watch bool) {
+func late(request *http.Request, what string, limit time.Duration) error {
+	return fmt.Errorf("%s %s: %s within %s: %w", request.Method, request.URL.Path, what, limit, context.DeadlineExceeded)
+}
+
+// forever is the silence of a watch that asks for no bookmarks: nothing may have happened.
+const forever = math.MaxInt64
+
+// limitsOf returns how long a request may take, or until a watch begins, and how long a watch may be silent; zero for
+// what is no watch.
+func (r roundTripper) limitsOf(request *http.Request) (limit, silence time.Duration) {
 	query := request.URL.Query()
 	switch {
 	case request.Method != http.MethodGet && request.Method != http.MethodHead:
-		return r.limits.Write, false
-	case query.Get("watch") == "true" || query.Get("watch") == "1":
-		return r.limits.Watch, true
+		return r.limits.Write, 0
+	case !isSet(query.Get("watch")):
+		return r.limits.Read, 0
+	case !isSet(query.Get("allowWatchBookmarks")):
+		return r.limits.Watch, forever
 	}
-	return r.limits.Read, false
+	return r.limits.Watch, cmp.Or(r.limits.Silence, forever)
 }
+
+func isSet(parameter string) bool { return parameter == "true" || parameter == "1" }
 
 // body is that of an answer; the deadline holds until it is closed.
 type body struct {
 	io.ReadCloser
 	ctx context.Context
-	end func()
+	// came is called when something of it has come; nil if that changes nothing.
+	came func()
+	end  func()
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.came != nil {
+		b.came()
+	}
 	if err != nil && err != io.EOF {
 		err = explain(b.ctx, err)
 	}

@@ -57,12 +57,28 @@ func TestRequestsEndInTime(t *testing.T) {
 	}
 }
 
+// TestASilentWatchEnds: a watch that asks for bookmarks hears of one each minute, and otherwise stands still.
+func TestASilentWatchEnds(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(swallow))
+	defer server.Close()
+	limits := Limits{Write: time.Hour, Read: time.Hour, Watch: time.Hour, Silence: soon}
+	_, err := do(t.Context(), t, server, limits, http.MethodGet, "/begins?watch=true&allowWatchBookmarks=true")
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no event or bookmark within "+soon.String()) {
+		t.Errorf("the error is %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*soon)
+	defer cancel()
+	if _, err := do(ctx, t, server, limits, http.MethodGet, "/begins?watch=true"); err == nil || strings.Contains(err.Error(), "bookmark") {
+		t.Errorf("a watch without bookmarks ended with %v", err)
+	}
+}
+
 func TestAWatchGoesOn(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(swallow))
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*soon)
 	defer cancel()
-	text, err := do(ctx, t, server, Limits{Write: soon, Read: soon, Watch: soon}, http.MethodGet, "/events?watch=true")
+	text, err := do(ctx, t, server, Limits{Write: soon, Read: soon, Watch: soon, Silence: 6 * soon}, http.MethodGet, "/events?watch=true&allowWatchBookmarks=true")
 	if events := strings.Count(text, "event"); events < 5 || err == nil || strings.Contains(err.Error(), "no answer") {
 		t.Errorf("it ended after %d events: %v", events, err)
 	}
