@@ -111,8 +111,10 @@ func managementFaults() []fault {
 		{name: "duplicated delivery", rules: all(writes, faults.Duplicate()), rare: true},
 		{name: "slow", rules: all(requests, faults.Delay(slowness)), rare: true},
 		{name: "hang", rules: few(requests, faults.Hang()), refuses: true, rare: true},
+		{name: "watch silent", rules: first(8, watches, faults.SilenceWatch()), reopen: true, rare: true},
 		{name: "watch 410", rules: some(watches, faults.ExpireWatch()), reopen: true, refuses: true},
-		{name: "list too slow", rules: few(lists, faults.Delay(tooSlow)), reopen: true, refuses: true, rare: true},
+		// The manager's caches are filled by watches that begin with what there is.
+		{name: "watch too slow to begin", rules: few(watches, faults.Delay(tooSlow)), reopen: true, refuses: true, rare: true},
 		{name: "events duplicated and delayed", rules: all(watches, faults.RepeatEvents(slowness)), reopen: true, rare: true},
 	}
 	for i := range list {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
 )
 
 func testReader(whole bool) objectReader {
@@ -65,7 +66,7 @@ func TestAnUnwantedObjectIsToldOfAndItsEventIsABookmark(t *testing.T) {
 		}
 		reader.eventTime = time.Minute
 		frames := newFrames(io.NopCloser(strings.NewReader(
-			`{"type":"DELETED","object":{"metadata":{"name":"other","resourceVersion":"9"},"data":"`+ballast+`"}}`)), time.Minute, newTurn())
+			`{"type":"DELETED","object":{"metadata":{"name":"other","resourceVersion":"9"},"data":"`+ballast+`"}}`)), time.Minute, newTurn(clock.RealClock{}))
 		kind, object, err := (&eventDecoder{reader: reader, frames: frames}).Decode()
 		partial, isMetadata := object.(*metav1.PartialObjectMetadata)
 		if err != nil || kind != watch.Bookmark || !isMetadata || partial.ResourceVersion != "9" || len(told) != 1 || told[0] != "other" {

@@ -81,7 +81,7 @@ func (f *Fleet) Connect(key types.NamespacedName, access kubeconfig.Access) {
 		return
 	}
 	next := &connection{
-		fleet: f, key: key, access: access, tracker: f.trackerLocked(key), pace: newPace(),
+		fleet: f, key: key, access: access, tracker: f.trackerLocked(key), pace: newPace(f.clock),
 		suspicious: make(chan struct{}, 1), wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), done: make(chan struct{}),
 		state: State{Phase: Connecting, Since: f.clock.Now()},
 	}

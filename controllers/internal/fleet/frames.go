@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -23,7 +24,7 @@ type frames struct {
 	once   sync.Once
 }
 
-func newFrames(body io.ReadCloser, within time.Duration, large turn) *frames {
+func newFrames(body io.ReadCloser, within time.Duration, large *turn) *frames {
 	return &frames{
 		body: body, within: within, share: share{turn: large}, closed: make(chan struct{}),
 		values: values{body: body, what: "an event of the watch", limit: sizeLimit{maxFrame, maxValues}},
@@ -51,13 +52,17 @@ func (f *frames) next() ([]byte, error) {
 			return nil
 		}
 		timer.Stop()
-		if !f.share.take(f.closed) {
+		err := f.share.take(f.closed)
+		if errors.Is(err, errNoTurn) {
 			return io.ErrUnexpectedEOF
 		}
 		timer.Reset(f.within)
-		return nil
+		return err
 	}
 	frame, err := f.values.next()
+	if err != nil {
+		f.share.end(err)
+	}
 	if err != nil && f.late.Load() {
 		return nil, fmt.Errorf("the rest of an event of the watch did not come within %s", f.within)
 	}

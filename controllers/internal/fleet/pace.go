@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"golang.org/x/time/rate"
+	"k8s.io/utils/clock"
 )
 
 // What one cluster may cost, in a burst and then each second. A healthy one meets none of this: the largest add-on has
@@ -21,15 +22,15 @@ const (
 // pace limits what a cluster may cost. It belongs to the connection, so that a server cannot begin anew by closing that.
 type pace struct {
 	requests, bytes, lists *rate.Limiter
-	large                  turn
+	large                  *turn
 }
 
-func newPace() *pace {
+func newPace(clock clock.PassiveClock) *pace {
 	return &pace{
 		requests: rate.NewLimiter(requestRate, requestBurst),
 		bytes:    rate.NewLimiter(byteRate, byteBurst),
 		lists:    rate.NewLimiter(listRate, listBurst),
-		large:    newTurn(),
+		large:    newTurn(clock),
 	}
 }
 
@@ -72,11 +73,16 @@ type pacedBody struct {
 // turns by itself.
 func (b *pacedBody) Read(into []byte) (int, error) {
 	ctx := b.request.Context()
-	if b.read > largeRead && ctx.Value(streamedKey{}) == nil && !b.share.take(ctx.Done()) {
-		return 0, fmt.Errorf("%s %s: wait until other large answers are read: %w", b.request.Method, b.request.URL.Path, ctx.Err())
+	if b.read > largeRead && ctx.Value(streamedKey{}) == nil {
+		if err := b.share.take(ctx.Done()); err != nil {
+			return 0, fmt.Errorf("%s %s: %w", b.request.Method, b.request.URL.Path, err)
+		}
 	}
 	n, err := b.ReadCloser.Read(into[:min(len(into), b.bytes.Burst())])
 	if b.read += n; n == 0 {
+		if err != nil {
+			b.share.end(err)
+		}
 		return 0, err
 	}
 	if wait := b.bytes.WaitN(ctx, n); wait != nil {

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,18 +15,12 @@ type page struct {
 }
 
 // readList hands on the items of a list as they come. It waits for its turn until ended is closed.
-func readList(body io.Reader, large turn, ended <-chan struct{}, take func([]byte) error) (page, error) {
+func readList(body io.Reader, large *turn, ended <-chan struct{}, take func([]byte) error) (page, error) {
 	list := page{}
 	share := share{turn: large}
-	defer share.give()
 	in := &values{
 		body: body, what: "an object of the list", limit: sizeLimit{maxFrame, maxValues}, most: maxPage, tooMuch: errPageTooLarge,
-		wait: func() error {
-			if !share.take(ended) {
-				return errors.New("the time was over before other large answers were read")
-			}
-			return nil
-		},
+		wait: func() error { return share.take(ended) },
 	}
 	err := in.members(func(name string) error {
 		var err error
@@ -49,6 +42,7 @@ func readList(body io.Reader, large turn, ended <-chan struct{}, take func([]byt
 		}
 		return err
 	})
+	share.end(err)
 	list.bytes = in.total
 	return list, err
 }

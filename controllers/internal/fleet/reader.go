@@ -43,7 +43,7 @@ type objectReader struct {
 	// eventTime is how long the rest of an event may take when its first bytes have come.
 	eventTime time.Duration
 	// large is the cluster's turn.
-	large turn
+	large *turn
 }
 
 // rawConfig is for requests whose answers are read as they come; only errors are decoded by the client.

@@ -1,15 +1,54 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
 )
+
+// TestAClusterThatExceedsALimitSendsNothingLargeForAWhile: what is small is read all the time.
+func TestAClusterThatExceedsALimitSendsNothingLargeForAWhile(t *testing.T) {
+	t.Parallel()
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	turn := newTurn(clock)
+	list := func(size int) error {
+		_, err := readList(strings.NewReader(`{"metadata":{"resourceVersion":"7"},"items":["`+strings.Repeat("x", size)+`"]}`), turn, nil,
+			func([]byte) error { return nil })
+		return err
+	}
+	var limit *limitError
+	for _, pause := range []time.Duration{firstPause, 2 * firstPause, 4 * firstPause} {
+		if err := list(maxFrame); !errors.As(err, &limit) {
+			t.Fatalf("an object that is too large: %v", err)
+		}
+		if err := list(2 * largeRead); err == nil || !strings.Contains(err.Error(), "for "+pause.String()) {
+			t.Errorf("within the pause of %s: %v", pause, err)
+		}
+		if err := list(largeRead / 2); err != nil {
+			t.Errorf("a small object within the pause: %v", err)
+		}
+		clock.SetTime(clock.Now().Add(pause))
+		if err := list(2 * largeRead); err != nil {
+			t.Errorf("after the pause of %s: %v", pause, err)
+		}
+	}
+	clock.SetTime(clock.Now().Add(pardonAfter + time.Second))
+	if err := list(maxFrame); !errors.As(err, &limit) {
+		t.Fatal(err)
+	}
+	clock.SetTime(clock.Now().Add(firstPause))
+	if err := list(2 * largeRead); err != nil {
+		t.Errorf("a server that was sound for long is not paused for longer than %s: %v", firstPause, err)
+	}
+}
 
 func TestOneLargeObjectOfAClusterIsReadAtATime(t *testing.T) {
 	object := func(size int) string {
@@ -62,7 +101,9 @@ func TestOneLargeObjectOfAClusterIsReadAtATime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := share{turn: cluster.connection.pace.large}
-			other.take(t.Context().Done())
+			if err := other.take(t.Context().Done()); err != nil {
+				t.Fatal(err)
+			}
 			large := make(chan error, 1)
 			go func() { large <- read("large") }()
 			if err := read("small"); err != nil {
@@ -77,7 +118,7 @@ func TestOneLargeObjectOfAClusterIsReadAtATime(t *testing.T) {
 			if err := <-large; err != nil {
 				t.Errorf("a large one is not read when its turn has come: %v", err)
 			}
-			if len(cluster.connection.pace.large) != 0 {
+			if len(cluster.connection.pace.large.slot) != 0 {
 				t.Error("the turn was not given back")
 			}
 		})

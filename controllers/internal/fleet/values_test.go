@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"k8s.io/utils/clock"
 )
 
 // readAll reads the list in text, byte by byte if slowly is set, and returns its items.
@@ -15,7 +17,7 @@ func readAll(text string, slowly bool) ([]string, page, error) {
 		body = iotest.OneByteReader(body)
 	}
 	var items []string
-	list, err := readList(body, newTurn(), nil, func(raw []byte) error {
+	list, err := readList(body, newTurn(clock.RealClock{}), nil, func(raw []byte) error {
 		items = append(items, string(raw))
 		return nil
 	})
