@@ -167,7 +167,7 @@ func (b *base) setUpAddons() error {
 
 func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
-		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
 		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.ledger(),
 		Metrics: addonrelease.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}

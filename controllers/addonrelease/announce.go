@@ -4,14 +4,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -30,14 +28,9 @@ const (
 	actionDelete  = "Delete"
 )
 
-// isGone is the health of an object that somebody deleted, and that is left so.
-var isGone = fleet.Health{Status: status.NotFoundStatus, Message: "is not there"}
-
-// notSeenYet is the health of an object with a status that no watch has shown since it was applied.
-var notSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
-
 // announce tells people, by events, and metrics what was done.
-func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, done outcome) {
+func (r *Reconciler) announce(o observation, told report, done result) {
+	release := o.release
 	policy := release.Labels[metav1alpha1.LabelPolicy]
 	for _, w := range done.corrections() {
 		r.Metrics.corrected(release.Namespace, policy, w)
@@ -47,20 +40,20 @@ func (r *Reconciler) announce(o observed, release *addonsv1alpha1.AddonRelease, 
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
 			"operation", correction.Operation, "fields", correction.Fields, "took", w.took.String())
 	}
-	if why := o.whyWithoutHooks(); why != "" && done.purged {
+	if why := o.whyWithoutHooks(); why != "" && done.helm.purged {
 		r.Recorder.Eventf(release, nil, eventWarning, eventWithoutHooks, actionDelete, "uninstalled in %s without its hooks: %s", release.Spec.ClusterRef.Name, why)
 	}
 	for _, left := range done.left {
 		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)
 	}
-	r.Metrics.setReady(seriesOf(release), readiness(release))
+	r.Metrics.setReady(seriesOf(release), readiness(told.status))
 }
 
 // whyWithoutHooks says why a release ends without its hooks; empty if it does not.
-func (o observed) whyWithoutHooks() string {
+func (o observation) whyWithoutHooks() string {
 	switch {
-	case o.unrendered != nil:
-		return o.unrendered.Error()
+	case o.helm.unrendered != nil:
+		return o.helm.unrendered.Error()
 	case skipsDeleteHooks(o.release):
 		return "the annotation " + metav1alpha1.AnnotationSkipDeleteHooks + " asks for it"
 	}
@@ -87,8 +80,8 @@ func changes(correction addonsv1alpha1.DriftCorrection) string {
 	return correction.Operation + " " + strings.Join(correction.Fields, ", ")
 }
 
-func readiness(release *addonsv1alpha1.AddonRelease) float64 {
-	condition := meta.FindStatusCondition(release.Status.Conditions, metav1alpha1.ConditionReady)
+func readiness(status addonsv1alpha1.AddonReleaseStatus) float64 {
+	condition := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
 	switch {
 	case condition == nil || condition.Status == metav1.ConditionUnknown:
 		return -1

@@ -159,7 +159,7 @@ func TestAWriterStopsAtAnotherCluster(t *testing.T) {
 	cluster := b.cluster()
 	w := &writer{
 		cluster: cluster, tracker: fleet.NewTracker(func(fleet.Owner, bool) {}), rules: shared.reconciler.Rules,
-		installation: installation, now: time.Now,
+		installation: installation, owns: ownsNothing, now: time.Now,
 	}
 	settings := &unstructured.Unstructured{}
 	b.must(yaml.Unmarshal(fmt.Appendf(nil, oneConfigMap, "stopped"), &settings.Object))

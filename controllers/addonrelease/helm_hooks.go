@@ -2,69 +2,78 @@ package addonrelease
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
-// annotationOperation marks a hook's object with the run that made it.
-const annotationOperation = "daytwo.dev/operation"
-
 // hookRunner runs the hooks of one operation, as far as it gets without waiting. What it waits for
 // comes back as a watch event; how far it came is in the operation.
 type hookRunner struct {
-	*Reconciler
-	o         *observed
+	helmTarget
+	chart     *chart
+	status    *helmStatus
 	operation *addonsv1alpha1.HelmOperation
-	cluster   *fleet.Cluster
-	done      *outcome
+	result    *helmResult
+}
+
+// hookReport is a hook that everything else waits for.
+type hookReport struct {
+	hook
+	run addonsv1alpha1.HookRun
+}
+
+// String is the form for people.
+func (h hookReport) String() string {
+	text := fmt.Sprintf("%s hook %s", h.run.Event, h.Ref)
+	switch {
+	case h.run.Message != "":
+		return text + " " + h.run.Message
+	case h.run.Phase == addonsv1alpha1.HookRunning:
+		return text + " is running"
+	}
+	return text + " " + string(h.run.Phase)
 }
 
 // run runs the hooks of an event in their order, and returns whether all of them have succeeded.
-func (h *hookRunner) run(ctx context.Context, event release.HookEvent) bool {
+func (h *hookRunner) run(ctx context.Context, event release.HookEvent) (bool, error) {
 	var ran []hook
-	for _, one := range h.o.chart.hooks {
+	for _, one := range h.chart.hooks {
 		if !one.runsAt(string(event)) {
 			continue
 		}
 		run, err := h.step(ctx, one, string(event))
 		switch {
 		case err != nil:
-			h.done.err = fmt.Errorf("%s hook %s: %w", event, one.Ref, err)
-			return false
+			return false, fmt.Errorf("%s hook %s: %w", event, one.Ref, err)
 		case run.Phase == addonsv1alpha1.HookFailed:
-			h.failed(ctx, one, run, ran)
-			return false
+			return false, h.failed(ctx, one, run, ran)
 		case run.Phase == addonsv1alpha1.HookRunning:
 			h.wait(one, run)
-			return false
+			return false, nil
 		}
 		ran = append(ran, one)
 	}
 	slices.Reverse(ran)
-	h.done.err = h.clear(ctx, ran, string(event), deleteSucceeded)
-	return h.done.err == nil
+	err := h.clear(ctx, ran, string(event), deleteSucceeded)
+	return err == nil, err
 }
 
 // wait says what is waited for, and until when at most.
 func (h *hookRunner) wait(one hook, run *addonsv1alpha1.HookRun) {
-	h.done.hook = &hookReport{hook: one, run: *run}
-	h.done.wake(run.StartedAt.Add(h.o.chart.hookTimeout))
+	h.result.hook = &hookReport{hook: one, run: *run}
+	h.result.wake(run.StartedAt.Add(h.chart.hookTimeout))
 }
 
 func (h *hookRunner) find(one hook, event string) *addonsv1alpha1.HookRun {
@@ -89,7 +98,7 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 		return run, nil
 	}
 	// Claimed first, so that the watch keeps what it lists of it.
-	if holder, ok := h.cluster.Tracker.Claim(ownerOf(h.o.release), one.Key()); !ok {
+	if holder, ok := h.cluster.Tracker.Claim(h.owner, one.Key()); !ok {
 		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.holderName(ctx, holder)+" too; rename one of them")
 		return run, nil
 	}
@@ -111,90 +120,26 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 	return run, nil
 }
 
-// start creates a hook's object, once what an earlier run left there is gone. After a crash the object
-// of this run may be there already. What is there may be deleted, by the UID that it is read with, so the cluster is
-// confirmed first.
-func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
-	if err := h.cluster.Confirm(ctx); err != nil {
-		return err
-	}
-	there, err := h.cluster.Get(ctx, one.Ref)
-	switch {
-	case apierrors.IsNotFound(err):
-		return h.create(ctx, one, run)
-	case err != nil:
-		return err
-	case there.Annotations[annotationOperation] == h.mark(run):
-		run.UID = string(there.UID)
-		return nil
-	case !one.isDeleted(deleteBefore):
-		h.end(run, addonsv1alpha1.HookFailed, "is there already, from an earlier run or by somebody else; delete it, or add before-hook-creation to its helm.sh/hook-delete-policy")
-		return nil
-	}
-	if err := deleteHook(ctx, h.cluster, one.Ref, there.UID); err != nil {
-		return err
-	}
-	if _, err = h.cluster.Get(ctx, one.Ref); apierrors.IsNotFound(err) {
-		return h.create(ctx, one, run)
-	}
-	run.Message = "waits until the one of an earlier run is gone"
-	h.done.recheck = true
-	return err
-}
-
-// mark tells a run's object from those of other runs, also of the same operation.
-func (h *hookRunner) mark(run *addonsv1alpha1.HookRun) string {
-	return h.operation.ID + "." + strconv.FormatInt(run.StartedAt.UnixMicro(), 10)
-}
-
 // intend writes that a hook is about to be created: if the manager dies in between, the next one knows
 // that it may be there.
 func (h *hookRunner) intend(ctx context.Context, one hook, event string) error {
 	h.operation.Hooks = append(h.operation.Hooks, addonsv1alpha1.HookRun{
 		Event: event, Object: one.ID(), Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.now()),
 	})
-	h.o.helmStatus().Operation = h.operation.DeepCopy()
-	h.o.release.Status.ClusterID = string(h.o.clusterID)
-	if err := h.record(ctx, h.o); err != nil {
+	if err := h.store(ctx); err != nil {
 		return fmt.Errorf("record that it is about to be created: %w", err)
 	}
 	return nil
 }
 
-func (h *hookRunner) now() time.Time { return h.Clock.Now() }
-
-// create makes a hook's object.
-func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
-	body, err := h.body(one, run)
-	if err != nil {
-		return err
-	}
-	answer, err := h.cluster.Apply(ctx, one.Ref, "", body, true)
-	if err != nil && isFinal(err) {
-		h.end(run, addonsv1alpha1.HookFailed, explain(one.Ref, err))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	run.UID, run.Message = string(answer.UID), ""
-	return nil
+// store keeps how far the operation has come.
+func (h *hookRunner) store(ctx context.Context) error {
+	status := h.status.get()
+	status.Operation = h.operation.DeepCopy()
+	return h.journal.storeHelm(ctx, status)
 }
 
-func (h *hookRunner) body(one hook, run *addonsv1alpha1.HookRun) ([]byte, error) {
-	object := one.object.DeepCopy()
-	setIn(object, object.GetLabels(), metav1alpha1.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
-	setIn(object, object.GetAnnotations(), annotationOperation, h.mark(run), (*unstructured.Unstructured).SetAnnotations)
-	return json.Marshal(object)
-}
-
-func setIn(object *unstructured.Unstructured, in map[string]string, key, value string, set func(*unstructured.Unstructured, map[string]string)) {
-	if in == nil {
-		in = map[string]string{}
-	}
-	in[key] = value
-	set(object, in)
-}
+func (h *hookRunner) now() time.Time { return h.clock.Now() }
 
 // sight returns what the watch saw of a hook; nil if nothing. Of one that ended before it was claimed, a watch that was
 // there already says nothing: it is read.
@@ -224,8 +169,8 @@ func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.Hoo
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
 	case run.UID != "" && seen != nil && seen.Gone && h.isGone(ctx, one, run):
 		h.end(run, addonsv1alpha1.HookFailed, "was deleted, and nothing was seen of how it ended; if it deletes itself, raise its ttlSecondsAfterFinished")
-	case !h.now().Before(run.StartedAt.Add(h.o.chart.hookTimeout)):
-		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.o.chart.hookTimeout)))
+	case !h.now().Before(run.StartedAt.Add(h.chart.hookTimeout)):
+		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.chart.hookTimeout)))
 	}
 	return nil
 }
@@ -242,13 +187,13 @@ func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookP
 }
 
 // failed deletes what is to be deleted after a failure, and reports it.
-func (h *hookRunner) failed(ctx context.Context, one hook, run *addonsv1alpha1.HookRun, ran []hook) {
-	h.done.hook = &hookReport{hook: one, run: *run}
-	h.done.wake(run.CompletedAt.Add(retryStalled))
-	h.done.err = h.clear(ctx, []hook{one}, run.Event, deleteFailed)
-	if h.done.err == nil {
-		h.done.err = h.clear(ctx, ran, run.Event, deleteSucceeded)
+func (h *hookRunner) failed(ctx context.Context, one hook, run *addonsv1alpha1.HookRun, ran []hook) error {
+	h.result.hook = &hookReport{hook: one, run: *run}
+	h.result.wake(run.CompletedAt.Add(retryStalled))
+	if err := h.clear(ctx, []hook{one}, run.Event, deleteFailed); err != nil {
+		return err
 	}
+	return h.clear(ctx, ran, run.Event, deleteSucceeded)
 }
 
 // clear deletes the objects of hooks with a policy. A run without a UID has no object any more. How they
@@ -261,8 +206,7 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 	if len(hooks) == 0 {
 		return nil
 	}
-	h.o.helmStatus().Operation = h.operation.DeepCopy()
-	if err := h.record(ctx, h.o); err != nil {
+	if err := h.store(ctx); err != nil {
 		return fmt.Errorf("record how the %s hooks ended: %w", event, err)
 	}
 	for _, one := range hooks {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -17,37 +19,61 @@ import (
 
 var secretKind = corev1.SchemeGroupVersion.WithKind("Secret")
 
-// observeRecord looks at what the watch saw of the record that was written last.
-func (r *Reconciler) observeRecord(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
-	o.tests = metav1alpha1.TestsRequested(o.release)
-	if o.tests == "" {
-		o.tests = o.release.Spec.RunTests
-	}
-	key, ok := recordKey(o.release)
-	if !ok {
-		return nil
-	}
-	if err := cluster.Watch(ctx, secretKind); err != nil {
-		return fmt.Errorf("watch the Helm release's record: %w", err)
-	}
-	if o.awaits(secretKind.GroupKind(), cluster.Tracker.Kind(secretKind.GroupKind())) {
-		return nil
-	}
-	o.recordSeen, o.recordDrifted = cluster.Tracker.Look(key)
-	return nil
+// helmObservation is what is to be known of a chart's release beside its objects.
+type helmObservation struct {
+	now time.Time
+	// status is what the target's status says of the Helm release; nil if there is none.
+	status *addonsv1alpha1.HelmRelease
+	// chart is what the desired objects come with; nil for manifests, and as long as they are not known.
+	chart *chart
+	// inputs of what is to be deployed; deployed are those of what was deployed completely last.
+	inputs, deployed string
+	// settled: what is to be in the cluster was applied completely, and nothing else was begun since.
+	settled bool
+	// deleted: the target is being deleted.
+	deleted bool
+	// skipsDeleteHooks: a person wants the release to be removed without its hooks.
+	skipsDeleteHooks bool
+	suspended        bool
+	requested        bool
+	// corrects: what others change is put right.
+	corrects bool
+	// adopts: a release that another program made is taken over.
+	adopts bool
+	// recordReady is when the next correction of the record may be made; it may be in the past.
+	recordReady time.Time
+
+	// history of the Helm release, where something is to be done to it.
+	history helm.History
+	// recordDrifted: somebody changed the Helm release's record, or took its place.
+	recordDrifted bool
+	// recordPending: as far as is known, the record says that an operation is under way.
+	recordPending bool
+	// recordSeen is what the watch saw of it.
+	recordSeen *fleet.Seen
+	// tests is the token of the tests that somebody asks for.
+	tests string
+	// unrendered is why a release ends without its hooks: nothing can tell any more what they are.
+	unrendered error
+}
+
+// replaces is whether objects of our deployed record may be in no inventory: the cluster or the management cluster was
+// put back, or the release was kept when the one before this was deleted.
+func (o helmObservation) replaces() bool {
+	return o.deployed == "" && o.history.Replaced(o.inputs).IsOurs()
 }
 
 // recordKey names the record that was written last.
-func recordKey(release *addonsv1alpha1.AddonRelease) (objects.Key, bool) {
-	ref, ok := recordRef(release)
+func recordKey(status *addonsv1alpha1.HelmRelease) (objects.Key, bool) {
+	ref, ok := recordRef(status)
 	return ref.Key(), ok
 }
 
-func recordRef(release *addonsv1alpha1.AddonRelease) (objects.Ref, bool) {
-	if release.Status.Helm == nil || release.Status.Helm.Record == nil {
+func recordRef(status *addonsv1alpha1.HelmRelease) (objects.Ref, bool) {
+	if status == nil || status.Record == nil {
 		return objects.Ref{}, false
 	}
-	ref, err := objects.ParseID(release.Status.Helm.Record.ID)
+	ref, err := objects.ParseID(status.Record.ID)
 	return ref, err == nil
 }
 
@@ -57,15 +83,14 @@ func releaseKey(release helm.Release) objects.Key {
 }
 
 // belongsToHelm is whether an object is the release itself, its record, or a hook that runs.
-func belongsToHelm(target *addonsv1alpha1.AddonRelease, key objects.Key) bool {
-	status := target.Status.Helm
+func belongsToHelm(status *addonsv1alpha1.HelmRelease, key objects.Key) bool {
 	if status == nil {
 		return false
 	}
 	if key == releaseKey(helm.Release{Namespace: status.Namespace, Name: status.Name}) {
 		return true
 	}
-	if record, ok := recordKey(target); ok && key == record {
+	if record, ok := recordKey(status); ok && key == record {
 		return true
 	}
 	return slices.Contains(runningHooks(status), key)
@@ -85,68 +110,49 @@ func runningHooks(status *addonsv1alpha1.HelmRelease) []objects.Key {
 	return running
 }
 
-// claimHelm tells the tracker of the release that a target owns already.
-func claimHelm(tracker *fleet.Tracker, target *addonsv1alpha1.AddonRelease) {
-	status := target.Status.Helm
+// claimHelm tells the tracker of the Helm release that a target owns already.
+func claimHelm(tracker *fleet.Tracker, owner fleet.Owner, status *addonsv1alpha1.HelmRelease) {
 	if status == nil {
 		return
 	}
-	tracker.Claim(ownerOf(target), releaseKey(helm.Release{Namespace: status.Namespace, Name: status.Name}))
+	tracker.Claim(owner, releaseKey(helm.Release{Namespace: status.Namespace, Name: status.Name}))
 	for _, key := range runningHooks(status) {
-		tracker.Claim(ownerOf(target), key)
+		tracker.Claim(owner, key)
 	}
-	if key, ok := recordKey(target); ok {
-		tracker.Claim(ownerOf(target), key)
+	if key, ok := recordKey(status); ok {
+		tracker.Claim(owner, key)
 		tracker.Expect(key, fleet.Expectation{UID: types.UID(status.Record.UID), Fingerprint: status.Record.Fingerprint})
 	}
 }
 
-// observeHistory reads the release's history where it matters: something is to be done to it.
-func (r *Reconciler) observeHistory(ctx context.Context, o *observed, release helm.Release, cluster chartCluster) error {
-	settled := o.settled() && o.release.DeletionTimestamp.IsZero()
-	if settled && !o.recordDrifted && testsDue(*o) == "" {
-		return nil
+// historyLister lists the records of Helm releases.
+type historyLister interface {
+	List(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string) ([]metav1.PartialObjectMetadata, error)
+}
+
+// readHistory reads a release's history where it matters: something is to be done to it.
+func readHistory(ctx context.Context, o helmObservation, release helm.Release, cluster historyLister) (helm.History, error) {
+	if o.settled && !o.deleted && !o.recordDrifted && testsDue(o.tests, o.status) == "" {
+		return nil, nil
 	}
 	secrets, err := cluster.List(ctx, secretKind, release.Namespace, release.Selector())
 	if err != nil {
-		return fmt.Errorf("look up the records of Helm release %s: %w", release, err)
+		return nil, fmt.Errorf("look up the records of Helm release %s: %w", release, err)
 	}
-	o.history = helm.NewHistory(release, secrets)
-	if !o.release.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	if settled && o.corrects() && takesRecordBack(*o) && o.history.SetBack(o.inputs) {
-		o.beginAnew()
-	}
-	return o.refuseForeign(release)
+	return helm.NewHistory(release, secrets), nil
 }
 
-// beginAnew forgets that the operation for the inputs was ever made: the cluster was put back to before it, and the data
-// that its hooks changed with it.
-func (o *observed) beginAnew() {
-	o.release.Status.InputsHash, o.release.Status.Applying = "", ""
-	o.release.Status.Helm.Operation = nil
+// isSetBack: the cluster was put back to before the operation for the inputs, and the data that its hooks changed with
+// it.
+func (o helmObservation) isSetBack() bool {
+	return o.settled && !o.deleted && !o.suspended && revertsRecord(o) && o.history.SetBack(o.inputs)
 }
 
-// replaces is whether objects of our deployed record may be in no inventory: the cluster or the management cluster was
-// put back, or the release was kept when the one before this was deleted.
-func (o observed) replaces() bool {
-	return o.release.Status.InputsHash == "" && o.history.Replaced(o.inputs).IsOurs()
-}
-
-// observeUnrendered finds out what is needed to end a release whose chart cannot be rendered any more:
-// the inventory knows its objects, the cluster its records. Only its hooks are unknown.
-func (r *Reconciler) observeUnrendered(ctx context.Context, o *observed, cluster chartCluster) error {
-	known := o.release.Status.Helm
-	o.chart = &chart{release: helm.Release{Namespace: known.Namespace, Name: known.Name}, title: known.Chart}
-	return r.observeHistory(ctx, o, o.chart.release, cluster)
-}
-
-// refuseForeign: a release that somebody else made is theirs, unless it is to be adopted.
-func (o *observed) refuseForeign(release helm.Release) error {
-	known := o.release.Status.Helm
+// refuseForeign: a release that another program made is theirs, unless it is to be adopted.
+func refuseForeign(o helmObservation, release helm.Release) error {
+	known := o.status
 	ours := known != nil && known.Version > 0 && known.Name == release.Name && known.Namespace == release.Namespace
-	if o.release.Spec.Adopt || ours || o.history.Installed().Version == 0 || o.history.HasOurs() {
+	if o.deleted || o.adopts || ours || o.history.Installed().Version == 0 || o.history.HasOurs() {
 		return nil
 	}
 	found := o.history.Installed()
@@ -163,14 +169,4 @@ type foreignReleaseError struct {
 func (e *foreignReleaseError) Error() string {
 	return fmt.Sprintf("Helm release %s is there already (version %d, %s) and was not made by Daytwo; "+
 		"set spec.adopt: true to take it over as it is, uninstall it, or set spec.source.chart.releaseName", e.release, e.version, e.status)
-}
-
-// helmStatus is the part of the status that speaks of the Helm release, made if need be.
-func (o *observed) helmStatus() *addonsv1alpha1.HelmRelease {
-	status := &o.release.Status
-	if status.Helm == nil {
-		status.Helm = &addonsv1alpha1.HelmRelease{}
-	}
-	status.Helm.Name, status.Helm.Namespace, status.Helm.Chart = o.chart.release.Name, o.chart.release.Namespace, o.chart.title
-	return status.Helm
 }

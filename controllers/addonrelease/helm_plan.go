@@ -8,7 +8,6 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // helmPlan is what to do about a Helm release beside its objects. The zero plan is to do nothing.
@@ -32,46 +31,41 @@ type helmPlan struct {
 }
 
 // planHelm decides what a chart needs beside its objects. It is pure.
-func planHelm(o observed) helmPlan {
+func planHelm(o helmObservation) helmPlan {
 	if o.chart == nil {
 		return helmPlan{}
 	}
-	if !o.release.DeletionTimestamp.IsZero() {
+	if o.deleted {
 		return planUninstall(o)
 	}
-	if o.suspension.Active {
+	if o.suspended {
 		return helmPlan{}
 	}
-	settled := o.settled()
-	h := helmPlan{record: !settled || takesRecordBack(o), strays: o.history.HasStrays() || o.replaces()}
-	if !settled {
+	h := helmPlan{record: !o.settled || revertsRecord(o), strays: o.history.HasStrays() || o.replaces()}
+	if !o.settled {
 		operation := operationFor(o)
 		h.begin(o, operation)
 		return h
 	}
-	h.tests = testsDue(o)
+	h.tests = testsDue(o.tests, o.status)
 	return h
 }
 
-// takesRecordBack: somebody changed the record, and it is time to put it right. Who insists is not
-// answered at their own speed.
-func takesRecordBack(o observed) bool {
-	if !o.recordDrifted || o.driftMode() != addonsv1alpha1.DriftCorrect {
-		return false
-	}
-	key, ok := recordKey(o.release)
-	return !ok || !o.fights[key].ready().After(o.now)
+// revertsRecord: somebody changed the record, and it is time to put it right. Corrections of the same record back off
+// exponentially.
+func revertsRecord(o helmObservation) bool {
+	return o.recordDrifted && o.corrects && !o.recordReady.After(o.now)
 }
 
 // begin sets what an operation needs, and finds out whether it is held up by a hook that failed.
-func (h *helmPlan) begin(o observed, operation addonsv1alpha1.HelmOperation) {
+func (h *helmPlan) begin(o helmObservation, operation addonsv1alpha1.HelmOperation) {
 	h.operation = &operation
 	h.before, h.after = hookEvents(operation.Kind)
 	for i, run := range operation.Hooks {
 		if run.Phase != addonsv1alpha1.HookFailed || run.Event == string(release.HookTest) {
 			continue
 		}
-		if due := run.CompletedAt.Add(retryStalled); due.After(o.now) && !o.requested() {
+		if due := run.CompletedAt.Add(retryStalled); due.After(o.now) && !o.requested {
 			h.blocked = &operation.Hooks[i]
 			return
 		}
@@ -97,7 +91,7 @@ func hookEvents(kind addonsv1alpha1.HelmOperationKind) (before, after release.Ho
 }
 
 // operationFor goes on with the operation that was begun for the same inputs, or begins one.
-func operationFor(o observed) addonsv1alpha1.HelmOperation {
+func operationFor(o helmObservation) addonsv1alpha1.HelmOperation {
 	if begun := begunFor(o, o.inputs); begun != nil {
 		return *begun.DeepCopy()
 	}
@@ -114,8 +108,8 @@ func operationFor(o observed) addonsv1alpha1.HelmOperation {
 }
 
 // begunFor returns the operation in the status, if it has the given prefix of an ID.
-func begunFor(o observed, prefix string) *addonsv1alpha1.HelmOperation {
-	status := o.release.Status.Helm
+func begunFor(o helmObservation, prefix string) *addonsv1alpha1.HelmOperation {
+	status := o.status
 	if status == nil || status.Operation == nil || !strings.HasPrefix(status.Operation.ID, prefix+"-") {
 		return nil
 	}
@@ -123,7 +117,7 @@ func begunFor(o observed, prefix string) *addonsv1alpha1.HelmOperation {
 }
 
 // planUninstall removes the records of a release that was installed, and runs the hooks around it.
-func planUninstall(o observed) helmPlan {
+func planUninstall(o helmObservation) helmPlan {
 	if !o.history.HasOurs() {
 		return helmPlan{}
 	}
@@ -132,7 +126,7 @@ func planUninstall(o observed) helmPlan {
 		operation = *begun.DeepCopy()
 	}
 	h := helmPlan{purge: true}
-	if skipsDeleteHooks(o.release) {
+	if o.skipsDeleteHooks {
 		// An operation of its own, so that a hook that still runs is deleted with the one that it belongs to.
 		h.operation = &addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-without-hooks-" + o.inputs}
 		return h
@@ -141,15 +135,8 @@ func planUninstall(o observed) helmPlan {
 	return h
 }
 
-// skipsDeleteHooks is whether a person wants a release to be removed without its hooks.
-func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
-	return release.Annotations[metav1alpha1.AnnotationSkipDeleteHooks] == "true"
-}
-
 // testsDue is the token of the tests that are asked for and were not run, or not to their end.
-func testsDue(o observed) string {
-	token := o.tests
-	status := o.release.Status.Helm
+func testsDue(token string, status *addonsv1alpha1.HelmRelease) string {
 	if token == "" || status == nil {
 		return ""
 	}

@@ -16,16 +16,16 @@ import (
 )
 
 // chartScene is a release of a chart that is deployed, as version 2 of its records.
-func chartScene(change ...func(*observed)) observed {
+func chartScene(change ...func(*observation)) observation {
 	o := scene()
 	o.inputs = "new"
-	o.chart = &chart{release: helm.Release{Namespace: "cache", Name: "shop"}}
-	o.history = helm.History{
+	o.helm.chart = &chart{release: helm.Release{Namespace: "cache", Name: "shop"}}
+	o.helm.history = helm.History{
 		{Version: 2, Status: common.StatusDeployed, Inputs: "old"},
 		{Version: 1, Status: common.StatusSuperseded, Inputs: "older"},
 	}
-	o.release.Status.InputsHash = "old"
-	o.release.Status.Helm = &addonsv1alpha1.HelmRelease{Name: "shop", Namespace: "cache", Version: 2}
+	o.status.InputsHash = "old"
+	o.status.Helm = &addonsv1alpha1.HelmRelease{Name: "shop", Namespace: "cache", Version: 2}
 	for _, c := range change {
 		c(&o)
 	}
@@ -33,10 +33,10 @@ func chartScene(change ...func(*observed)) observed {
 }
 
 // begun is an upgrade in whose course one hook came to an end.
-func begun(phase addonsv1alpha1.HookPhase, ago time.Duration) func(*observed) {
-	return func(o *observed) {
+func begun(phase addonsv1alpha1.HookPhase, ago time.Duration) func(*observation) {
+	return func(o *observation) {
 		completed := metav1.NewMicroTime(noon.Add(-ago))
-		o.release.Status.Helm.Operation = &addonsv1alpha1.HelmOperation{
+		o.status.Helm.Operation = &addonsv1alpha1.HelmOperation{
 			Kind: addonsv1alpha1.HelmUpgrade, ID: "new-3",
 			Hooks: []addonsv1alpha1.HookRun{{Event: "pre-upgrade", Object: "batch/v1/Job/cache/migrate", Phase: phase, CompletedAt: &completed}},
 		}
@@ -44,19 +44,19 @@ func begun(phase addonsv1alpha1.HookPhase, ago time.Duration) func(*observed) {
 }
 
 // begunUninstall is an uninstallation in whose course one hook came to an end just now.
-func begunUninstall(phase addonsv1alpha1.HookPhase) func(*observed) {
-	return func(o *observed) {
+func begunUninstall(phase addonsv1alpha1.HookPhase) func(*observation) {
+	return func(o *observation) {
 		begun(phase, 0)(o)
-		o.release.Status.Helm.Operation.Kind, o.release.Status.Helm.Operation.ID = addonsv1alpha1.HelmUninstall, "uninstall-new"
-		o.release.Status.Helm.Operation.Hooks[0].Event = "pre-delete"
+		o.status.Helm.Operation.Kind, o.status.Helm.Operation.ID = addonsv1alpha1.HelmUninstall, "uninstall-new"
+		o.status.Helm.Operation.Hooks[0].Event = "pre-delete"
 	}
 }
 
-func skippingHooks(o *observed) {
+func skippingHooks(o *observation) {
 	o.release.Annotations = map[string]string{metav1alpha1.AnnotationSkipDeleteHooks: "true"}
 }
 
-func settled(o *observed) { o.inputs = "old" }
+func settled(o *observation) { o.inputs = "old" }
 
 func summarizeHelm(h helmPlan) string {
 	text := ""
@@ -78,45 +78,45 @@ func summarizeHelm(h helmPlan) string {
 }
 
 func TestPlanHelm(t *testing.T) {
-	foreign := func(o *observed) {
-		o.history = append(helm.History{{Version: 3, Status: common.StatusDeployed}}, o.history...)
+	foreign := func(o *observation) {
+		o.helm.history = append(helm.History{{Version: 3, Status: common.StatusDeployed}}, o.helm.history...)
 	}
 	rows := []struct {
 		name string
-		o    observed
+		o    observation
 		want string
 	}{
 		{"Manifests", scene(), ""},
 		{"SettledNeedsNothing", chartScene(settled), ""},
-		{"Install", chartScene(func(o *observed) { o.history, o.release.Status.Helm = nil, nil }), "Install new-1 pre-install..post-install (0 run) record "},
+		{"Install", chartScene(func(o *observation) { o.helm.history, o.status.Helm = nil, nil }), "Install new-1 pre-install..post-install (0 run) record "},
 		{"Upgrade", chartScene(), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"BackToAnOldOne", chartScene(func(o *observed) { o.inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
+		{"BackToAnOldOne", chartScene(func(o *observation) { o.inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
 		{"GoesOnWithWhatWasBegun", chartScene(begun(addonsv1alpha1.HookSucceeded, 0)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) record "},
 		{"AFailedHookHolds", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) blocked record "},
 		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, retryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observed) { o.request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observed) { o.inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observed) { o.recordDrifted = true }), "record strays "},
-		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observed) {
-			o.recordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
+		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observation) { o.request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observation) { o.inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.helm.recordDrifted = true }), "record strays "},
+		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observation) {
+			o.helm.recordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
 		}), "strays "},
-		{"Adoption", chartScene(func(o *observed) { o.history = helm.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
-		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observed) { o.release.Status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},
-		{"SuspensionHoldsAll", chartScene(func(o *observed) { o.suspension = suspension.Suspension{Active: true} }), ""},
+		{"Adoption", chartScene(func(o *observation) { o.helm.history = helm.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
+		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observation) { o.status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},
+		{"SuspensionHoldsAll", chartScene(func(o *observation) { o.suspension = suspension.Suspension{Active: true} }), ""},
 		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
 		{"UninstallWithoutHooks", chartScene(deleting, skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
 		{"AHookThatFailedDoesNotHoldThat", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed), skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
 		{"AHookOfAnUninstallHolds", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed)), "Uninstall uninstall-new pre-delete..post-delete (1 run) blocked purge "},
-		{"NothingToUninstall", chartScene(deleting, func(o *observed) { o.history = nil }), ""},
-		{"Tests", chartScene(settled, func(o *observed) { o.tests = "token" }), "tests token"},
-		{"TestsThatHaveRun", chartScene(settled, func(o *observed) {
-			o.tests = "token"
-			o.release.Status.Helm.Tests = &addonsv1alpha1.HelmTests{Token: "token", Phase: addonsv1alpha1.HookFailed}
+		{"NothingToUninstall", chartScene(deleting, func(o *observation) { o.helm.history = nil }), ""},
+		{"Tests", chartScene(settled, func(o *observation) { o.helm.tests = "token" }), "tests token"},
+		{"TestsThatHaveRun", chartScene(settled, func(o *observation) {
+			o.helm.tests = "token"
+			o.status.Helm.Tests = &addonsv1alpha1.HelmTests{Token: "token", Phase: addonsv1alpha1.HookFailed}
 		}), ""},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			if got := summarizeHelm(planHelm(row.o)); got != row.want {
+			if got := summarizeHelm(planHelm(row.o.forHelm())); got != row.want {
 				t.Errorf("got  %q\nwant %q", got, row.want)
 			}
 		})

@@ -27,39 +27,38 @@ func (r *recorder) recordedObjects() ([]objects.Ref, error) {
 	return refs, nil
 }
 
-// strays are the objects that a record brought, the inventory does not list and the chart does not declare.
-// The cluster tells which of them carry the release's marks: others are not touched.
-func (r *Reconciler) strays(ctx context.Context, o observed, recorder *recorder, cluster chartCluster) ([]removal, error) {
-	refs, err := recorder.recordedObjects()
+// strays implements stages: the objects that a record brought, the inventory does not list and the chart does not
+// declare. The cluster tells which of them carry the release's marks: others are not touched.
+func (s *helmStages) strays(ctx context.Context) ([]removal, error) {
+	if !s.plan.strays || s.recorder == nil {
+		return nil, nil
+	}
+	refs, err := s.recorder.recordedObjects()
 	if err != nil {
 		return nil, err
 	}
-	declaredHere := map[objects.Key]bool{}
-	for _, d := range o.desired {
-		declaredHere[d.Key()] = true
-	}
 	var found []removal
 	for _, ref := range refs {
-		resource, err := cluster.Resource(ctx, ref.GroupVersionKind)
+		resource, err := s.cluster.Resource(ctx, ref.GroupVersionKind)
 		if err != nil {
 			continue // A kind that is not served has no objects.
 		}
 		if resource.Namespaced && ref.Namespace == "" {
-			ref.Namespace = o.chart.release.Namespace
+			ref.Namespace = s.o.chart.release.Namespace
 		}
-		if _, listed := o.inventory[ref.Key()]; listed || declaredHere[ref.Key()] {
+		if s.lists(ref.Key()) {
 			continue
 		}
-		object, err := cluster.Get(ctx, ref)
+		object, err := s.cluster.Get(ctx, ref)
 		if ignoreGone(err) != nil {
 			return nil, err
 		}
-		if err == nil && o.chart.release.Owns(object) && ref.GroupKind() != objects.ClaimKind {
+		if err == nil && s.owns(object) && ref.GroupKind() != objects.ClaimKind {
 			found = append(found, removal{entry: entry{Ref: ref, uid: object.UID}})
 		}
 	}
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return found, cluster.Confirm(ctx) // They are deleted by the UIDs that were just read.
+	return found, s.cluster.Confirm(ctx) // They are deleted by the UIDs that were just read.
 }

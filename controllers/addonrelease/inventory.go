@@ -84,6 +84,31 @@ func (i inventory) sorted() []entry {
 	return list
 }
 
+// take takes in what came of a plan.
+func (i inventory) take(done objectsResult) {
+	for _, w := range done.written {
+		if w.result != nil {
+			i[w.Key()] = entry{
+				Ref: w.Ref, uid: w.result.UID, hash: w.hash, fingerprint: w.fingerprint,
+				adopted: w.adopted || w.entry.adopted, kept: w.kept, external: w.external, environment: w.environment, yielded: w.yielded,
+			}
+		}
+	}
+	for _, w := range done.written {
+		// A namespace of others is not watched. One that is gone is to be made again, if the source says so.
+		key := objects.Key{GroupKind: objects.NamespaceKind, Name: w.Namespace}
+		if namespace := i[key]; missesNamespace(w) && namespace.unwatched() {
+			i[key] = entry{Ref: namespace.Ref, kept: namespace.kept, external: namespace.external}
+		}
+	}
+	for _, e := range done.gone {
+		delete(i, e.Key())
+	}
+	for _, e := range done.left {
+		delete(i, e.Key())
+	}
+}
+
 // names lists the first few objects for people.
 func names[T fmt.Stringer](list []T) string {
 	const most = 3

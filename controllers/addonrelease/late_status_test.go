@@ -95,13 +95,12 @@ func TestAStatusIsWrittenOnlyInPlaceOfTheOneThatWasRead(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, "")
 	a.waitReady()
-	r := &Reconciler{Client: shared.management, Reader: shared.management}
-	o := observed{release: a.get(), stored: a.get()}
+	w, status := writing(shared.management, a.get()), a.get().Status
 	a.change(func(release *addonsv1alpha1.AddonRelease) {
 		release.Annotations = map[string]string{"note": "changed meanwhile"}
 	})
-	o.release.Status.Drift.Count = 1
-	if err := r.record(t.Context(), &o); err != nil || a.get().Status.Drift.Count != 1 {
+	status.Drift.Count = 1
+	if err := w.record(t.Context(), status); err != nil || a.get().Status.Drift.Count != 1 {
 		t.Errorf("beside a changed annotation: %v", err)
 	}
 	theirs := a.get()
@@ -110,8 +109,8 @@ func TestAStatusIsWrittenOnlyInPlaceOfTheOneThatWasRead(t *testing.T) {
 	if err := shared.management.Status().Patch(t.Context(), theirs, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	o.release.Status.Drift.Count = 7
-	if err := r.record(t.Context(), &o); err == nil || a.get().Status.Drift.Count == 7 {
+	status.Drift.Count = 7
+	if err := w.record(t.Context(), status); err == nil || a.get().Status.Drift.Count == 7 {
 		t.Errorf("written over another status, and told %v", err)
 	}
 }

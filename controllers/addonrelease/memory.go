@@ -41,13 +41,28 @@ type remembered struct {
 	series series
 }
 
-// keepDeletions takes in how far removals came, and forgets those of objects that are not to be removed any more.
-func (r *remembered) keepDeletions(listed inventory, now map[objects.Key]deletion) {
+// take keeps what the next reconcile of the same objects needs to know.
+func (r *remembered) take(o objectsObservation, done objectsResult, corrections []written) {
+	r.lastWrite = o.lastWritten(done)
+	r.fights = maps.Clone(o.fights)
+	if r.fights == nil {
+		r.fights = map[objects.Key]fight{}
+	}
+	for _, w := range corrections {
+		r.fights[w.Key()] = r.fights[w.Key()].after(w.at, w.culprit.manager)
+	}
+	for _, w := range done.written {
+		delete(r.refused, w.Key())
+	}
+	maps.Copy(r.refused, done.refusals)
+	for _, e := range done.gone {
+		delete(r.fights, e.Key())
+	}
 	maps.DeleteFunc(r.deletions, func(key objects.Key, _ deletion) bool {
-		_, inInventory := listed[key]
-		return !inInventory
+		_, listed := done.inventory[key]
+		return !listed
 	})
-	maps.Copy(r.deletions, now)
+	maps.Copy(r.deletions, done.deletions)
 }
 
 func (m *memory) of(key types.NamespacedName) *remembered {
@@ -86,14 +101,13 @@ func (r *remembered) freshen(release *addonsv1alpha1.AddonRelease) {
 	}
 }
 
-// restore puts a status in place that was not written yet. Lost with the manager, it is found out anew:
-// what was about to be applied was written before.
-func (r *remembered) restore(release *addonsv1alpha1.AddonRelease) (restored bool) {
+// latestStatus is the status of a release, or the one that was not written yet. Lost with the manager, that is found out
+// anew: what was about to be applied was written before.
+func (r *remembered) latestStatus(release *addonsv1alpha1.AddonRelease) (status addonsv1alpha1.AddonReleaseStatus, restored bool) {
 	if r.unsaved == nil || r.unsaved.UID != release.UID {
-		return false
+		return *release.Status.DeepCopy(), false
 	}
-	r.unsaved.Status.DeepCopyInto(&release.Status)
-	return true
+	return *r.unsaved.Status.DeepCopy(), true
 }
 
 // shown lets go of what was written as soon as the cache shows it: it is as large as the inventory.

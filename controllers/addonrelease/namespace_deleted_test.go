@@ -44,10 +44,10 @@ func TestANamespaceThatAPersonDeletedIsFilledAgainAsSoonAsItIsGone(t *testing.T)
 
 func TestANamespaceOfOthersThatIsGoneIsMadeAgain(t *testing.T) {
 	cache := namespaceRef("cache")
-	o := scene(func(o *observed) { o.inventory[cache.Key()] = entry{Ref: cache, uid: "theirs", adopted: true} })
+	o := scene(func(o *observation) { o.inventory[cache.Key()] = entry{Ref: cache, uid: "theirs", adopted: true} })
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "cache")
 	failed := written{write: write{desired: declared(configMapRef("a"), "1"), purpose: correct}, err: gone}
-	o.inventory = o.inventory.after(outcome{written: []written{failed}})
+	o.inventory.take(objectsResult{written: []written{failed}})
 	o.desired = append(o.desired, declared(cache, "1"))
 	if got, want := summarize(makePlan(o)), "foundations create cache; "; got != want {
 		t.Errorf("the plan is %q, want %q", got, want)
@@ -55,7 +55,7 @@ func TestANamespaceOfOthersThatIsGoneIsMadeAgain(t *testing.T) {
 	elsewhere := apierrors.NewNotFound(corev1.Resource("configmaps"), "cache")
 	o.inventory[cache.Key()] = entry{Ref: cache, uid: "theirs", adopted: true}
 	failed.err = elsewhere
-	if o.inventory.after(outcome{written: []written{failed}}); o.inventory[cache.Key()].intended() {
+	if o.inventory.take(objectsResult{written: []written{failed}}); o.inventory[cache.Key()].intended() {
 		t.Error("the namespace is taken for gone because something else is")
 	}
 }

@@ -11,28 +11,25 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // observeDesired renders the revision, and looks who else claims what is in it.
-func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *fleet.Cluster) error {
-	content, err := r.content(ctx, types.NamespacedName{Namespace: o.release.Namespace, Name: revisionOf(o.release)})
+func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
+	content, err := r.content(ctx, types.NamespacedName{Namespace: o.release.Namespace, Name: revisionOf(*o)})
 	if err != nil {
 		return err
 	}
 	owner := ownerOf(o.release)
 	if content.Chart != nil {
-		release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
-		if holder, ok := cluster.Tracker.Claim(owner, releaseKey(release)); !ok {
-			return &sharedReleaseError{release: release, holder: r.holderName(ctx, holder)}
-		}
-		if err := r.observeHistory(ctx, o, release, cluster); err != nil {
+		if err := r.observeHistory(ctx, o, content, cluster); err != nil {
 			return err
 		}
 	}
-	rendered, err := r.desired(ctx, o, content, cluster)
+	rendered, err := r.rendered(ctx, *o, content, cluster)
 	if err != nil {
 		return err
 	}
@@ -40,23 +37,45 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observed, cluster *f
 	if len(list) > maxInventory {
 		return &tooManyError{what: "objects", count: len(list), most: maxInventory}
 	}
-	o.desired, o.chart, o.desiredKnown = list, rendered.chart, true
-	o.recordPending = o.recordPending && o.chart != nil
+	o.desired, o.helm.chart = list, rendered.chart
+	o.helm.recordPending = o.helm.recordPending && rendered.chart != nil
 	if err := checkRecordable(*o); err != nil {
-		o.desiredKnown = false
 		return err
 	}
+	o.desiredKnown = true
 	o.holders = map[objects.Key]string{}
 	for _, d := range list {
-		if _, listed := o.inventory[d.Key()]; !listed {
-			if holder, ok := cluster.Tracker.Claim(owner, d.Key()); !ok {
-				o.holders[d.Key()] = r.holderName(ctx, holder)
-				continue
-			}
+		if _, listed := o.inventory[d.Key()]; listed {
+			continue
 		}
-		cluster.Tracker.Tolerate(d.Key(), tolerance(o.release.Spec.Drift, o.rulesVersion, d.Ref, d.environment))
+		if holder, taken := cluster.Tracker.Holder(d.Key()); taken && holder != owner {
+			o.holders[d.Key()] = r.holderName(ctx, holder)
+		}
 	}
 	return nil
+}
+
+// observeHistory looks who keeps the chart's release, and what its records say.
+func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) error {
+	release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
+	if holder, taken := cluster.Tracker.Holder(releaseKey(release)); taken && holder != ownerOf(o.release) {
+		return &sharedReleaseError{release: release, holder: r.holderName(ctx, holder)}
+	}
+	var err error
+	if o.helm.history, err = readHistory(ctx, o.forHelm(), release, cluster); err != nil {
+		return err
+	}
+	if o.forHelm().isSetBack() {
+		o.beginAnew()
+	}
+	return refuseForeign(o.forHelm(), release)
+}
+
+// beginAnew takes the operation for the inputs as one that was never made.
+func (o *observation) beginAnew() {
+	o.status.InputsHash, o.status.Applying = "", ""
+	o.status.Helm = o.status.Helm.DeepCopy()
+	o.status.Helm.Operation = nil
 }
 
 // holderName says who a person should talk to: the policy, not the target.
@@ -89,17 +108,17 @@ func (e *tooManyError) Error() string {
 }
 
 // revisionOf is the revision to work with: when the release ends, the one that is installed.
-func revisionOf(release *addonsv1alpha1.AddonRelease) string {
-	if !release.DeletionTimestamp.IsZero() && release.Status.Revision != "" {
-		return release.Status.Revision
+func revisionOf(o observation) string {
+	if !o.release.DeletionTimestamp.IsZero() && o.status.Revision != "" {
+		return o.status.Revision
 	}
-	return release.Spec.Revision
+	return o.release.Spec.Revision
 }
 
 // inputsOf are the inputs of what is to be in the cluster; when the release ends, of what is there.
-func (r *Reconciler) inputsOf(release *addonsv1alpha1.AddonRelease) string {
-	if !release.DeletionTimestamp.IsZero() && release.Status.InputsHash != "" {
-		return release.Status.InputsHash
+func (r *Reconciler) inputsOf(release *addonsv1alpha1.AddonRelease, status addonsv1alpha1.AddonReleaseStatus) string {
+	if !release.DeletionTimestamp.IsZero() && status.InputsHash != "" {
+		return status.InputsHash
 	}
 	return r.inputsHash(release)
 }

@@ -39,13 +39,14 @@ func declared(ref objects.Ref, hash string) desired {
 }
 
 // scene is a release whose cluster is connected, with objects a and b declared and in place.
-func scene(change ...func(*observed)) observed {
-	o := observed{
+func scene(change ...func(*observation)) observation {
+	o := observation{
 		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
-		now:     noon, rules: managedfields.DefaultRules("test"), clusterID: "id",
-		desiredKnown: true, desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
-		inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{},
-		fights: map[objects.Key]fight{},
+		objectsObservation: objectsObservation{
+			now: noon, rules: managedfields.DefaultRules("test"), desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
+			inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{}, fights: map[objects.Key]fight{},
+		},
+		clusterID: "id", desiredKnown: true,
 	}
 	for _, name := range []string{"a", "b"} {
 		o.hold(configMapRef(name), "1")
@@ -56,17 +57,17 @@ func scene(change ...func(*observed)) observed {
 	return o
 }
 
-func (o *observed) hold(ref objects.Ref, hash string) {
+func (o *observation) hold(ref objects.Ref, hash string) {
 	o.inventory[ref.Key()] = entry{Ref: ref, uid: types.UID(ref.Name), hash: hash, fingerprint: "f"}
 	o.sightings[ref.Key()] = sighting{seen: &fleet.Seen{Health: fleet.Health{Status: status.CurrentStatus}}}
 }
 
-func (o *observed) drift(ref objects.Ref) {
+func (o *observation) drift(ref objects.Ref) {
 	o.sightings[ref.Key()] = sighting{drifted: true, seen: &fleet.Seen{Fingerprint: "g", At: noon}}
 }
 
 // standOutside marks an object that stands for something outside of the cluster.
-func (o *observed) standOutside(ref objects.Ref) {
+func (o *observation) standOutside(ref objects.Ref) {
 	e := o.inventory[ref.Key()]
 	e.external = true
 	o.inventory[ref.Key()] = e
@@ -92,13 +93,13 @@ func summarize(p plan) string {
 	for _, c := range p.conflicts {
 		text += "conflict " + c.Name + " with " + c.holder + "; "
 	}
-	if p.release {
+	if p.finalize {
 		text += "release; "
 	}
 	return text
 }
 
-func deleting(o *observed) {
+func deleting(o *observation) {
 	now := metav1.NewTime(noon)
 	o.release.DeletionTimestamp = &now
 }
@@ -110,136 +111,136 @@ func TestPlan(t *testing.T) {
 	}}}
 	rows := []struct {
 		name   string
-		change func(*observed)
+		change func(*observation)
 		want   string
 	}{
-		{"NothingWhenAllIsAsDeclared", func(*observed) {}, ""},
-		{"CreatesWhatIsNew", func(o *observed) { o.desired = append(o.desired, declared(c, "1")) }, "rest create c; "},
-		{"TriesAgainWhatWasOnlyIntended", func(o *observed) { o.inventory[a.Key()] = entry{Ref: a} }, "rest create a; "},
-		{"UpdatesWhatChanged", func(o *observed) { o.desired[1].hash = "2" }, "rest update b; "},
-		{"CorrectsDrift", func(o *observed) { o.drift(a) }, "rest correct a; "},
-		{"RemovesWhatLeftTheSource", func(o *observed) { o.desired = o.desired[:1] }, "remove b; "},
-		{"FoundationsGoFirst", func(o *observed) {
+		{"NothingWhenAllIsAsDeclared", func(*observation) {}, ""},
+		{"CreatesWhatIsNew", func(o *observation) { o.desired = append(o.desired, declared(c, "1")) }, "rest create c; "},
+		{"TriesAgainWhatWasOnlyIntended", func(o *observation) { o.inventory[a.Key()] = entry{Ref: a} }, "rest create a; "},
+		{"UpdatesWhatChanged", func(o *observation) { o.desired[1].hash = "2" }, "rest update b; "},
+		{"CorrectsDrift", func(o *observation) { o.drift(a) }, "rest correct a; "},
+		{"RemovesWhatLeftTheSource", func(o *observation) { o.desired = o.desired[:1] }, "remove b; "},
+		{"FoundationsGoFirst", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "1"), declared(namespaceRef("cache"), "1"))
 		}, "foundations create cache; rest create c; "},
-		{"LeavesAnotherTargetsObject", func(o *observed) {
+		{"LeavesAnotherTargetsObject", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "1"))
 			o.holders[c.Key()] = "SaaSAddon fleet/other"
 		}, "conflict c with SaaSAddon fleet/other; "},
-		{"ReportModeLeavesDrift", func(o *observed) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport; o.drift(a) }, "reported correct a; "},
-		{"ReportModeStillUpdates", func(o *observed) {
+		{"ReportModeLeavesDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport; o.drift(a) }, "reported correct a; "},
+		{"ReportModeStillUpdates", func(o *observation) {
 			o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport
 			o.drift(a)
 			o.desired[0].hash = "2"
 		}, "rest correct a; reported correct a; "},
-		{"OffIgnoresDrift", func(o *observed) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftOff; o.drift(a) }, ""},
-		{"SuspensionStopsAllButReports", func(o *observed) {
+		{"OffIgnoresDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftOff; o.drift(a) }, ""},
+		{"SuspensionStopsAllButReports", func(o *observation) {
 			o.suspension = suspension.Suspension{Active: true}
 			o.drift(a)
 			o.desired = []desired{declared(a, "2"), declared(c, "1")}
 		}, "reported correct a; "},
-		{"AFightIsHeldBack", func(o *observed) {
+		{"AFightIsHeldBack", func(o *observation) {
 			o.drift(a)
 			o.fights[a.Key()] = fight{rounds: patience + 3, last: noon.Add(-time.Second)}
 		}, "held correct a; "},
-		{"WhatWasRefusedIsNotSentAgain", func(o *observed) {
+		{"WhatWasRefusedIsNotSentAgain", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "1"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 		}, "refused create c; "},
-		{"WhatWasRefusedIsSentWhenItChanges", func(o *observed) {
+		{"WhatWasRefusedIsSentWhenItChanges", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "2"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 		}, "rest create c; "},
-		{"WhatWasRefusedIsSentOnRequest", func(o *observed) {
+		{"WhatWasRefusedIsSentOnRequest", func(o *observation) {
 			o.desired, o.request = append(o.desired, declared(c, "1")), "now"
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 		}, "rest create c; "},
-		{"WhatWasRefusedIsSentAgainLater", func(o *observed) {
+		{"WhatWasRefusedIsSentAgainLater", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "1"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon}}
 		}, "rest create c; "},
-		{"WhatWasRefusedIsSentWhenAnotherObjectOfTheReleaseHasChanged", func(o *observed) {
+		{"WhatWasRefusedIsSentWhenAnotherObjectOfTheReleaseHasChanged", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "1"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
 			o.hold(b, "2")
 			o.desired[1].hash = "2"
 		}, "rest create c; "},
-		{"WhatATerminatingNamespaceRefusedWaitsUntilItIsGone", func(o *observed) {
+		{"WhatATerminatingNamespaceRefusedWaitsUntilItIsGone", func(o *observation) {
 			o.hold(ns, "1")
 			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute), err: terminating}}
 		}, "refused create c; "},
-		{"WhatATerminatingNamespaceRefusedIsSentWhenItIsGone", func(o *observed) {
+		{"WhatATerminatingNamespaceRefusedIsSentWhenItIsGone", func(o *observation) {
 			o.hold(ns, "1")
 			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute), err: terminating}}
 			o.sightings[ns.Key()] = sighting{seen: &fleet.Seen{Gone: true}, drifted: true}
 		}, "foundations correct cache; rest create c; "},
-		{"WhatATerminatingNamespaceOfOthersRefusedIsSentSoon", func(o *observed) {
+		{"WhatATerminatingNamespaceOfOthersRefusedIsSentSoon", func(o *observation) {
 			o.desired = append(o.desired, declared(c, "1"))
 			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon, err: terminating}}
 		}, "rest create c; "},
-		{"AnUnreachableClusterIsLeftAlone", func(o *observed) { o.unreachable = "no answer"; o.drift(a) }, ""},
-		{"ABadRevisionIsNotApplied", func(o *observed) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},
+		{"AnUnreachableClusterIsLeftAlone", func(o *observation) { o.unreachable = "no answer"; o.drift(a) }, ""},
+		{"ABadRevisionIsNotApplied", func(o *observation) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},
 		{"DeletionRemovesEverything", deleting, "remove a; remove b; release; "},
-		{"DeletionOfAnOrphanRemovesNothing", func(o *observed) {
+		{"DeletionOfAnOrphanRemovesNothing", func(o *observation) {
 			deleting(o)
 			o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
 		}, "release; "},
-		{"DeletionWaitsForTheCluster", func(o *observed) { deleting(o); o.unreachable = "no answer" }, ""},
-		{"AnAbandonedTargetIsLetGo", func(o *observed) {
+		{"DeletionWaitsForTheCluster", func(o *observation) { deleting(o); o.unreachable = "no answer" }, ""},
+		{"AnAbandonedTargetIsLetGo", func(o *observation) {
 			deleting(o)
 			o.unreachable = "no answer"
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
-		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observed) {
+		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, deadline: noon.Add(time.Second)}
+			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, deadline: noon.Add(time.Second)}
 		}, ""},
-		{"ItsReleaseIsThenLetGo", func(o *observed) {
+		{"ItsReleaseIsThenLetGo", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, deadline: noon}
+			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, deadline: noon}
 		}, "release; "},
-		{"AnImportedClusterThatAnswersIsWaitedForHoweverLong", func(o *observed) {
+		{"AnImportedClusterThatAnswersIsWaitedForHoweverLong", func(o *observation) {
 			deleting(o)
-			o.going = &departure{cluster: livesOn, deadline: noon.Add(-time.Hour)}
+			o.going = &clusterDeletion{cluster: clusterKept, deadline: noon.Add(-time.Hour)}
 		}, "remove a; remove b; release; "},
-		{"WithoutADeadlineItTakesAsLongAsItTakes", func(o *observed) {
+		{"WithoutADeadlineItTakesAsLongAsItTakes", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &departure{cluster: livesOn}
+			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept}
 		}, ""},
-		{"AClusterThatGoesAlongTakesWhatIsInItAlong", func(o *observed) {
+		{"AClusterThatGoesAlongTakesWhatIsInItAlong", func(o *observation) {
 			deleting(o)
-			o.going = &departure{cluster: goesAlong, deadline: noon.Add(time.Hour)}
+			o.going = &clusterDeletion{cluster: clusterDeleted, deadline: noon.Add(time.Hour)}
 		}, "release; "},
-		{"WhatHasThingsOutsideIsCleanedUpInIt", func(o *observed) {
+		{"WhatHasThingsOutsideIsCleanedUpInIt", func(o *observation) {
 			deleting(o)
 			o.standOutside(a)
-			o.going = &departure{cluster: goesAlong, deadline: noon.Add(time.Hour)}
+			o.going = &clusterDeletion{cluster: clusterDeleted, deadline: noon.Add(time.Hour)}
 		}, "remove a; remove b; release; "},
-		{"NothingGoesBeforeTheFinalBackup", func(o *observed) {
+		{"NothingGoesBeforeTheFinalBackup", func(o *observation) {
 			deleting(o)
-			o.going = &departure{cluster: livesOn, deadline: noon.Add(time.Hour), backupFirst: true}
+			o.going = &clusterDeletion{cluster: clusterKept, deadline: noon.Add(time.Hour), backupFirst: true}
 		}, ""},
-		{"NorFromAClusterThatGoesAlongHoweverLongThatTakes", func(o *observed) {
+		{"NorFromAClusterThatGoesAlongHoweverLongThatTakes", func(o *observation) {
 			deleting(o)
 			o.standOutside(a)
-			o.going = &departure{cluster: goesAlong, deadline: noon.Add(-time.Hour), backupFirst: true}
+			o.going = &clusterDeletion{cluster: clusterDeleted, deadline: noon.Add(-time.Hour), backupFirst: true}
 		}, ""},
-		{"AClusterThatIsGivenUpIsNotBackedUp", func(o *observed) {
+		{"AClusterThatIsGivenUpIsNotBackedUp", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, deadline: noon, backupFirst: true}
+			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, deadline: noon, backupFirst: true}
 		}, "release; "},
-		{"WhatIsAbandonedWaitsForNoBackup", func(o *observed) {
+		{"WhatIsAbandonedWaitsForNoBackup", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &departure{cluster: livesOn, backupFirst: true}
+			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, backupFirst: true}
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
-		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observed) {
+		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observation) {
 			deleting(o)
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "remove a; remove b; release; "},
-		{"DeletionGoesOnWhileSuspended", func(o *observed) { deleting(o); o.suspension = suspension.Suspension{Active: true} }, "remove a; remove b; release; "},
+		{"DeletionGoesOnWhileSuspended", func(o *observation) { deleting(o); o.suspension = suspension.Suspension{Active: true} }, "remove a; remove b; release; "},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -252,11 +253,11 @@ func TestPlan(t *testing.T) {
 
 func TestPlanAwaitsDefinitions(t *testing.T) {
 	definition := definitionRef("widgets.example.com")
-	p := makePlan(scene(func(o *observed) { o.desired = append(o.desired, declared(definition, "1")) }))
+	p := makePlan(scene(func(o *observation) { o.desired = append(o.desired, declared(definition, "1")) }))
 	if len(p.awaited) != 1 || p.awaited[0] != definition.Key() {
 		t.Errorf("a new definition is not awaited: %v", p.awaited)
 	}
-	p = makePlan(scene(func(o *observed) {
+	p = makePlan(scene(func(o *observation) {
 		o.desired = append(o.desired, declared(definition, "1"))
 		o.hold(definition, "1")
 	}))
@@ -266,7 +267,7 @@ func TestPlanAwaitsDefinitions(t *testing.T) {
 }
 
 func TestPlanningAfterSuccessChangesNothing(t *testing.T) {
-	o := scene(func(o *observed) {
+	o := scene(func(o *observation) {
 		o.desired = append(o.desired, declared(configMapRef("c"), "1"), declared(namespaceRef("cache"), "1"))
 		o.desired[0].hash = "2"
 		o.drift(configMapRef("b"))

@@ -30,7 +30,7 @@ func attemptOf(state fleet.State, known bool) attempt {
 
 // findOut tells a cluster that does not answer from one that was not asked yet. A deleted release is given up for
 // what is found out now, and not for what was true before the manager started.
-func (o *observed) findOut(tenant *tenancyv1alpha1.TenantCluster, latest attempt) {
+func (o *observation) findOut(tenant *tenancyv1alpha1.TenantCluster, latest attempt) {
 	deleted := !o.release.DeletionTimestamp.IsZero()
 	if deleted && latest == underWay && !isHopeless(tenant) {
 		o.pending = true
@@ -70,7 +70,7 @@ func whyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
 
 // moveFrom forgets what is in another cluster, in whose place the provider accepted this one: it is not in this one.
 // The ledger is told before, so that it is swept if that cluster is ever registered again.
-func (o *observed) moveFrom(before string) {
+func (o *observation) moveFrom(before string) {
 	if !orphaned(o.release) {
 		o.replaced = orphans.Entry{
 			Cluster: clusterKey(o.release), ClusterID: before, Holder: holderOf(o.release), Objects: o.leftBehind(), At: o.now,
@@ -78,6 +78,6 @@ func (o *observed) moveFrom(before string) {
 		}
 	}
 	o.inventory = inventory{}
-	o.release.Status.InputsHash, o.release.Status.Applying, o.release.Status.Revision = "", "", ""
-	o.release.Status.Helm = nil
+	o.status.InputsHash, o.status.Applying, o.status.Revision = "", "", ""
+	o.status.Helm = nil
 }

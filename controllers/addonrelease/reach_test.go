@@ -57,7 +57,7 @@ func TestADeletedReleaseIsGivenUpForWhatIsFoundOutNow(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(deleting)
-			o.going = &departure{cluster: livesOn, deadline: noon.Add(-time.Hour)}
+			o.going = &clusterDeletion{cluster: clusterKept, deadline: noon.Add(-time.Hour)}
 			o.findOut(tenantWith(row.conditions...), attemptOf(fleet.State{Phase: row.phase}, row.phase != ""))
 			if got := summarize(makePlan(o)); got != row.plan || o.unreachable != row.why || o.pending != (row.why == "") {
 				t.Errorf("plan is %q, unreachable %q, pending %v", got, o.unreachable, o.pending)
@@ -74,7 +74,7 @@ func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
 }
 
 func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
-	o := scene(func(o *observed) {
+	o := scene(func(o *observation) {
 		o.release.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName}
 	})
 	o.moveFrom("id-before")
@@ -86,7 +86,7 @@ func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
 	if !reflect.DeepEqual(o.replaced, want) || len(o.inventory) > 0 {
 		t.Errorf("the entry is %+v, and %d objects are listed still", o.replaced, len(o.inventory))
 	}
-	o = scene(func(o *observed) { o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
+	o = scene(func(o *observation) { o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
 	if o.moveFrom("id-before"); len(o.replaced.Objects) > 0 {
 		t.Errorf("what is to stay is to be swept: %+v", o.replaced)
 	}
@@ -97,14 +97,14 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	tenant := tenantWith("Connected=True/Connected")
 	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
 	o := scene(deleting)
-	o.going = departureOf(tenant, o.release)
-	next := report(o, makePlan(o), outcome{}, nil)
+	o.going = clusterDeletionOf(tenant, o.release)
+	next := makeReport(o, makePlan(o), o.nothingDone(), shown{}).status
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}
-	if o.going = departureOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
+	if o.going = clusterDeletionOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
 		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
 	}
 }

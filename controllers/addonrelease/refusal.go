@@ -37,12 +37,12 @@ type refusal struct {
 }
 
 // stands is whether another try of a write is to be left alone.
-func (r refusal) stands(w write, o observed, surroundings string) bool {
+func (r refusal) stands(w write, o objectsObservation, surroundings string) bool {
 	return r.hash == w.hash && r.request == o.request && r.surroundings == surroundings && o.now.Before(r.until)
 }
 
 // refusals are the writes that the API server would not take, and that no retry at once can help.
-func (o observed) refusals(p plan, writes []written) map[objects.Key]refusal {
+func (o objectsObservation) refusals(p objectsPlan, writes []written) map[objects.Key]refusal {
 	refused := map[objects.Key]refusal{}
 	for _, w := range writes {
 		if w.result != nil || w.owner == "" && !isFinal(w.err) {
@@ -79,7 +79,7 @@ func isTerminating(err error) bool {
 
 // surroundings stand for what the API server's answer to a write may depend on, as far as the release knows of it:
 // which of its objects are there, in which revision, and how its namespaces and definitions are.
-func (o observed) surroundings() string {
+func (o objectsObservation) surroundings() string {
 	digest := sha256.New()
 	for _, e := range o.inventory.sorted() {
 		if e.intended() {

@@ -35,16 +35,16 @@ func TestAForbiddenWriteIsTriedAgainLessAndLessOften(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := written{write: write{desired: declared(c, "1")}, err: test.err}
-			o := observed{now: noon, refused: map[objects.Key]refusal{c.Key(): {hash: "1", tries: test.tries}}}
+			o := objectsObservation{now: noon, refused: map[objects.Key]refusal{c.Key(): {hash: "1", tries: test.tries}}}
 			if test.changed {
 				w.hash = "2"
 			}
-			got := o.refusals(plan{}, []written{w})[c.Key()]
+			got := o.refusals(objectsPlan{}, []written{w})[c.Key()]
 			if wait := got.until.Sub(noon); wait != test.want {
 				t.Errorf("it is tried again after %s, not %s", wait, test.want)
 			}
 			w.hash = got.hash
-			if !got.stands(w.write, observed{now: got.until.Add(-time.Millisecond)}, "") || got.stands(w.write, observed{now: got.until}, "") {
+			if !got.stands(w.write, objectsObservation{now: got.until.Add(-time.Millisecond)}, "") || got.stands(w.write, objectsObservation{now: got.until}, "") {
 				t.Error("it is not sent again exactly then")
 			}
 		})
@@ -54,7 +54,7 @@ func TestAForbiddenWriteIsTriedAgainLessAndLessOften(t *testing.T) {
 func TestOnlyWhatCannotPassIsRefused(t *testing.T) {
 	c := objects.Ref{Name: "c"}
 	passing := apierrors.NewTooManyRequests("later", 1)
-	if refused := (observed{now: noon}).refusals(plan{}, []written{{write: write{desired: declared(c, "1")}, err: passing}}); len(refused) != 0 {
+	if refused := (objectsObservation{now: noon}).refusals(objectsPlan{}, []written{{write: write{desired: declared(c, "1")}, err: passing}}); len(refused) != 0 {
 		t.Errorf("%v", refused)
 	}
 }

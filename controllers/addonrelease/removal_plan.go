@@ -55,7 +55,7 @@ func (d deletion) again(now time.Time, why string) deletion {
 }
 
 // planRemovals finds what left the source.
-func planRemovals(o observed) []removal {
+func planRemovals(o objectsObservation) []removal {
 	declared := make(map[objects.Key]bool, len(o.desired))
 	for _, d := range o.desired {
 		declared[d.Key()] = true
@@ -69,7 +69,7 @@ func planRemovals(o observed) []removal {
 		if known := o.deletions[e.Key()]; e.intended() || known.uid == e.uid {
 			one.deletion = known
 		}
-		if o.requested() {
+		if o.requested {
 			one.deletion.next = time.Time{}
 		}
 		removals = append(removals, one)
@@ -161,13 +161,13 @@ func (r removal) examine(object *metav1.PartialObjectMetadata, installation, own
 // outOfTurn are the removals of later stages that do not wait for their turn: webhook configurations that hold up what
 // comes before them, and, in a cluster that goes as a whole, what stands for something outside of it. The latter may
 // not be held up by an operator that does not finalize its objects, and no operator needs it.
-func outOfTurn(later []removal, unblocks, goesAlong bool) []removal {
+func outOfTurn(later []removal, unblocks, clusterDeleted bool) []removal {
 	return slices.DeleteFunc(later, func(one removal) bool {
 		switch one.Group {
 		case admissionregistrationv1.GroupName:
 			return !unblocks
 		case corev1.GroupName, networkingv1.GroupName:
-			return !goesAlong || !one.external
+			return !clusterDeleted || !one.external
 		}
 		return true
 	})

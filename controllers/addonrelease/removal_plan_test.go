@@ -112,19 +112,19 @@ func TestAnObjectIsExaminedBeforeItCountsAsGone(t *testing.T) {
 
 func TestRemovalsRememberHowFarTheyCame(t *testing.T) {
 	a := configMapRef("a")
-	o := scene(deleting, func(o *observed) {
+	o := scene(deleting, func(o *observation) {
 		o.desired = nil
 		o.deletions = map[objects.Key]deletion{
 			a.Key():                 {uid: "a", sent: true, next: noon.Add(time.Second)},
 			configMapRef("b").Key(): {uid: "an earlier one", sent: true},
 		}
 	})
-	removals := planRemovals(o)
+	removals := planRemovals(o.objects())
 	if len(removals) != 2 || !removals[0].deletion.sent || removals[1].deletion.sent {
 		t.Fatalf("got %+v", removals)
 	}
 	o.request = "now"
-	if removals = planRemovals(o); !removals[0].deletion.sent || !removals[0].deletion.next.IsZero() {
+	if removals = planRemovals(o.objects()); !removals[0].deletion.sent || !removals[0].deletion.next.IsZero() {
 		t.Errorf("a person who asks for a try has to wait: %+v", removals[0].deletion)
 	}
 }
@@ -139,19 +139,19 @@ func TestWhatDoesNotWaitForItsTurn(t *testing.T) {
 		of("", "Namespace", false), of("networking.k8s.io", "Ingress", true),
 	}
 	for _, row := range []struct {
-		unblocks, goesAlong bool
-		want                string
+		unblocks, clusterDeleted bool
+		want                     string
 	}{
 		{false, false, ""},
 		{true, false, "ValidatingWebhookConfiguration"},
 		{false, true, "Service Ingress"},
 	} {
 		var got []string
-		for _, one := range outOfTurn(slices.Clone(later), row.unblocks, row.goesAlong) {
+		for _, one := range outOfTurn(slices.Clone(later), row.unblocks, row.clusterDeleted) {
 			got = append(got, one.Kind)
 		}
 		if strings.Join(got, " ") != row.want {
-			t.Errorf("unblocks %t, goes along %t: got %v, want %s", row.unblocks, row.goesAlong, got, row.want)
+			t.Errorf("unblocks %t, goes along %t: got %v, want %s", row.unblocks, row.clusterDeleted, got, row.want)
 		}
 	}
 }

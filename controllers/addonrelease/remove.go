@@ -7,9 +7,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
 )
@@ -19,8 +16,8 @@ import (
 const DefaultWebhookPatience = time.Minute
 
 // remove removes what left the source, stage by stage: the next begins when all of one is gone or stays.
-func (r *Reconciler) remove(ctx context.Context, o observed, removals []removal, cluster *fleet.Cluster, done *outcome, steps helmSteps) {
-	strays, err := steps.strays(ctx)
+func (a *applier) remove(ctx context.Context, o objectsObservation, removals []removal, done *objectsResult) {
+	strays, err := a.stages.strays(ctx)
 	if err != nil {
 		done.err = err
 		return
@@ -28,12 +25,12 @@ func (r *Reconciler) remove(ctx context.Context, o observed, removals []removal,
 	for i := range strays {
 		strays[i].deletion = o.deletions[strays[i].Key()]
 	}
-	remover := &remover{cluster: cluster, installation: r.Installation, claimant: o.claimant, now: o.now}
-	stages := teardown.Group(append(slices.Clip(removals), strays...), removal.stage)
-	hooksRan := false
-	for i, stage := range stages {
-		if at := stage[0].stage(); at >= teardown.Definitions && !hooksRan {
-			if hooksRan = steps.after(ctx); !hooksRan {
+	remover := &remover{cluster: a.cluster, installation: a.installation, owns: a.stages.owns, now: o.now}
+	grouped := teardown.Group(append(slices.Clip(removals), strays...), removal.stage)
+	finished := false
+	for i, stage := range grouped {
+		if at := stage[0].stage(); at >= teardown.Definitions && !finished {
+			if finished, done.err = a.stages.after(ctx); !finished || done.err != nil {
 				return
 			}
 		}
@@ -42,49 +39,41 @@ func (r *Reconciler) remove(ctx context.Context, o observed, removals []removal,
 		if len(done.removing) == 0 && done.err == nil {
 			continue
 		}
-		unblocks := mayUnblock(results, o.now, cmp.Or(r.WebhookPatience, DefaultWebhookPatience))
-		done.take(remover.all(ctx, outOfTurn(slices.Concat(stages[i+1:]...), unblocks, o.goesAlong())))
+		unblocks := mayUnblock(results, o.now, cmp.Or(a.webhookPatience, DefaultWebhookPatience))
+		done.take(remover.all(ctx, outOfTurn(slices.Concat(grouped[i+1:]...), unblocks, o.clusterDeleted)))
 		return
 	}
-	if !hooksRan {
-		steps.after(ctx)
+	if !finished {
+		_, done.err = a.stages.after(ctx)
 	}
 }
 
 // take takes in what came of removals.
-func (o *outcome) take(results []removed) {
+func (r *objectsResult) take(results []removed) {
 	var failed []removed
 	for _, one := range results {
 		switch {
 		case one.err != nil:
 			failed = append(failed, one)
 		case one.gone:
-			o.gone = append(o.gone, one.entry)
+			r.gone = append(r.gone, one.entry)
 			continue
 		case one.because != "":
-			o.left = append(o.left, leftover{one.entry, one.because})
+			r.left = append(r.left, leftover{one.entry, one.because})
 			continue
 		default:
-			o.removing = append(o.removing, one)
-			o.wake(one.deletion.next)
+			r.removing = append(r.removing, one)
+			r.wake(one.deletion.next)
 		}
-		if o.deletions == nil {
-			o.deletions = map[objects.Key]deletion{}
+		if r.deletions == nil {
+			r.deletions = map[objects.Key]deletion{}
 		}
-		o.deletions[one.Key()] = one.deletion
+		r.deletions[one.Key()] = one.deletion
 	}
-	if len(failed) > 0 && o.err == nil {
-		o.err = failed[0].err
+	if len(failed) > 0 && r.err == nil {
+		r.err = failed[0].err
 		if more := len(failed) - 1; more > 0 {
-			o.err = fmt.Errorf("%w (and %d more)", o.err, more)
+			r.err = fmt.Errorf("%w (and %d more)", r.err, more)
 		}
 	}
-}
-
-// claimant says who else an object belongs to; empty for nobody.
-func (o observed) claimant(object metav1.Object, installation string) string {
-	if release := o.helmRelease(); release != nil && release.Owns(object) {
-		return ""
-	}
-	return objects.ClaimedBy(object, installation)
 }

@@ -40,9 +40,17 @@ type removalCluster interface {
 type remover struct {
 	cluster      removalCluster
 	installation string
-	// claimant says who else an object belongs to; empty for nobody.
-	claimant func(object metav1.Object, installation string) string
-	now      time.Time
+	// owns is whether an object carries the marks of the target.
+	owns func(object metav1.Object) bool
+	now  time.Time
+}
+
+// claimedBy says who else an object belongs to; empty for nobody.
+func claimedBy(object metav1.Object, installation string, owns func(metav1.Object) bool) string {
+	if owns(object) {
+		return ""
+	}
+	return objects.ClaimedBy(object, installation)
 }
 
 // all carries removals out, some at a time. One that fails does not stop the others.
@@ -84,7 +92,7 @@ func (r *remover) one(ctx context.Context, one removal) removed {
 		return r.found(ctx, one, object)
 	}
 	if one.seen != nil && one.seen.Object != nil {
-		if owner := r.claimant(one.seen.Object, r.installation); owner != "" {
+		if owner := claimedBy(one.seen.Object, r.installation, r.owns); owner != "" {
 			return removed{removal: one, because: "it belongs to " + owner}
 		}
 	}
@@ -95,7 +103,7 @@ func (r *remover) one(ctx context.Context, one removal) removed {
 func (r *remover) found(ctx context.Context, one removal, object *metav1.PartialObjectMetadata) removed {
 	owner := ""
 	if object != nil {
-		owner = r.claimant(object, r.installation)
+		owner = claimedBy(object, r.installation, r.owns)
 	}
 	is := one.examine(object, r.installation, owner)
 	if is == foundGone {

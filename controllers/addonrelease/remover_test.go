@@ -59,10 +59,10 @@ func (u *unreliable) Delete(context.Context, objects.Ref, types.UID) error {
 	return answer
 }
 
-func ownedByNobody(metav1.Object, string) string { return "" }
+func ownsNothing(metav1.Object) bool { return false }
 
 func (u *unreliable) try(one removal) removed {
-	return (&remover{cluster: u, installation: installation, claimant: ownedByNobody, now: noon}).one(context.Background(), one)
+	return (&remover{cluster: u, installation: installation, owns: ownsNothing, now: noon}).one(context.Background(), one)
 }
 
 func TestADeletionIsBelievedOnlyWhenItIsSeen(t *testing.T) {
@@ -114,7 +114,7 @@ func describeResult(result removed) string {
 
 func TestNothingIsGoneThatAnotherClusterDoesNotHave(t *testing.T) {
 	cluster := &unreliable{other: errors.New("another cluster answers")}
-	r := &remover{cluster: cluster, installation: installation, claimant: ownedByNobody, now: noon}
+	r := &remover{cluster: cluster, installation: installation, owns: ownsNothing, now: noon}
 	one := removal{entry: entry{Ref: widgetRef("w"), uid: "u", fingerprint: "f"}, seen: &fleet.Seen{Gone: true, At: noon}}
 	if got := r.all(context.Background(), []removal{one}); describeResult(got[0]) != "failed" {
 		t.Errorf("it is %s", describeResult(got[0]))
@@ -149,12 +149,12 @@ func TestADeletionThatIsNotSeenIsSentAgain(t *testing.T) {
 	one := removal{entry: entry{Ref: widgetRef("w"), uid: "u", fingerprint: "f"}, seen: &fleet.Seen{UID: "u"}}
 	now := noon
 	for want := 1; want <= 4; want++ {
-		result := (&remover{cluster: cluster, installation: installation, claimant: ownedByNobody, now: now}).one(context.Background(), one)
+		result := (&remover{cluster: cluster, installation: installation, owns: ownsNothing, now: now}).one(context.Background(), one)
 		if describeResult(result) != "pending" || cluster.deletes != want {
 			t.Fatalf("it is %s after %d deletions, want %d", describeResult(result), cluster.deletes, want)
 		}
 		one.deletion = result.deletion
-		early := (&remover{cluster: cluster, installation: installation, claimant: ownedByNobody, now: now}).one(context.Background(), one)
+		early := (&remover{cluster: cluster, installation: installation, owns: ownsNothing, now: now}).one(context.Background(), one)
 		if describeResult(early) != "pending" || cluster.deletes != want {
 			t.Fatalf("it is sent again before there was time: %d", cluster.deletes)
 		}
@@ -162,7 +162,7 @@ func TestADeletionThatIsNotSeenIsSentAgain(t *testing.T) {
 	}
 	cluster.object = nil
 	one.deletion.next = now
-	if result := (&remover{cluster: cluster, installation: installation, claimant: ownedByNobody, now: now}).one(context.Background(), one); !result.gone {
+	if result := (&remover{cluster: cluster, installation: installation, owns: ownsNothing, now: now}).one(context.Background(), one); !result.gone {
 		t.Errorf("it is %s", describeResult(result))
 	}
 }
@@ -202,7 +202,7 @@ func TestAWebhookThatDoesNotAnswerHoldsCustomResourcesForATimeOnly(t *testing.T)
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "w", errors.New("admission webhook denied the request"))
 	try := func(answer error, one removal, at time.Time) removed {
 		cluster := &unreliable{object: live(widgetRef("w"), "u"), answers: []error{answer}}
-		return (&remover{cluster: cluster, installation: installation, claimant: ownedByNobody, now: at}).one(context.Background(), one)
+		return (&remover{cluster: cluster, installation: installation, owns: ownsNothing, now: at}).one(context.Background(), one)
 	}
 	one := removal{entry: entry{Ref: widgetRef("w"), uid: "u", fingerprint: "f"}}
 	first := try(silent, one, noon)

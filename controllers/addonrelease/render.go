@@ -11,6 +11,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
@@ -57,8 +58,8 @@ type setKey struct {
 	clusterID types.UID
 }
 
-// desired returns what a release's revision gives in its cluster.
-func (r *Reconciler) desired(ctx context.Context, o *observed, content addoncontent.Content, cluster chartCluster) (rendering, error) {
+// rendered returns what a release's revision gives in its cluster.
+func (r *Reconciler) rendered(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
 	key := setKey{release: client.ObjectKeyFromObject(o.release), inputs: o.inputs, clusterID: cluster.Identity()}
 	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
 		return cached, nil
@@ -71,7 +72,7 @@ func (r *Reconciler) desired(ctx context.Context, o *observed, content addoncont
 	return rendered, nil
 }
 
-func (r *Reconciler) renderContent(ctx context.Context, o *observed, content addoncontent.Content, cluster chartCluster) (rendering, error) {
+func (r *Reconciler) renderContent(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
 	if content.Chart != nil {
 		rendered, err := r.renderChart(ctx, o, content, cluster)
 		if err != nil {
@@ -102,6 +103,12 @@ func factsOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
 	}
 }
 
+// renderings of a release that cannot be made again.
+func (r *Reconciler) renderings(release *addonsv1alpha1.AddonRelease) renderings {
+	owner := revision.Owner{APIVersion: addonsv1alpha1.GroupVersion.String(), Kind: ownerKind, Object: release}
+	return renderings{client: r.Client, apiReader: r.APIReader, owner: owner}
+}
+
 // namespaceOf is the namespace to create; empty if there is none to create.
 func namespaceOf(content addoncontent.Content) string {
 	if !content.CreateNamespace {
@@ -115,7 +122,7 @@ func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (add
 		return cached, nil
 	}
 	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
-		content, err := addoncontent.Read(ctx, r.Reader, key)
+		content, err := addoncontent.Read(ctx, r.APIReader, key)
 		if err == nil {
 			r.caches.revisions.Set(key, content)
 		}

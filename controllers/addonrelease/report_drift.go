@@ -6,11 +6,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
@@ -32,9 +30,9 @@ const (
 // corrections are the writes that took something back. One after which everybody owns what they owned
 // before was none: the manager was killed before it recorded its own write, or the change was to a
 // field that others may set.
-func (o outcome) corrections() []written {
+func corrections(writes []written) []written {
 	var corrections []written
-	for _, w := range append(slices.Clip(o.written), o.takenBack...) {
+	for _, w := range writes {
 		if w.result != nil && w.purpose == correct && (w.seen.Gone || w.contested || w.fingerprint != w.seen.Fingerprint) {
 			corrections = append(corrections, w)
 		}
@@ -42,7 +40,7 @@ func (o outcome) corrections() []written {
 	return corrections
 }
 
-func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, done outcome) {
+func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observation, p plan, done result, tolerated []addonsv1alpha1.ToleratedManager) {
 	for _, w := range done.corrections() {
 		next.Drift.Count++
 		seen, at := metav1.NewMicroTime(w.seen.At), metav1.NewMicroTime(w.at)
@@ -52,13 +50,13 @@ func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observed, p plan, do
 	if len(next.Drift.Corrections) > maxCorrections {
 		next.Drift.Corrections = next.Drift.Corrections[:maxCorrections]
 	}
-	next.Drift.Tolerated = done.tolerated
+	next.Drift.Tolerated = tolerated
 	switch {
-	case o.driftMode() == addonsv1alpha1.DriftOff:
+	case o.driftMode() == driftOff:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
 	case len(p.held) > 0:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonFighting, fightMessage(o, p))
-	case o.recordDrifted && len(done.takenBack) == 0 && len(p.reported) == 0:
+	case o.helm.recordDrifted && len(done.helm.reverted) == 0 && len(p.reported) == 0:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported,
 			"somebody used Helm on the release; its record is left as it is")
 	case len(p.reported) > 0:
@@ -82,7 +80,7 @@ func latest(writes []write) *metav1.MicroTime {
 	return &result
 }
 
-func fightMessage(o observed, p plan) string {
+func fightMessage(o observation, p plan) string {
 	w := p.held[0]
 	f := o.fights[w.Key()]
 	who := w.culprit.manager
@@ -132,64 +130,4 @@ func describe(w written, rules managedfields.Rules) addonsv1alpha1.DriftCorrecti
 		correction.Fields[i] = brief.Cut(field, maxField)
 	}
 	return correction
-}
-
-// culprit is who changed an object, what of it, how and when.
-type culprit struct {
-	manager   string
-	operation string
-	fields    []string
-	at        *metav1.Time
-}
-
-// blame reads from managedFields who it was: the latest of the foreign entries, or else a person who
-// scaled. Nothing tells who removed a field that was ours alone, or the whole object.
-func blame(seen *fleet.Seen, subject managedfields.Subject, rules managedfields.Rules) culprit {
-	if seen == nil || seen.Object == nil {
-		return culprit{}
-	}
-	var last *managedfields.Change
-	suspects := rules.Foreign(seen.Object, subject)
-	for i := range suspects {
-		if last == nil || last.Time.Before(suspects[i].Time) {
-			last = &suspects[i]
-		}
-	}
-	if last != nil {
-		return culpritOf(&last.ManagedFieldsEntry, last.Fields)
-	}
-	scaler, excused := rules.Scaler(seen.Object.ManagedFields)
-	if scaler == nil || excused {
-		return culprit{}
-	}
-	fields, err := managedfields.Fields(scaler)
-	if err != nil {
-		fields = nil
-	}
-	return culpritOf(scaler, fields)
-}
-
-// culpritOf names the author of an entry, and what of it is drift; no fields where the entry cannot be read.
-func culpritOf(entry *metav1.ManagedFieldsEntry, fields *fieldpath.Set) culprit {
-	found := culprit{manager: entry.Manager, operation: string(entry.Operation), at: entry.Time}
-	if fields != nil {
-		found.fields = managedfields.Names(fields)
-	}
-	return found
-}
-
-// lostFields are what our entry lacked before the correction, and has again.
-func lostFields(w written, rules managedfields.Rules) []string {
-	if w.seen.Object == nil {
-		return nil
-	}
-	before, err := rules.OwnFields(w.seen.Object.ManagedFields)
-	if err != nil {
-		return nil
-	}
-	after, err := rules.OwnFields(w.result.ManagedFields)
-	if err != nil {
-		return nil
-	}
-	return managedfields.Names(after.Difference(before))
 }

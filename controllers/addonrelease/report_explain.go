@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -46,16 +45,4 @@ func withoutValues(status metav1.Status) string {
 		message += " for " + strings.Join(fields, ", ")
 	}
 	return message + "; its words are left out because they may quote the Secret"
-}
-
-func deletionMessage(next *addonsv1alpha1.AddonReleaseStatus, o observed, trouble *verdict) string {
-	if o.awaitsBackup() && len(next.Inventory) > 0 {
-		return fmt.Sprintf("%d objects stay until the final backup of TenantCluster %s is made; to remove them without one, set its spec.deletion.finalBackup to false",
-			len(next.Inventory), clusterKey(o.release))
-	}
-	message := fmt.Sprintf("removing %d objects", len(next.Inventory))
-	if trouble != nil {
-		message += ": " + trouble.message
-	}
-	return message
 }

@@ -33,74 +33,74 @@ func TestReport(t *testing.T) {
 	refused := apierrors.NewBadRequest("spec.port must be at most 65535")
 	rows := []struct {
 		name   string
-		change func(*observed, *plan, *outcome, map[objects.Key]fleet.Health)
+		change func(*observation, *plan, *result, map[objects.Key]fleet.Health)
 		ready  metav1.ConditionStatus
 		reason string
 		// present is which of Reconciling and Stalled is there.
 		present string
 		says    string
 	}{
-		{"Ready", func(*observed, *plan, *outcome, map[objects.Key]fleet.Health) {},
+		{"Ready", func(*observation, *plan, *result, map[objects.Key]fleet.Health) {},
 			metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "2 objects as declared"},
-		{"Unreachable", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+		{"Unreachable", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.unreachable = "connection refused"
 		},
 			metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "connection refused"},
-		{"UnreachableWhileDeleted", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+		{"UnreachableWhileDeleted", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			deleting(o)
 			o.unreachable = "connection refused"
 		}, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "ConfigMap cache/a, ConfigMap cache/b"},
-		{"InProgress", func(_ *observed, _ *plan, _ *outcome, health map[objects.Key]fleet.Health) {
+		{"InProgress", func(_ *observation, _ *plan, _ *result, health map[objects.Key]fleet.Health) {
 			health[a.Key()] = fleet.Health{Status: status.InProgressStatus, Message: "Available: 0/2"}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "ConfigMap cache/a: Available: 0/2"},
-		{"Failed", func(_ *observed, _ *plan, _ *outcome, health map[objects.Key]fleet.Health) {
+		{"Failed", func(_ *observation, _ *plan, _ *result, health map[objects.Key]fleet.Health) {
 			health[a.Key()] = fleet.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
-		{"Refused", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+		{"Refused", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: refused}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused, metav1alpha1.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
-		{"ATransientFailure", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+		{"ATransientFailure", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: errors.New("connection reset")}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonFailed, metav1alpha1.ConditionReconciling, "connection reset"},
-		{"AConflict", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+		{"AConflict", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.written = []written{{write: write{desired: declared(a, "2"), purpose: create}, owner: "Helm release x/y"}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
-		{"AMissingRevision", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+		{"AMissingRevision", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.problem = revision.ErrNotFound
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
-		{"Removing", func(_ *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
+		{"Removing", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.removing = []removed{{removal: removal{entry: entry{Ref: a}}}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
-		{"Fighting", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+		{"Fighting", func(_ *observation, p *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			p.held = []write{{desired: declared(a, "1"), culprit: culprit{manager: "stubborn"}}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
-		{"ReportedDriftStaysReady", func(_ *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+		{"ReportedDriftStaysReady", func(_ *observation, p *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit", fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
-		{"ARecordThatIsPending", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
-			o.recordPending = true
+		{"ARecordThatIsPending", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
+			done.helm.recordPending = true
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
-		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observed, _ *plan, done *outcome, _ map[objects.Key]fleet.Health) {
-			o.recordPending, o.inputs = true, "new"
+		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
+			done.helm.recordPending, o.inputs = true, "new"
 			done.written = []written{succeeded(a, update)}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
-		{"ARecordThatIsPendingWhileSuspended", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
-			o.recordPending, o.suspension = true, suspension.Suspension{Active: true}
+		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
+			done.helm.recordPending, o.suspension = true, suspension.Suspension{Active: true}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
-		{"ARecordThatIsPendingBesideReportedDrift", func(o *observed, p *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
-			o.recordPending = true
+		{"ARecordThatIsPendingBesideReportedDrift", func(_ *observation, p *plan, done *result, _ map[objects.Key]fleet.Health) {
+			done.helm.recordPending = true
 			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
-		{"SuspendedWithANewRevisionWaiting", func(o *observed, _ *plan, _ *outcome, _ map[objects.Key]fleet.Health) {
+		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.suspension = suspension.Suspension{Active: true}
 			o.inputs = "other"
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			o, p, done, health := scene(), plan{}, outcome{}, map[objects.Key]fleet.Health{}
+			o, p, done, health := scene(), plan{}, result{}, map[objects.Key]fleet.Health{}
 			row.change(&o, &p, &done, health)
-			got := report(o, p, done, health)
+			got := makeReport(o, p, done, shown{health: health}).status
 			ready := meta.FindStatusCondition(got.Conditions, metav1alpha1.ConditionReady)
 			if ready == nil || ready.Status != row.ready || ready.Reason != row.reason || !strings.Contains(ready.Message, row.says) {
 				t.Errorf("Ready is %+v", ready)
@@ -115,12 +115,15 @@ func TestReport(t *testing.T) {
 }
 
 func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
-	o := scene(func(o *observed) { o.inputs, o.release.Spec.Revision = "new", "cache-2" })
-	failed := outcome{written: []written{succeeded(configMapRef("a"), update), {write: write{desired: declared(configMapRef("b"), "2")}, err: errors.New("no")}}}
-	if got := report(o, plan{}, failed, nil); got.Revision == "cache-2" || got.InputsHash == "new" {
+	o := scene(func(o *observation) { o.inputs, o.release.Spec.Revision = "new", "cache-2" })
+	failed := result{objectsResult: objectsResult{
+		written: []written{succeeded(configMapRef("a"), update), {write: write{desired: declared(configMapRef("b"), "2")}, err: errors.New("no")}},
+	}}
+	if got := makeReport(o, plan{}, failed, shown{}).status; got.Revision == "cache-2" || got.InputsHash == "new" {
 		t.Errorf("recorded as applied: %+v", got)
 	}
-	if got := report(o, plan{}, outcome{written: []written{succeeded(configMapRef("a"), update)}}, nil); got.Revision != "cache-2" || got.InputsHash != "new" {
+	complete := result{objectsResult: objectsResult{written: []written{succeeded(configMapRef("a"), update)}}}
+	if got := makeReport(o, plan{}, complete, shown{}).status; got.Revision != "cache-2" || got.InputsHash != "new" {
 		t.Errorf("not recorded though complete: %+v", got)
 	}
 }
@@ -128,7 +131,7 @@ func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
 func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 	o, next := scene(), addonsv1alpha1.AddonReleaseStatus{}
 	for range maxCorrections + 5 {
-		reportDrift(&next, o, plan{}, outcome{written: []written{succeeded(configMapRef("a"), correct)}})
+		reportDrift(&next, o, plan{}, result{objectsResult: objectsResult{written: []written{succeeded(configMapRef("a"), correct)}}}, nil)
 	}
 	if next.Drift.Count != maxCorrections+5 || len(next.Drift.Corrections) != maxCorrections {
 		t.Errorf("count %d, kept %d", next.Drift.Count, len(next.Drift.Corrections))
@@ -138,7 +141,7 @@ func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 func TestAWriteThatChangedNothingIsNoCorrection(t *testing.T) {
 	unchanged := succeeded(configMapRef("a"), correct)
 	unchanged.fingerprint = unchanged.seen.Fingerprint
-	if got := (outcome{written: []written{unchanged}}).corrections(); len(got) != 0 {
+	if got := corrections([]written{unchanged}); len(got) != 0 {
 		t.Errorf("counted: %v", got)
 	}
 }

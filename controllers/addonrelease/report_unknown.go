@@ -10,7 +10,7 @@ import (
 
 // unknownKinds says which kinds of the release are unknown and why, the first of them in words of the cluster; empty
 // if none is.
-func (o observed) unknownKinds() string {
+func (o objectsObservation) unknownKinds() string {
 	if len(o.unknown) == 0 {
 		return ""
 	}

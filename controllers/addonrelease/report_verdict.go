@@ -15,21 +15,29 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
-// verdict is one step of judging a release: what is the matter, if anything.
+// verdict says what is the matter with a release. It is an error, whose text is the message.
 type verdict struct {
 	reason  string
 	message string
+	// cause is the error that it comes from; nil if it comes from none.
+	cause error
 	// stalled: no further try helps until a person changes something.
 	stalled bool
 }
 
+// Error implements error.
+func (v *verdict) Error() string { return v.message }
+
+// Unwrap returns the cause.
+func (v *verdict) Unwrap() error { return v.cause }
+
 // judge finds the first thing that is wrong, the most useful to know of first.
-func judge(o observed, p plan, done outcome) *verdict {
+func judge(o observation, p plan, done result) *verdict {
 	if o.problem != nil {
 		return judgeProblem(o.problem)
 	}
 	if done.err != nil {
-		return &verdict{reason: metav1alpha1.ReasonFailed, message: done.err.Error()}
+		return &verdict{reason: metav1alpha1.ReasonFailed, message: done.err.Error(), cause: done.err}
 	}
 	if len(p.conflicts) > 0 {
 		return conflictVerdict(p.conflicts[0].Ref, p.conflicts[0].holder)
@@ -43,8 +51,8 @@ func judge(o observed, p plan, done outcome) *verdict {
 	for _, w := range failed {
 		return judgeWrite(w, len(failed)-1)
 	}
-	if done.hook != nil {
-		return judgeHook(*done.hook)
+	if done.helm.hook != nil {
+		return judgeHook(*done.helm.hook)
 	}
 	if len(done.awaiting) > 0 {
 		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.awaiting) + " to be established"}
@@ -103,7 +111,7 @@ func judgeProblem(problem error) *verdict {
 			message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
 		}
 	}
-	return &verdict{reason: metav1alpha1.ReasonFailed, message: problem.Error()}
+	return &verdict{reason: metav1alpha1.ReasonFailed, message: problem.Error(), cause: problem}
 }
 
 var renderReasons = map[render.Reason]string{
@@ -140,5 +148,5 @@ func judgeWrite(w written, others int) *verdict {
 	case isFinal(w.err):
 		return &verdict{reason: addonsv1alpha1.ReasonRefused, message: message, stalled: true}
 	}
-	return &verdict{reason: metav1alpha1.ReasonFailed, message: message}
+	return &verdict{reason: metav1alpha1.ReasonFailed, message: message, cause: w.err}
 }

@@ -37,11 +37,12 @@ func (e *unrecordableError) Error() string { return e.why }
 
 // checkRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the
 // cluster: of the inventory as it is, and of what is declared.
-func checkRecordable(o observed) error {
+func checkRecordable(o observation) error {
+	settings := settingsOf(o.release.Spec.Drift)
 	size, count := sizeOfSpec(o.release)+statusReserve, 0
 	known := make(map[objects.Key]bool, len(o.desired))
 	for _, d := range o.desired {
-		yielded, err := mayYield(o, d)
+		yielded, err := mayYield(settings, d)
 		if err != nil {
 			return err
 		}
@@ -55,8 +56,8 @@ func checkRecordable(o observed) error {
 			count++
 		}
 	}
-	if o.chart != nil {
-		for _, hook := range o.chart.hooks {
+	if o.helm.chart != nil {
+		for _, hook := range o.helm.chart.hooks {
 			size += len(hook.events) * (len(hook.ID()) + hookReserve)
 		}
 	}
@@ -72,8 +73,8 @@ func checkRecordable(o observed) error {
 }
 
 // mayYield are the declared fields of an object that others may come to keep.
-func mayYield(o observed, d desired) ([]string, error) {
-	spared := ignored(o.release.Spec.Drift, d.Ref)
+func mayYield(settings driftSettings, d desired) ([]string, error) {
+	spared := settings.ignoredOf(d.Ref)
 	if len(spared) == 0 {
 		return nil, nil
 	}
@@ -104,19 +105,19 @@ func sizeOf(value any) int {
 
 // fitting is a status that can be stored. One that cannot, because a cluster answered with something that is not of
 // this world, leaves the one before in place, and says so.
-func fitting(next addonsv1alpha1.AddonReleaseStatus, o observed) addonsv1alpha1.AddonReleaseStatus {
+func fitting(next addonsv1alpha1.AddonReleaseStatus, o observation, recorded addonsv1alpha1.AddonReleaseStatus) addonsv1alpha1.AddonReleaseStatus {
 	size := sizeOfSpec(o.release) + sizeOf(next)
 	if size <= maxStored {
 		return next
 	}
-	before := *o.stored.Status.DeepCopy()
+	before := *recorded.DeepCopy()
 	before.ObservedGeneration = o.release.Generation
 	stall(&before, o, addonsv1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this AddonRelease %d KiB large, more than the %d KiB "+
 		"that are stored of one, so the inventory is as it was before; split the add-on", size>>10, maxStored>>10))
 	return before
 }
 
-func stall(next *addonsv1alpha1.AddonReleaseStatus, o observed, reason, message string) {
+func stall(next *addonsv1alpha1.AddonReleaseStatus, o observation, reason, message string) {
 	unset(next, metav1alpha1.ConditionReconciling)
 	for _, condition := range []string{metav1alpha1.ConditionReady, addonsv1alpha1.ConditionApplied} {
 		set(next, o, condition, "False", reason, message)

@@ -29,8 +29,8 @@ func manyObjects(count, length int) []desired {
 	return list
 }
 
-func ignoring(pointers ...string) func(*observed) {
-	return func(o *observed) {
+func ignoring(pointers ...string) func(*observation) {
+	return func(o *observation) {
 		o.release.Spec.Drift.Ignore = []addonsv1alpha1.DriftIgnore{{JSONPointers: pointers}}
 	}
 }
@@ -49,7 +49,7 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 	wide := desired{Ref: configMapRef("wide"), body: body}
 	for name, test := range map[string]struct {
 		desired []desired
-		change  func(*observed)
+		change  func(*observation)
 		says    string
 	}{
 		"as many as an add-on may have":      {desired: manyObjects(maxInventory, 200)},
@@ -75,7 +75,7 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			}
 			if err != nil {
 				o.problem = err
-				next := report(o, plan{}, outcome{}, nil)
+				next := makeReport(o, plan{}, result{}, shown{}).status
 				if stalled := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionStalled); stalled == nil || stalled.Reason != addonsv1alpha1.ReasonStatusTooLarge {
 					t.Errorf("the conditions are %+v", next.Conditions)
 				}
@@ -85,8 +85,8 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 }
 
 // holding is an inventory of so many other objects.
-func holding(count int) func(*observed) {
-	return func(o *observed) {
+func holding(count int) func(*observation) {
+	return func(o *observation) {
 		for i := range count {
 			ref := configMapRef(fmt.Sprintf("other-%d", i))
 			o.inventory[ref.Key()] = entry{Ref: ref, uid: "6a1c1f7e-3d52-4d6e-9d0b-0f5a1c2b3d4e"}
@@ -97,16 +97,15 @@ func holding(count int) func(*observed) {
 // A workload cluster may answer with anything.
 func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	o := scene()
-	o.stored = o.release.DeepCopy()
 	ref := configMapRef("hostile")
-	done := outcome{written: []written{succeeded(ref, create)}}
+	done := result{objectsResult: objectsResult{written: []written{succeeded(ref, create)}}}
 	o.inventory[ref.Key()] = entry{Ref: ref, uid: types.UID(strings.Repeat("u", maxStored))}
-	next := report(o, plan{}, done, nil)
+	next := makeReport(o, plan{}, done, shown{}).status
 	if size := sizeOf(next); size > maxStored {
 		t.Errorf("the status has %d bytes", size)
 	}
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != addonsv1alpha1.ReasonStatusTooLarge || len(next.Inventory) != len(o.stored.Status.Inventory) {
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != addonsv1alpha1.ReasonStatusTooLarge || len(next.Inventory) != len(done.status.Inventory) {
 		t.Errorf("Ready is %+v, with %d entries", ready, len(next.Inventory))
 	}
 }

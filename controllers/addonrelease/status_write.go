@@ -16,56 +16,71 @@ import (
 // statusTries is how often one status is written while people change the release beside it.
 const statusTries = 5
 
-// writeStatus writes the status once, and only if it changed.
-func (r *Reconciler) writeStatus(ctx context.Context, o *observed) error {
-	if equality.Semantic.DeepEqual(o.stored.Status, o.release.Status) {
+// statusWriter writes the status of one release during one reconcile.
+type statusWriter struct {
+	client    client.Client
+	apiReader client.Reader
+	// stored is the release as it was read or written last.
+	stored *addonsv1alpha1.AddonRelease
+	// recorded: the status was written in this reconcile, so no other manager wrote it since it was read.
+	recorded bool
+	// wrote is told of each release that was written.
+	wrote func(*addonsv1alpha1.AddonRelease)
+}
+
+// write writes the status, and only if it changed. A release that is gone needs none.
+func (w *statusWriter) write(ctx context.Context, status addonsv1alpha1.AddonReleaseStatus) error {
+	if equality.Semantic.DeepEqual(w.stored.Status, status) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.record(ctx, o))
+	return client.IgnoreNotFound(w.record(ctx, status))
 }
 
 // record writes the status in the middle of a reconcile, for what must not be forgotten. It does so only in
 // place of the status that the reconcile began with: another manager, or an older worker of this one, may know better.
-func (r *Reconciler) record(ctx context.Context, o *observed) error {
+func (w *statusWriter) record(ctx context.Context, status addonsv1alpha1.AddonReleaseStatus) error {
 	for try := 1; ; try++ {
-		err := r.Client.Status().Patch(ctx, o.release, client.MergeFromWithOptions(o.stored, client.MergeFromWithOptimisticLock{}))
+		release := w.stored.DeepCopy()
+		status.DeepCopyInto(&release.Status)
+		err := w.client.Status().Patch(ctx, release, client.MergeFromWithOptions(w.stored, client.MergeFromWithOptimisticLock{}))
 		written := false
 		if apierrors.IsConflict(err) && try < statusTries {
-			if written, err = r.rebase(ctx, o); err == nil && !written {
+			if written, err = w.rebase(ctx, release); err == nil && !written {
 				continue
 			}
 		}
 		if err != nil {
 			return err
 		}
-		o.stored, o.recorded = o.release.DeepCopy(), true
-		r.memory.of(client.ObjectKeyFromObject(o.release)).wrote(o.release)
+		w.stored, w.recorded = release, true
+		w.wrote(release)
 		return nil
 	}
 }
 
 // rebase lets the status be written over a newer version of the release in which only the rest differs. It returns true
 // if the status is there already: the write was delivered twice, and the answer is that to the second.
-func (r *Reconciler) rebase(ctx context.Context, o *observed) (bool, error) {
-	live, key := &addonsv1alpha1.AddonRelease{}, client.ObjectKeyFromObject(o.release)
-	if err := r.Reader.Get(ctx, key, live); err != nil {
+func (w *statusWriter) rebase(ctx context.Context, release *addonsv1alpha1.AddonRelease) (bool, error) {
+	live, key := &addonsv1alpha1.AddonRelease{}, client.ObjectKeyFromObject(release)
+	if err := w.apiReader.Get(ctx, key, live); err != nil {
 		return false, err
 	}
-	if live.UID != o.stored.UID {
+	if live.UID != w.stored.UID {
 		return false, errWrittenByAnother(key)
 	}
-	written, err := sameStatus(live, o.release)
+	written, err := sameStatus(live, release)
 	if err != nil {
 		return false, err
 	}
 	if written {
-		live.DeepCopyInto(o.release)
+		live.DeepCopyInto(release)
 		return true, nil
 	}
-	if !equality.Semantic.DeepEqual(live.Status, o.stored.Status) {
+	if !equality.Semantic.DeepEqual(live.Status, w.stored.Status) {
 		return false, errWrittenByAnother(key)
 	}
-	o.stored.ResourceVersion = live.ResourceVersion
+	w.stored = w.stored.DeepCopy()
+	w.stored.ResourceVersion = live.ResourceVersion
 	return false, nil
 }
 

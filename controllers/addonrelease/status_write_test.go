@@ -33,24 +33,29 @@ func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
 	a.start(a.revision(""), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.ClusterRef.Name = "no-cluster" })
 	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 	release := a.get()
-	r := &Reconciler{Client: doubling{shared.management}, Reader: shared.management}
-	o := observed{release: release, stored: release.DeepCopy()}
-	release.Status.Revision = "written-by-us"
+	w, status := writing(doubling{shared.management}, release), release.Status.DeepCopy()
+	status.Revision = "written-by-us"
 	// The API server keeps seconds.
-	release.Status.Conditions[0].LastTransitionTime = metav1.Now()
-	if err := r.record(t.Context(), &o); err != nil {
+	status.Conditions[0].LastTransitionTime = metav1.Now()
+	if err := w.record(t.Context(), *status); err != nil {
 		t.Fatal(err)
 	}
-	if !o.recorded || release.ResourceVersion == "" || release.ResourceVersion != o.stored.ResourceVersion || o.stored.Status.Revision != "written-by-us" {
-		t.Errorf("recorded %t, at version %q of %q, with revision %q", o.recorded, release.ResourceVersion, o.stored.ResourceVersion, o.stored.Status.Revision)
+	stored := w.stored
+	if !w.recorded || stored.ResourceVersion != a.get().ResourceVersion || stored.Status.Revision != "written-by-us" {
+		t.Errorf("recorded %t, at version %q of %q, with revision %q", w.recorded, stored.ResourceVersion, a.get().ResourceVersion, stored.Status.Revision)
 	}
-	behind := observed{release: release.DeepCopy(), stored: release.DeepCopy()}
-	release.Status.Revision = "written-by-another"
-	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(o.stored)); err != nil {
+	behind, theirs := writing(doubling{shared.management}, stored), stored.DeepCopy()
+	theirs.Status.Revision = "written-by-another"
+	if err := shared.management.Status().Patch(t.Context(), theirs, client.MergeFrom(stored)); err != nil {
 		t.Fatal(err)
 	}
-	behind.release.Status.Revision = "written-too-late"
-	if err := r.record(t.Context(), &behind); err == nil {
+	status.Revision = "written-too-late"
+	if err := behind.record(t.Context(), *status); err == nil {
 		t.Error("the status of another manager is overwritten")
 	}
+}
+
+// writing writes the status of a release as it was read.
+func writing(c client.Client, release *addonsv1alpha1.AddonRelease) *statusWriter {
+	return &statusWriter{client: c, apiReader: shared.management, stored: release, wrote: func(*addonsv1alpha1.AddonRelease) {}}
 }

@@ -22,49 +22,49 @@ import (
 
 func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 	a := configMapRef("a")
-	newRules := func(o *observed) {
-		o.rulesVersion, o.release.Status.Drift.Rules = "new", "old"
+	newRules := func(o *observation) {
+		o.rulesVersion, o.status.Drift.Rules = "new", "old"
 		o.drift(a)
 		o.sightings[a.Key()].seen.Untouched = o.inventory[a.Key()].fingerprint
 	}
 	for name, c := range map[string]struct {
-		change func(*observed)
+		change func(*observation)
 		want   string
 	}{
 		"an addition that stayed before": {newRules, "rest update a; "},
-		"an inventory of an older Daytwo": {func(o *observed) {
+		"an inventory of an older Daytwo": {func(o *observation) {
 			newRules(o)
-			o.release.Status.Drift.Rules = ""
+			o.status.Drift.Rules = ""
 			o.sightings[a.Key()].seen.Untouched = "x"
 		}, "rest update a; "},
-		"an edit of what is declared besides":  {func(o *observed) { newRules(o); o.sightings[a.Key()].seen.Untouched = "x" }, "rest correct a; "},
-		"an object that was deleted":           {func(o *observed) { newRules(o); o.sightings[a.Key()].seen.Gone = true }, "rest correct a; "},
-		"the same rules":                       {func(o *observed) { newRules(o); o.release.Status.Drift.Rules = "new" }, "rest correct a; "},
-		"what stays is shown where nothing is": {func(o *observed) { newRules(o); o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport }, "reported correct a; "},
-		"a suspension":                         {func(o *observed) { newRules(o); o.suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
-		"settings, and what was seen before": {func(o *observed) {
-			o.rulesVersion, o.release.Status.Drift.Rules = "new", "old"
+		"an edit of what is declared besides":  {func(o *observation) { newRules(o); o.sightings[a.Key()].seen.Untouched = "x" }, "rest correct a; "},
+		"an object that was deleted":           {func(o *observation) { newRules(o); o.sightings[a.Key()].seen.Gone = true }, "rest correct a; "},
+		"the same rules":                       {func(o *observation) { newRules(o); o.status.Drift.Rules = "new" }, "rest correct a; "},
+		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport }, "reported correct a; "},
+		"a suspension":                         {func(o *observation) { newRules(o); o.suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
+		"settings, and what was seen before": {func(o *observation) {
+			o.rulesVersion, o.status.Drift.Rules = "new", "old"
 			o.sightings[a.Key()].seen.Tolerated = []string{"mesh"}
 		}, "rest update a; "},
-		"settings, and what was seen since": {func(o *observed) {
-			o.rulesVersion, o.release.Status.Drift.Rules = "new", "old"
+		"settings, and what was seen since": {func(o *observation) {
+			o.rulesVersion, o.status.Drift.Rules = "new", "old"
 			o.sightings[a.Key()].seen.Tolerated, o.sightings[a.Key()].seen.Rules = []string{"mesh"}, "new"
 		}, ""},
-		"a pod that takes all keys now": {func(o *observed) { o.desired[0].environment = true }, "rest update a; "},
+		"a pod that takes all keys now": {func(o *observation) { o.desired[0].environment = true }, "rest update a; "},
 	} {
 		o := scene(c.change)
 		p := makePlan(o)
 		if got := summarize(p); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
-		done := outcome{}
+		done := result{}
 		for _, w := range p.rest {
 			done.written = append(done.written, written{write: w, result: &metav1.PartialObjectMetadata{}, contested: true, at: noon})
 		}
-		if counted := report(o, p, done, nil).Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
+		if counted := makeReport(o, p, done, shown{}).status.Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
 			t.Errorf("%s: %d corrections are counted", name, counted)
 		}
-		if rules := report(o, p, done, nil).Drift.Rules; rules != o.rulesVersion {
+		if rules := makeReport(o, p, done, shown{}).status.Drift.Rules; rules != o.rulesVersion {
 			t.Errorf("%s: the status has rules %q", name, rules)
 		}
 	}
@@ -163,7 +163,7 @@ func TestSettingsOfDriftDecideWhatIsTolerated(t *testing.T) {
 		"": managedfields.TakeBackPeopleAndSensitive, addonsv1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.TakeBackPeopleAndSensitive,
 		addonsv1alpha1.DriftAdditionsAll: managedfields.TakeBackAll, addonsv1alpha1.DriftAdditionsNone: managedfields.TakeBackNone,
 	} {
-		got := tolerance(addonsv1alpha1.DriftPolicy{Additions: setting}, "v", ref, true)
+		got := settingsOf(addonsv1alpha1.DriftPolicy{Additions: setting}).tolerance("v", ref, true)
 		if got.Additions != want || !got.Environment || got.Version != "v" {
 			t.Errorf("%q: got %+v", setting, got)
 		}

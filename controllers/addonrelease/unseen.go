@@ -14,7 +14,7 @@ import (
 // observeUnseen reads the objects that no watch has shown, though it had the time. Of one that was there before it was
 // claimed a watch says nothing, where the apply changed nothing: it was kept when an add-on ended, or orphaned. Kinds
 // without a status are as they were applied; what happens to them later makes for an event.
-func (o *observed) observeUnseen(ctx context.Context, cluster *fleet.Cluster, unseen []objects.Ref) error {
+func (o *objectsObservation) observeUnseen(ctx context.Context, cluster *fleet.Cluster, unseen []objects.Ref) error {
 	if o.now.Before(o.lastWrite.Add(sightOfWrites)) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (o *observed) observeUnseen(ctx context.Context, cluster *fleet.Cluster, un
 }
 
 // lastWritten is when an object of the release was applied last; zero if that was by a manager before this one.
-func (o observed) lastWritten(done outcome) time.Time {
+func (o objectsObservation) lastWritten(done objectsResult) time.Time {
 	last := o.lastWrite
 	for _, w := range done.written {
 		if w.result != nil && w.at.After(last) {
@@ -50,22 +50,21 @@ func (o observed) lastWritten(done outcome) time.Time {
 	return last
 }
 
-// wakeUnseen asks for another look when the watches have had the time to show what was applied.
-func (o observed) wakeUnseen(done *outcome, tracker *fleet.Tracker, health map[objects.Key]fleet.Health) {
-	at := o.lastWritten(*done).Add(sightOfWrites)
+// lookAtUnseen is when the watches have had the time to show what was applied; zero if they show all of it.
+func (o objectsObservation) lookAtUnseen(done objectsResult, tracker *fleet.Tracker, health map[objects.Key]fleet.Health) time.Time {
+	at := o.lastWritten(done).Add(sightOfWrites)
 	if !at.After(o.now) {
-		return // What was unseen has been read.
+		return time.Time{} // What was unseen has been read.
 	}
 	for _, is := range health {
 		if is == notSeenYet {
-			done.wake(at)
-			return
+			return at
 		}
 	}
 	for _, key := range done.awaiting {
 		if seen, _ := tracker.Look(key); seen == nil {
-			done.wake(at)
-			return
+			return at
 		}
 	}
+	return time.Time{}
 }

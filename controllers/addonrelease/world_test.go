@@ -150,7 +150,7 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 
 func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules) *Reconciler {
 	return &Reconciler{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
 		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
 		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: mgr.GetLogger(),

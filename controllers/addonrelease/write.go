@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -62,9 +61,9 @@ type writer struct {
 	tracker      *fleet.Tracker
 	rules        managedfields.Rules
 	installation string
-	// release is the Helm release whose marks are ours; nil if there is none.
-	release *helm.Release
-	now     func() time.Time
+	// owns is whether an object carries the marks of the target.
+	owns func(object metav1.Object) bool
+	now  func() time.Time
 }
 
 // do carries one write out. Events of the object are held back meanwhile: ours may come before our
@@ -147,10 +146,7 @@ func (w *writer) adopt(ctx context.Context, done *written) {
 
 // ownerOf says who else an object belongs to; empty for nobody.
 func (w *writer) ownerOf(object metav1.Object) string {
-	if w.release != nil && w.release.Owns(object) {
-		return ""
-	}
-	return objects.ClaimedBy(object, w.installation)
+	return claimedBy(object, w.installation, w.owns)
 }
 
 // letGo gives up what an apply took of an object that belongs to somebody else.

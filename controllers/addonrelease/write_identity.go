@@ -65,7 +65,7 @@ func (w *writer) apply(ctx context.Context, done *written) (*metav1.PartialObjec
 // label, which that apply has set, does not tell that a label of Helm's was ours too: its other owners do.
 func (w *writer) ownerBefore(answer *metav1.PartialObjectMetadata) string {
 	owner := w.ownerOf(answer)
-	if owner != "" || answer.Labels[objects.LabelTool] != objects.ToolHelm || w.release != nil && w.release.Owns(answer) {
+	if owner != "" || answer.Labels[objects.LabelTool] != objects.ToolHelm || w.owns(answer) {
 		return owner
 	}
 	foreign := w.rules.Others(answer.ManagedFields)

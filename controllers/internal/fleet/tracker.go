@@ -119,6 +119,16 @@ func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
 	return owner, true
 }
 
+// Holder returns whose an object is, and false if no target claims it.
+func (t *Tracker) Holder(key objects.Key) (holder Owner, claimed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		return entry.owner, true
+	}
+	return Owner{}, false
+}
+
 // Release ends the owner's claim on an object.
 func (t *Tracker) Release(owner Owner, key objects.Key) {
 	t.mu.Lock()

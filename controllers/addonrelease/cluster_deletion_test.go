@@ -16,7 +16,7 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 	ref := func(group, kind, namespace, name string) objects.Ref {
 		return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 	}
-	o := observed{release: &addonsv1alpha1.AddonRelease{}, inventory: inventory{}}
+	o := observation{release: &addonsv1alpha1.AddonRelease{}, objectsObservation: objectsObservation{inventory: inventory{}}}
 	for _, e := range []entry{
 		{Ref: ref("", "ConfigMap", "a", "plain"), uid: "1", fingerprint: "f"},
 		{Ref: ref("", "ConfigMap", "a", "taken-over"), uid: "2", fingerprint: "f", adopted: true},
@@ -29,7 +29,7 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 	} {
 		o.inventory[e.Key()] = e
 	}
-	o.release.Status.Helm = &addonsv1alpha1.HelmRelease{Record: &addonsv1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
+	o.status.Helm = &addonsv1alpha1.HelmRelease{Record: &addonsv1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
 	want := []orphans.Object{
 		{ID: "v1/ConfigMap/a/intended"},
 		{ID: "v1/ConfigMap/a/plain", UID: "1"},
@@ -49,21 +49,21 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 func TestADeadlineWakesOnlyWhereItDecides(t *testing.T) {
 	deadline := noon.Add(-time.Minute)
 	for name, row := range map[string]struct {
-		going       *departure
+		going       *clusterDeletion
 		unreachable string
 		want        time.Time
 	}{
 		"the TenantCluster stays":                {nil, "no answer", time.Time{}},
-		"the cluster goes along":                 {&departure{cluster: goesAlong, deadline: deadline}, "", deadline},
-		"it lives on, and does not answer":       {&departure{cluster: livesOn, deadline: deadline}, "no answer", deadline},
-		"it lives on, and answers":               {&departure{cluster: livesOn, deadline: deadline}, "", time.Time{}},
-		"it answers, and is backed up first":     {&departure{cluster: goesAlong, deadline: deadline, backupFirst: true}, "", time.Time{}},
-		"it takes as long as it takes to answer": {&departure{cluster: livesOn}, "no answer", time.Time{}},
+		"the cluster goes along":                 {&clusterDeletion{cluster: clusterDeleted, deadline: deadline}, "", deadline},
+		"it lives on, and does not answer":       {&clusterDeletion{cluster: clusterKept, deadline: deadline}, "no answer", deadline},
+		"it lives on, and answers":               {&clusterDeletion{cluster: clusterKept, deadline: deadline}, "", time.Time{}},
+		"it answers, and is backed up first":     {&clusterDeletion{cluster: clusterDeleted, deadline: deadline, backupFirst: true}, "", time.Time{}},
+		"it takes as long as it takes to answer": {&clusterDeletion{cluster: clusterKept}, "no answer", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene(deleting)
 			o.going, o.unreachable = row.going, row.unreachable
-			if got := o.departsAt(); !got.Equal(row.want) {
+			if got := o.givenUpAt(); !got.Equal(row.want) {
 				t.Errorf("%s, want %s", got, row.want)
 			}
 		})

@@ -12,34 +12,34 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
-// departure of a TenantCluster that is being deleted.
-type departure struct {
+// clusterDeletion is what is known of a TenantCluster that is being deleted.
+type clusterDeletion struct {
 	// cluster is what becomes of the cluster itself.
-	cluster fate
-	// deadline until which a deleted release may hold the departure up; zero for as long as it takes.
+	cluster outcome
+	// deadline until which a deleted release may hold it up; zero for as long as it takes.
 	deadline time.Time
 	// backupFirst: the final backup is not made yet, and has to be before anything is removed.
 	backupFirst bool
 }
 
-// fate of a cluster whose TenantCluster goes.
-type fate string
+// outcome for a cluster whose TenantCluster goes.
+type outcome string
 
 const (
-	// goesAlong: Daytwo ordered it. It goes with all that is in it, so that only what is outside of it counts.
-	goesAlong fate = "goes along"
-	// livesOn: it was imported. All that is left in it stays there.
-	livesOn fate = "lives on"
+	// clusterDeleted: Daytwo ordered it. It goes with all that is in it, so that only what is outside of it counts.
+	clusterDeleted outcome = "goes along"
+	// clusterKept: it was imported. All that is left in it stays there.
+	clusterKept outcome = "lives on"
 )
 
-// departureOf is nil for a TenantCluster that stays.
-func departureOf(tenant *tenancyv1alpha1.TenantCluster, release *addonsv1alpha1.AddonRelease) *departure {
+// clusterDeletionOf is nil for a TenantCluster that stays.
+func clusterDeletionOf(tenant *tenancyv1alpha1.TenantCluster, release *addonsv1alpha1.AddonRelease) *clusterDeletion {
 	if tenant.DeletionTimestamp == nil {
 		return nil
 	}
-	going := &departure{cluster: livesOn, backupFirst: tenant.Spec.Deletion.FinalBackup && tenant.KeepsTargets()}
+	going := &clusterDeletion{cluster: clusterKept, backupFirst: tenant.Spec.Deletion.FinalBackup && tenant.KeepsTargets()}
 	if tenant.TakesClusterAlong() {
-		going.cluster = goesAlong
+		going.cluster = clusterDeleted
 	}
 	if deleted := release.DeletionTimestamp; deleted != nil {
 		going.deadline = tenant.AddonsDeadline(deleted.Time)
@@ -47,8 +47,8 @@ func departureOf(tenant *tenancyv1alpha1.TenantCluster, release *addonsv1alpha1.
 	return going
 }
 
-// isDue: the departure waits no longer for what has to do with the cluster.
-func (d *departure) isDue(now time.Time) bool {
+// isDue: the deletion waits no longer for what has to do with the cluster.
+func (d *clusterDeletion) isDue(now time.Time) bool {
 	return d != nil && !d.deadline.IsZero() && !now.Before(d.deadline)
 }
 
@@ -73,16 +73,16 @@ func isExternal(object *unstructured.Unstructured) bool {
 	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }
 
-// isFreed: a deleted release goes without removing what it applied. If the whole cluster goes, only what
+// isAbandonable: a deleted release goes without removing what it applied. If the whole cluster goes, only what
 // stands for something outside of it is worth the time, and not for longer than the deletion may take. A cluster
 // that lives on and answers is waited for, however long that takes.
-func (o observed) isFreed() bool {
+func (o observation) isAbandonable() bool {
 	switch {
 	case o.release.DeletionTimestamp.IsZero():
 		return false
 	case o.abandoned() || orphaned(o.release):
 		return true
-	case !o.goesAlong():
+	case !o.isClusterDeleted():
 		return o.isGivenUp()
 	}
 	return len(o.external()) == 0 || o.going.isDue(o.now) && !o.awaitsBackup()
@@ -90,46 +90,46 @@ func (o observed) isFreed() bool {
 
 // awaitsBackup: everything stays as it is until the cluster's final backup is made. Who deletes a namespace deletes
 // releases before their turn. A cluster that does not answer is not waited for, as without a backup.
-func (o observed) awaitsBackup() bool {
+func (o observation) awaitsBackup() bool {
 	return o.going != nil && o.going.backupFirst && o.unreachable == ""
 }
 
 // isGivenUp: the cluster lives on as far as anybody knows, does not answer, and its TenantCluster's deletion is due.
-func (o observed) isGivenUp() bool {
-	return o.going.isDue(o.now) && o.going.cluster == livesOn && o.unreachable != ""
+func (o observation) isGivenUp() bool {
+	return o.going.isDue(o.now) && o.going.cluster == clusterKept && o.unreachable != ""
 }
 
 // isLeft: the release goes, and all of it stays in a cluster that does not answer.
-func (o observed) isLeft() bool {
-	return !orphaned(o.release) && !o.goesAlong() && (o.abandoned() || o.isGivenUp())
+func (o observation) isLeft() bool {
+	return !orphaned(o.release) && !o.isClusterDeleted() && (o.abandoned() || o.isGivenUp())
 }
 
-// untilGivenUp says when a cluster that does not answer is not waited for any longer.
-func (o observed) untilGivenUp() string {
-	if at := o.departsAt(); !at.IsZero() {
+// givenUpWhen says when a cluster that does not answer is not waited for any longer.
+func (o observation) givenUpWhen() string {
+	if at := o.givenUpAt(); !at.IsZero() {
 		return ", and left when the deletion of the TenantCluster is due, at " + at.UTC().Format(time.RFC3339)
 	}
 	return ""
 }
 
-// departsAt is when a deleted release stops waiting for its cluster; zero for never.
-func (o observed) departsAt() time.Time {
-	if o.going == nil || o.awaitsBackup() || o.going.cluster == livesOn && o.unreachable == "" {
+// givenUpAt is when a deleted release stops waiting for its cluster; zero for never.
+func (o observation) givenUpAt() time.Time {
+	if o.going == nil || o.awaitsBackup() || o.going.cluster == clusterKept && o.unreachable == "" {
 		return time.Time{}
 	}
 	return o.going.deadline
 }
 
-// untilDeparture is how long until then, for a reconcile that has nothing else to wait for.
-func (o observed) untilDeparture() time.Duration {
-	if at := o.departsAt(); !at.IsZero() {
+// untilGivenUp is how long until then, for a reconcile that has nothing else to wait for.
+func (o observation) untilGivenUp() time.Duration {
+	if at := o.givenUpAt(); !at.IsZero() {
 		return max(at.Sub(o.now), time.Second)
 	}
 	return 0
 }
 
 // external lists what stands for something outside of the cluster.
-func (o observed) external() []entry {
+func (o observation) external() []entry {
 	return slices.DeleteFunc(o.inventory.sorted(), func(e entry) bool { return !e.external })
 }
 

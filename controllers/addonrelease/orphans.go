@@ -15,8 +15,8 @@ import (
 
 // recordUnremoved tells what a release that is let go leaves: what may remain outside of a cluster that goes
 // with it, and all there is in one that lives on.
-func (r *Reconciler) recordUnremoved(ctx context.Context, o observed) error {
-	if o.goesAlong() {
+func (r *Reconciler) recordUnremoved(ctx context.Context, o observation) error {
+	if o.isClusterDeleted() {
 		return r.recordOrphans(ctx, o, orphans.Entry{Holder: holderOf(o.release), Objects: orphansOf(o.external()), Why: whyLeft(o)})
 	}
 	if o.isLeft() {
@@ -32,7 +32,7 @@ func (r *Reconciler) recordUnremoved(ctx context.Context, o observed) error {
 }
 
 // recordReplaced tells what is in a cluster that is this one no longer, before the release forgets it.
-func (r *Reconciler) recordReplaced(ctx context.Context, o observed) error {
+func (r *Reconciler) recordReplaced(ctx context.Context, o observation) error {
 	if len(o.replaced.Objects) == 0 {
 		return nil
 	}
@@ -40,8 +40,8 @@ func (r *Reconciler) recordReplaced(ctx context.Context, o observed) error {
 }
 
 // recordKept tells what may remain because it was not to be removed, such as a chart's volumes.
-func (r *Reconciler) recordKept(ctx context.Context, o observed, done outcome) error {
-	if !o.goesAlong() {
+func (r *Reconciler) recordKept(ctx context.Context, o observation, done result) error {
+	if !o.isClusterDeleted() {
 		return nil
 	}
 	var kept []entry
@@ -58,7 +58,9 @@ func (r *Reconciler) recordKept(ctx context.Context, o observed, done outcome) e
 	}))
 }
 
-func (o observed) goesAlong() bool { return o.going != nil && o.going.cluster == goesAlong }
+func (o observation) isClusterDeleted() bool {
+	return o.going != nil && o.going.cluster == clusterDeleted
+}
 
 // volumesOf are the StatefulSets among objects that are gone. Kubernetes leaves their claims, which are not in
 // the inventory.
@@ -70,11 +72,11 @@ func volumesOf(gone []entry) []entry {
 
 // leftBehind is what is, or may be, in the cluster because of a release: its inventory, without what was there
 // before and would stay anyway, and the record of its Helm release.
-func (o observed) leftBehind() []orphans.Object {
+func (o observation) leftBehind() []orphans.Object {
 	left := orphansOf(slices.DeleteFunc(o.inventory.sorted(), func(e entry) bool {
 		return e.unwatched() || e.adopted && objects.IsFoundation(e.GroupKind())
 	}))
-	if helm := o.release.Status.Helm; helm != nil && helm.Record != nil {
+	if helm := o.status.Helm; helm != nil && helm.Record != nil {
 		left = append(left, orphans.Object{ID: helm.Record.ID, UID: types.UID(helm.Record.UID)})
 	}
 	return left
@@ -102,7 +104,7 @@ func holderOf(release *addonsv1alpha1.AddonRelease) string {
 
 // recordOrphans tells of what stands for something outside of a cluster that goes: in the ledger, and then by an
 // Event, before the release forgets what it applied.
-func (r *Reconciler) recordOrphans(ctx context.Context, o observed, left orphans.Entry) error {
+func (r *Reconciler) recordOrphans(ctx context.Context, o observation, left orphans.Entry) error {
 	if len(left.Objects) == 0 {
 		return nil
 	}
@@ -115,18 +117,18 @@ func (r *Reconciler) recordOrphans(ctx context.Context, o observed, left orphans
 }
 
 // enter writes an entry into the ledger, if there is anything in it.
-func (r *Reconciler) enter(ctx context.Context, o observed, left orphans.Entry) error {
+func (r *Reconciler) enter(ctx context.Context, o observation, left orphans.Entry) error {
 	if len(left.Objects) == 0 {
 		return nil
 	}
-	left.Cluster, left.ClusterID, left.At = clusterKey(o.release), o.release.Status.ClusterID, o.now
+	left.Cluster, left.ClusterID, left.At = clusterKey(o.release), o.status.ClusterID, o.now
 	return r.Orphans.Record(ctx, left)
 }
 
 // An Event has at most 1024 bytes.
 const maxNamesTold, maxWhyTold = 400, 300
 
-func whyLeft(o observed) string {
+func whyLeft(o observation) string {
 	switch {
 	case orphaned(o.release):
 		return "spec.deletionPolicy is Orphan"

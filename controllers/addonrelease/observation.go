@@ -1,0 +1,120 @@
+package addonrelease
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// observation is all that a plan and a report are made from.
+type observation struct {
+	objectsObservation
+	// helm is what is known of the Helm release, if the source is a chart.
+	helm helmObservation
+
+	// release as it was read. It is never changed.
+	release *addonsv1alpha1.AddonRelease
+	// status is what is known of the release so far: what its status says, or what waits to be written there, without
+	// what does not hold in the cluster as it is now.
+	status addonsv1alpha1.AddonReleaseStatus
+	// restored: the status is one that waited to be written.
+	restored   bool
+	suspension suspension.Suspension
+	// unreachable says why the cluster cannot be worked with; empty if it can.
+	unreachable string
+	// pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
+	// does, or is found unreachable, what was known before stands.
+	pending   bool
+	clusterID types.UID
+	// going is what is known of the deletion of the TenantCluster; nil if it stays.
+	going *clusterDeletion
+	// replaced is what the release has in another cluster, in whose place the provider accepted this one.
+	replaced orphans.Entry
+	inputs   string
+	// desiredKnown: the desired objects are known. They are where they are needed, because something is to be written.
+	desiredKnown bool
+	// problem is why desired is not known although it is needed.
+	problem error
+}
+
+// objects is what the plan for the release's objects is made from.
+func (o observation) objects() objectsObservation {
+	set := o.objectsObservation
+	set.settings, set.comparedWith = settingsOf(o.release.Spec.Drift), o.status.Drift.Rules
+	set.suspended, set.requested, set.clusterDeleted = o.suspension.Active, o.requested(), o.isClusterDeleted()
+	return set
+}
+
+// forHelm is what the plan for the Helm release is made from.
+func (o observation) forHelm() helmObservation {
+	chart := o.helm
+	chart.now, chart.status = o.now, o.status.Helm
+	chart.inputs, chart.deployed, chart.settled = o.inputs, o.status.InputsHash, o.settled()
+	chart.deleted, chart.suspended, chart.requested = !o.release.DeletionTimestamp.IsZero(), o.suspension.Active, o.requested()
+	chart.skipsDeleteHooks, chart.adopts = skipsDeleteHooks(o.release), o.release.Spec.Adopt
+	chart.corrects, chart.recordReady = o.driftMode() == driftCorrect, o.recordReady()
+	return chart
+}
+
+// recordReady is when the next correction of the Helm release's record may be made; it may be in the past.
+func (o observation) recordReady() time.Time {
+	key, ok := recordKey(o.status.Helm)
+	if !ok {
+		return time.Time{}
+	}
+	return o.fights[key].ready()
+}
+
+func (o observation) reachable() bool { return o.unreachable == "" && !o.waiting() }
+
+// waiting: there is nothing to say yet. What is awaited, a connection or the first list of a watch,
+// makes for another reconcile.
+func (o observation) waiting() bool { return o.pending || o.unlisted > 0 }
+
+func (o observation) abandoned() bool {
+	return o.unreachable != "" && o.release.Annotations[metav1alpha1.AnnotationAbandon] == "true"
+}
+
+func (o observation) driftMode() driftMode { return settingsOf(o.release.Spec.Drift).mode }
+
+func (o observation) requested() bool { return o.request != o.status.HandledRequest }
+
+// settled: what is to be in the cluster was applied completely, and nothing else was begun since.
+func (o observation) settled() bool {
+	return o.inputs == o.status.InputsHash && o.status.Applying == "" && !o.helm.recordPending
+}
+
+// needsDesired: the release is to be written, or something in it.
+func (o observation) needsDesired() bool {
+	if !o.reachable() {
+		return false
+	}
+	if !o.release.DeletionTimestamp.IsZero() {
+		return o.status.Helm != nil && !orphaned(o.release) && !o.awaitsBackup()
+	}
+	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.status.Drift.Rules == "" ||
+		o.helm.recordDrifted || testsDue(o.helm.tests, o.status.Helm) != "" {
+		return true
+	}
+	for key, e := range o.inventory {
+		if e.intended() || o.sightings[key].drifted {
+			return true
+		}
+	}
+	return false
+}
+
+// driftPolicyChanged: what was left in place before may have to be taken back now.
+func (o observation) driftPolicyChanged() bool {
+	return o.release.Generation != o.status.ObservedGeneration
+}
+
+// skipsDeleteHooks is whether a person wants a release to be removed without its hooks.
+func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
+	return release.Annotations[metav1alpha1.AnnotationSkipDeleteHooks] == "true"
+}

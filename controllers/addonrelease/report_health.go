@@ -1,0 +1,61 @@
+package addonrelease
+
+import (
+	"fmt"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// unhealthy is an object that is not what kstatus calls Current.
+type unhealthy struct {
+	objects.Ref
+	fleet.Health
+}
+
+// firstUnhealthy prefers what has failed to what is still on its way.
+func firstUnhealthy(i inventory, health map[objects.Key]fleet.Health) *unhealthy {
+	var first *unhealthy
+	for _, e := range i.sorted() {
+		is, known := health[e.Key()]
+		if !known || is.Status == status.CurrentStatus {
+			continue
+		}
+		if first == nil || is.Status == status.FailedStatus && first.Status != status.FailedStatus {
+			first = &unhealthy{Ref: e.Ref, Health: is}
+		}
+	}
+	return first
+}
+
+func (u unhealthy) reason() string {
+	if u.Status == status.FailedStatus {
+		return addonsv1alpha1.ReasonUnhealthy
+	}
+	return metav1alpha1.ReasonProgressing
+}
+
+func (u unhealthy) message() string {
+	if u.Message == "" {
+		return fmt.Sprintf("%s is %s", u.Ref, u.Status)
+	}
+	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
+}
+
+func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observation, applied bool, culprit *unhealthy) {
+	switch {
+	case culprit != nil:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
+	case !applied:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "not every object is applied")
+	case len(o.unknown) > 0:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
+	default:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "every object is current")
+	}
+}

@@ -1,0 +1,101 @@
+package addonrelease
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// result is what came of a plan.
+type result struct {
+	objectsResult
+	// status as it was recorded last, before the plan or in its course.
+	status addonsv1alpha1.AddonReleaseStatus
+	// helm is what came of the stages of a chart.
+	helm helmResult
+}
+
+// nothingDone is the result of no plan.
+func (o observation) nothingDone() result {
+	return result{
+		objectsResult: objectsResult{inventory: o.inventory}, status: o.status,
+		helm: helmResult{status: o.status.Helm, recordPending: o.helm.recordPending},
+	}
+}
+
+// corrections are the writes that took something back.
+func (r result) corrections() []written {
+	return corrections(slices.Concat(r.written, r.helm.reverted))
+}
+
+// apply carries a plan out, with the stages that its source adds.
+func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *fleet.Cluster, writer *statusWriter) result {
+	done := o.nothingDone()
+	if cluster == nil {
+		return done
+	}
+	journal := &statusJournal{writer: writer, status: o.status, clusterID: string(o.clusterID)}
+	if p.begins {
+		journal.begins = o.inputs
+	}
+	applier := &applier{
+		cluster: cluster, rules: r.Rules, installation: r.Installation, stages: noStages{}, journal: journal,
+		clock: r.Clock, log: r.Log, webhookPatience: r.WebhookPatience,
+	}
+	if o.helm.chart == nil {
+		done.objectsResult = applier.apply(ctx, o.objects(), p.objectsPlan)
+		done.status = journal.status
+		return done
+	}
+	chart := newHelmStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.lists())
+	applier.stages, journal.helm = chart, chart.intended
+	done.objectsResult = applier.apply(ctx, o.objects(), p.objectsPlan)
+	done.status, done.helm = journal.status, *chart.result
+	done.helm.status = chart.status.value
+	return done
+}
+
+// helmTarget is what the stages of the release's chart work with.
+func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *statusJournal) helmTarget {
+	return helmTarget{
+		cluster: cluster, owner: ownerOf(o.release), holderName: r.holderName, journal: journal, renderings: r.renderings(o.release),
+		rules: r.Rules, installation: r.Installation, clock: r.Clock,
+	}
+}
+
+// lists tells whether the inventory lists an object, or the source declares it.
+func (o observation) lists() func(objects.Key) bool {
+	declared := map[objects.Key]bool{}
+	for _, d := range o.desired {
+		declared[d.Key()] = true
+	}
+	return func(key objects.Key) bool {
+		_, listed := o.inventory[key]
+		return listed || declared[key]
+	}
+}
+
+// shown is what the watches show of a release after its plan was carried out.
+type shown struct {
+	health map[objects.Key]fleet.Health
+	// tolerated is what stays of what others set.
+	tolerated []addonsv1alpha1.ToleratedManager
+	// lookAt is when the watches have had the time to show what they do not show yet; zero if that is nothing.
+	lookAt time.Time
+}
+
+// look asks what the watches show by now.
+func (r *Reconciler) look(ctx context.Context, o observation, done result, cluster *fleet.Cluster) shown {
+	if cluster == nil {
+		return shown{}
+	}
+	health := o.health(ctx, cluster)
+	return shown{
+		health: health, tolerated: tolerated(o.inventory, cluster),
+		lookAt: o.lookAtUnseen(done.objectsResult, cluster.Tracker, health),
+	}
+}
