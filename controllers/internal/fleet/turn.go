@@ -17,7 +17,7 @@ const largeRead = 64 << 10
 // up to maxPause. After pardonAfter without one it begins anew. API servers that are sound send none: etcd takes no such
 // objects. Otherwise a hostile server would have the largest answer in memory at any time.
 const (
-	firstPause  = time.Second
+	firstPause  = 5 * time.Second
 	maxPause    = time.Minute
 	pardonAfter = 10 * time.Minute
 )
