@@ -139,21 +139,13 @@ func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // CAFromSecret returns the PEM certificates under the key ca.crt. Every error is an *Error.
 func CAFromSecret(secret *corev1.Secret) ([]byte, error) {
-	return caFrom("Secret "+secret.Name, secret.Data[CAKey])
-}
-
-// CAFromConfigMap returns the PEM certificates under the key ca.crt. Every error is an *Error.
-func CAFromConfigMap(configMap *corev1.ConfigMap) ([]byte, error) {
-	return caFrom("ConfigMap "+configMap.Name, []byte(configMap.Data[CAKey]))
-}
-
-func caFrom(object string, pem []byte) ([]byte, error) {
+	pem := secret.Data[CAKey]
 	if len(pem) == 0 {
-		return nil, invalidSource("%s lacks the key %s with the CA of a chart's repository", object, CAKey)
+		return nil, invalidSource("Secret %s lacks the key %s with the CA of a chart's repository", secret.Name, CAKey)
 	}
 	checked := &request{Source: Source{CA: pem}}
 	if err := checked.checkTrust(); err != nil {
-		return nil, invalidSource("%s: the key %s holds no readable certificate: set it to PEM certificates", object, CAKey)
+		return nil, invalidSource("Secret %s: the key %s holds no readable certificate: set it to PEM certificates", secret.Name, CAKey)
 	}
 	return pem, nil
 }

@@ -73,16 +73,10 @@ func TestCAIsFoundUnderItsKey(t *testing.T) {
 	if err != nil || string(fromSecret) != string(w.ca) {
 		t.Errorf("got %v", err)
 	}
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "trust"}, Data: map[string]string{"ca.crt": string(w.ca)}}
-	fromConfigMap, err := CAFromConfigMap(configMap)
-	if err != nil || string(fromConfigMap) != string(w.ca) {
-		t.Errorf("got %v", err)
-	}
 	_, err = CAFromSecret(secret(corev1.SecretTypeOpaque, nil))
 	refusedFor(t, err, InvalidSource, "Secret login lacks the key ca.crt")
-	configMap.Data["ca.crt"] = "x"
-	_, err = CAFromConfigMap(configMap)
-	refusedFor(t, err, InvalidSource, "ConfigMap trust", "no readable certificate")
+	_, err = CAFromSecret(secret(corev1.SecretTypeOpaque, map[string]string{"ca.crt": "x"}))
+	refusedFor(t, err, InvalidSource, "Secret login", "no readable certificate")
 }
 
 func TestCredentialsAreNeverPrinted(t *testing.T) {

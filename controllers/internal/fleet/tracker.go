@@ -129,15 +129,6 @@ func (t *Tracker) Holder(key objects.Key) (holder Owner, claimed bool) {
 	return Owner{}, false
 }
 
-// Release ends the owner's claim on an object.
-func (t *Tracker) Release(owner Owner, key objects.Key) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if entry := t.objects[key]; entry != nil && entry.owner == owner {
-		delete(t.objects, key)
-	}
-}
-
 // Retain ends all claims of the owner but those on the objects for which keep is true.
 func (t *Tracker) Retain(owner Owner, keep func(objects.Key) bool) {
 	t.mu.Lock()

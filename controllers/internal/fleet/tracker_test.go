@@ -231,11 +231,12 @@ func TestObjectBelongsToWhoClaimedItFirst(t *testing.T) {
 	if holder, ok := tracker.Claim(other, settings); ok || holder != release {
 		t.Errorf("holder %v, ok=%t", holder, ok)
 	}
-	tracker.Release(other, settings)
+	none := func(objects.Key) bool { return false }
+	tracker.Retain(other, none)
 	if !tracker.claims(settings) {
-		t.Error("somebody else ended the claim")
+		t.Error("another owner ended the claim")
 	}
-	tracker.Release(release, settings)
+	tracker.Retain(release, none)
 	if _, ok := tracker.Claim(other, settings); !ok {
 		t.Error("a released object cannot be claimed")
 	}
