@@ -36,15 +36,15 @@ func (r *Reconciler) announce(o observation, told report, done result) {
 		r.Metrics.corrected(release.Namespace, policy, w)
 		correction := describe(w, r.Rules)
 		r.Recorder.Eventf(release, nil, eventWarning, eventDriftCorrected, actionCorrect, "%s changed %s in %s (%s): taken back %s after it was seen",
-			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.took.Round(time.Microsecond*100))
+			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.Took.Round(time.Microsecond*100))
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
-			"operation", correction.Operation, "fields", correction.Fields, "took", w.took.String())
+			"operation", correction.Operation, "fields", correction.Fields, "took", w.Took.String())
 	}
 	if why := o.whyWithoutHooks(); why != "" && done.helm.purged {
 		r.Recorder.Eventf(release, nil, eventWarning, eventWithoutHooks, actionDelete, "uninstalled in %s without its hooks: %s", release.Spec.ClusterRef.Name, why)
 	}
-	for _, left := range done.left {
-		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.because)
+	for _, left := range done.Left {
+		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.Because)
 	}
 	r.Metrics.setReady(seriesOf(release), readiness(told.status))
 }
@@ -63,11 +63,11 @@ func (o observation) whyWithoutHooks() string {
 // countReported counts drift that is left in place, once however often it is looked at.
 func (r *Reconciler) countReported(release *addonsv1alpha1.AddonRelease, p plan, known *remembered) {
 	before := known.reported
-	known.reported = make(map[objects.Key]string, len(p.reported))
-	for _, w := range p.reported {
-		shown := w.seen.Fingerprint
+	known.reported = make(map[objects.Key]string, len(p.Reported))
+	for _, w := range p.Reported {
+		shown := w.Seen.Fingerprint
 		if counted, again := before[w.Key()]; !again || counted != shown {
-			r.Metrics.noticed(release.Namespace, release.Labels[metav1alpha1.LabelPolicy], w.culprit)
+			r.Metrics.noticed(release.Namespace, release.Labels[metav1alpha1.LabelPolicy], w.Actor)
 		}
 		known.reported[w.Key()] = shown
 	}

@@ -19,6 +19,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/e2e/faults"
 )
 
@@ -157,26 +158,26 @@ func TestNothingIsWrittenToAnotherClusterBehindTheSameConnection(t *testing.T) {
 func TestAWriterStopsAtAnotherCluster(t *testing.T) {
 	b := newBalanced(t, "stopped")
 	cluster := b.cluster()
-	w := &writer{
-		cluster: cluster, tracker: fleet.NewTracker(func(fleet.Owner, bool) {}), rules: shared.reconciler.Rules,
-		installation: installation, owns: ownsNothing, now: time.Now,
+	w := &apply.Writer{
+		Cluster: cluster, Tracker: fleet.NewTracker(func(fleet.Owner, bool) {}), Rules: shared.reconciler.Rules,
+		Installation: installation, Owns: apply.NoStages{}.Owns, Now: time.Now,
 	}
 	settings := &unstructured.Unstructured{}
 	b.must(yaml.Unmarshal(fmt.Appendf(nil, oneConfigMap, "stopped"), &settings.Object))
 	settings.SetNamespace("default")
-	declared, err := prepareOne(settings, installation)
+	declared, err := apply.PrepareOne(settings, installation)
 	b.must(err)
-	made := w.do(t.Context(), write{desired: declared, purpose: create})
-	b.must(made.err)
+	made := w.Do(t.Context(), apply.Write{Object: declared, Purpose: apply.PurposeCreate})
+	b.must(made.Err)
 	t.Cleanup(func() { b.must(b.home.Delete(context.Background(), settings)) })
 
 	b.lead("workload-1")
-	known := write{desired: declared, purpose: update, entry: entry{Ref: declared.Ref, uid: made.result.UID}}
-	b.must(w.confirm(t.Context(), []write{known})) // Not asked: it would be one request more for each correction.
-	if done := w.do(t.Context(), known); !fleet.IsOtherCluster(done.err) {
-		t.Errorf("the object of another cluster is written: %v", done.err)
+	known := apply.Write{Object: declared, Purpose: apply.PurposeUpdate, Entry: apply.Entry{Ref: declared.Ref, UID: made.Result.UID}}
+	b.must(w.Confirm(t.Context(), []apply.Write{known})) // Not asked: it would be one request more for each correction.
+	if done := w.Do(t.Context(), known); !fleet.IsOtherCluster(done.Err) {
+		t.Errorf("the object of another cluster is written: %v", done.Err)
 	}
-	if err := w.confirm(t.Context(), []write{known, {desired: declared, purpose: create}}); !fleet.IsOtherCluster(err) {
+	if err := w.Confirm(t.Context(), []apply.Write{known, {Object: declared, Purpose: apply.PurposeCreate}}); !fleet.IsOtherCluster(err) {
 		t.Errorf("an object may be created: %v", err)
 	}
 	b.waitNoticed()

@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // chart is what a Helm chart brings beside the objects of its release.
@@ -65,7 +66,7 @@ func (h hook) endsByItself() bool {
 }
 
 // chartSet makes what is applied of what a chart rendered to.
-func (r *Reconciler) chartSet(ctx context.Context, content addoncontent.Content, rendered *render.RenderedChart, cluster clusterView, applied inventory) (rendering, error) {
+func (r *Reconciler) chartSet(ctx context.Context, content addoncontent.Content, rendered *render.RenderedChart, cluster apply.ClusterView, applied apply.Inventory) (rendering, error) {
 	release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
 	// What was rendered may have to be stored as it is.
 	definitions, plain := copies(rendered.CRDs), copies(rendered.Objects)
@@ -76,23 +77,23 @@ func (r *Reconciler) chartSet(ctx context.Context, content addoncontent.Content,
 	for _, one := range rendered.Hooks {
 		everything = append(everything, one.Object)
 	}
-	if err := scopeObjects(ctx, cluster, everything, content.Namespace, applied); err != nil {
+	if err := apply.ScopeObjects(ctx, cluster, everything, content.Namespace, applied); err != nil {
 		return rendering{}, err
 	}
-	list := make([]declaration, 0, len(everything))
+	list := make([]apply.Declaration, 0, len(everything))
 	for _, object := range definitions {
 		missingOnly := content.Chart.CRDs == string(addonsv1alpha1.CRDCreate)
-		list = append(list, declaration{Unstructured: object, kept: true, implied: missingOnly})
+		list = append(list, apply.Declaration{Unstructured: object, Kept: true, Implied: missingOnly})
 	}
 	for _, object := range plain {
 		release.Mark(object)
 		isClaim := object.GroupVersionKind().GroupKind() == objects.ClaimKind
-		list = append(list, declaration{Unstructured: object, kept: isClaim || helm.IsKept(object)})
+		list = append(list, apply.Declaration{Unstructured: object, Kept: isClaim || helm.IsKept(object)})
 	}
 	if len(rendered.Hooks) > maxHooks {
 		return rendering{}, &tooManyError{what: "hooks", count: len(rendered.Hooks), most: maxHooks}
 	}
-	set, err := prepare(list, r.Installation, namespaceOf(content))
+	set, err := apply.Prepare(list, r.Installation, namespaceOf(content))
 	if err != nil {
 		return rendering{}, err
 	}

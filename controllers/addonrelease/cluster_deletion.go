@@ -2,14 +2,12 @@ package addonrelease
 
 import (
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // clusterDeletion is what is known of a TenantCluster that is being deleted.
@@ -52,27 +50,6 @@ func (d *clusterDeletion) isDue(now time.Time) bool {
 	return d != nil && !d.deadline.IsZero() && !now.Before(d.deadline)
 }
 
-// isExternal says whether an object stands for something outside of its cluster, which would outlive it.
-// Of kinds that are not Kubernetes' own nobody can know, so they count.
-func isExternal(object *unstructured.Unstructured) bool {
-	kind := object.GroupVersionKind()
-	switch kind.GroupKind().String() {
-	case "Service":
-		serviceType, _, _ := unstructured.NestedString(object.Object, "spec", "type")
-		return serviceType == "LoadBalancer"
-	case "PersistentVolumeClaim", "PersistentVolume", "Ingress.networking.k8s.io":
-		return true
-	case "StatefulSet.apps":
-		claims, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
-		return len(claims) > 0
-	}
-	switch kind.Group {
-	case "gateway.networking.k8s.io", "snapshot.storage.k8s.io":
-		return true
-	}
-	return strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
-}
-
 // isAbandonable: a deleted release goes without removing what it applied. If the whole cluster goes, only what
 // stands for something outside of it is worth the time, and not for longer than the deletion may take. A cluster
 // that lives on and answers is waited for, however long that takes.
@@ -85,7 +62,7 @@ func (o observation) isAbandonable() bool {
 	case !o.isClusterDeleted():
 		return o.isGivenUp()
 	}
-	return len(o.external()) == 0 || o.going.isDue(o.now) && !o.awaitsBackup()
+	return len(o.external()) == 0 || o.going.isDue(o.Now) && !o.awaitsBackup()
 }
 
 // awaitsBackup: everything stays as it is until the cluster's final backup is made. Who deletes a namespace deletes
@@ -96,7 +73,7 @@ func (o observation) awaitsBackup() bool {
 
 // isGivenUp: the cluster lives on as far as anybody knows, does not answer, and its TenantCluster's deletion is due.
 func (o observation) isGivenUp() bool {
-	return o.going.isDue(o.now) && o.going.cluster == clusterKept && o.unreachable != ""
+	return o.going.isDue(o.Now) && o.going.cluster == clusterKept && o.unreachable != ""
 }
 
 // isLeft: the release goes, and all of it stays in a cluster that does not answer.
@@ -123,14 +100,14 @@ func (o observation) givenUpAt() time.Time {
 // untilGivenUp is how long until then, for a reconcile that has nothing else to wait for.
 func (o observation) untilGivenUp() time.Duration {
 	if at := o.givenUpAt(); !at.IsZero() {
-		return max(at.Sub(o.now), time.Second)
+		return max(at.Sub(o.Now), time.Second)
 	}
 	return 0
 }
 
 // external lists what stands for something outside of the cluster.
-func (o observation) external() []entry {
-	return slices.DeleteFunc(o.inventory.sorted(), func(e entry) bool { return !e.external })
+func (o observation) external() []apply.Entry {
+	return slices.DeleteFunc(o.Inventory.Sorted(), func(e apply.Entry) bool { return !e.External })
 }
 
 func orphaned(release *addonsv1alpha1.AddonRelease) bool {

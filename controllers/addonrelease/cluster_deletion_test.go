@@ -8,28 +8,30 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 	ref := func(group, kind, namespace, name string) objects.Ref {
 		return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 	}
-	o := observation{release: &addonsv1alpha1.AddonRelease{}, objectsObservation: objectsObservation{inventory: inventory{}}}
-	for _, e := range []entry{
-		{Ref: ref("", "ConfigMap", "a", "plain"), uid: "1", fingerprint: "f"},
-		{Ref: ref("", "ConfigMap", "a", "taken-over"), uid: "2", fingerprint: "f", adopted: true},
+	o := observation{release: &addonsv1alpha1.AddonRelease{}, Observation: apply.Observation{Inventory: apply.Inventory{}}}
+	for _, e := range []apply.Entry{
+		{Ref: ref("", "ConfigMap", "a", "plain"), UID: "1", Fingerprint: "f"},
+		{Ref: ref("", "ConfigMap", "a", "taken-over"), UID: "2", Fingerprint: "f", Adopted: true},
 		{Ref: ref("", "ConfigMap", "a", "intended")},
-		{Ref: ref("", "Secret", "a", "kept"), uid: "3", fingerprint: "f", kept: true},
-		{Ref: ref("", "PersistentVolumeClaim", "a", "data"), uid: "4", fingerprint: "f"},
-		{Ref: ref("", "Namespace", "", "a"), uid: "5", fingerprint: "f"},
-		{Ref: ref("", "Namespace", "", "found"), uid: "6", fingerprint: "f", adopted: true},
-		{Ref: ref("", "Namespace", "", "of-others"), uid: "7"},
+		{Ref: ref("", "Secret", "a", "kept"), UID: "3", Fingerprint: "f", Kept: true},
+		{Ref: ref("", "PersistentVolumeClaim", "a", "data"), UID: "4", Fingerprint: "f"},
+		{Ref: ref("", "Namespace", "", "a"), UID: "5", Fingerprint: "f"},
+		{Ref: ref("", "Namespace", "", "found"), UID: "6", Fingerprint: "f", Adopted: true},
+		{Ref: ref("", "Namespace", "", "of-others"), UID: "7"},
 	} {
-		o.inventory[e.Key()] = e
+		o.Inventory[e.Key()] = e
 	}
-	o.status.Helm = &addonsv1alpha1.HelmRelease{Record: &addonsv1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
+	o.status.Helm = &addonsv1alpha1.HelmRelease{Record: &metav1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
 	want := []orphans.Object{
 		{ID: "v1/ConfigMap/a/intended"},
 		{ID: "v1/ConfigMap/a/plain", UID: "1"},

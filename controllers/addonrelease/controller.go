@@ -19,6 +19,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch;patch;manage
@@ -83,14 +84,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.recordKept(ctx, o, done); err != nil {
 		return ctrl.Result{}, err
 	}
-	o.inventory = done.inventory
+	o.Inventory = done.Inventory
 	told := makeReport(o, p, done, r.look(ctx, o, done, cluster))
 	r.remember(o, p, done, known)
 	r.announce(o, told, done)
 	if told.incomplete {
 		known.unsaved = release.DeepCopy()
 		known.unsaved.Status = told.status
-		return ctrl.Result{RequeueAfter: sightOfWrites}, nil
+		return ctrl.Result{RequeueAfter: apply.SightOfWrites}, nil
 	}
 	if err := writer.write(ctx, told.status); err != nil {
 		return ctrl.Result{}, err
@@ -99,10 +100,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if cluster != nil {
 		retainClaims(o, told.status, cluster)
 	}
-	if o.status = told.status; p.finalize && done.err == nil && (told.emptied || o.isAbandonable()) {
+	if o.status = told.status; p.finalize && done.Err == nil && (told.emptied || o.isAbandonable()) {
 		return ctrl.Result{}, r.removeFinalizer(ctx, o, writer.stored)
 	}
-	return told.next(release, o.now)
+	return told.next(release, o.Now)
 }
 
 // statusWriter writes the status of a release as it was just read.
@@ -121,13 +122,10 @@ func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// sightOfWrites is how long the watches have to show what was applied, before it is told without.
-const sightOfWrites = 250 * time.Millisecond
-
 // remember keeps what the next reconcile needs to know, and counts drift that is left in place.
 func (r *Reconciler) remember(o observation, p plan, done result, known *remembered) {
 	known.series = seriesOf(o.release)
-	known.take(o.objectsObservation, done.objectsResult, done.corrections())
+	known.set.Take(o.Observation, done.Result, done.corrections())
 	r.countReported(o.release, p, known)
 }
 
@@ -135,11 +133,11 @@ func (r *Reconciler) remember(o observation, p plan, done result, known *remembe
 // otherwise the next reconcile goes on from an older one, and a watch does not show once more what it showed before.
 func retainClaims(o observation, written addonsv1alpha1.AddonReleaseStatus, cluster *fleet.Cluster) {
 	declared := map[objects.Key]bool{}
-	for _, d := range o.desired {
+	for _, d := range o.Desired {
 		declared[d.Key()] = true
 	}
 	cluster.Tracker.Retain(ownerOf(o.release), func(key objects.Key) bool {
-		_, listed := o.inventory[key]
+		_, listed := o.Inventory[key]
 		return listed || declared[key] || belongsToHelm(written.Helm, key)
 	})
 }

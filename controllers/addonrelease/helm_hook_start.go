@@ -10,6 +10,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // annotationOperation marks a hook's object with the run that made it.
@@ -35,7 +36,7 @@ func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.Ho
 		h.end(run, addonsv1alpha1.HookFailed, "is there already, from an earlier run or by somebody else; delete it, or add before-hook-creation to its helm.sh/hook-delete-policy")
 		return nil
 	}
-	if err := deleteHook(ctx, h.cluster, one.Ref, there.UID); err != nil {
+	if err := apply.Delete(ctx, h.cluster, one.Ref, there.UID); err != nil {
 		return err
 	}
 	if _, err = h.cluster.Get(ctx, one.Ref); apierrors.IsNotFound(err) {
@@ -58,8 +59,8 @@ func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.H
 		return err
 	}
 	answer, err := h.cluster.Apply(ctx, one.Ref, "", body, true)
-	if err != nil && isFinal(err) {
-		h.end(run, addonsv1alpha1.HookFailed, explain(one.Ref, err))
+	if err != nil && apply.IsFinal(err) {
+		h.end(run, addonsv1alpha1.HookFailed, apply.Explain(one.Ref, err))
 		return nil
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // hookRunner runs the hooks of one operation, as far as it gets without waiting. What it waits for
@@ -189,7 +190,7 @@ func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookP
 // failed deletes what is to be deleted after a failure, and reports it.
 func (h *hookRunner) failed(ctx context.Context, one hook, run *addonsv1alpha1.HookRun, ran []hook) error {
 	h.result.hook = &hookReport{hook: one, run: *run}
-	h.result.wake(run.CompletedAt.Add(retryStalled))
+	h.result.wake(run.CompletedAt.Add(apply.RetryStalled))
 	if err := h.clear(ctx, []hook{one}, run.Event, deleteFailed); err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 	}
 	for _, one := range hooks {
 		run := h.find(one, event)
-		if err := deleteHook(ctx, h.cluster, one.Ref, types.UID(run.UID)); err != nil {
+		if err := apply.Delete(ctx, h.cluster, one.Ref, types.UID(run.UID)); err != nil {
 			return fmt.Errorf("delete %s hook %s: %w", event, one.Ref, err)
 		}
 		run.UID = ""

@@ -8,6 +8,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // helmPlan is what to do about a Helm release beside its objects. The zero plan is to do nothing.
@@ -65,7 +66,7 @@ func (h *helmPlan) begin(o helmObservation, operation addonsv1alpha1.HelmOperati
 		if run.Phase != addonsv1alpha1.HookFailed || run.Event == string(release.HookTest) {
 			continue
 		}
-		if due := run.CompletedAt.Add(retryStalled); due.After(o.now) && !o.requested {
+		if due := run.CompletedAt.Add(apply.RetryStalled); due.After(o.now) && !o.requested {
 			h.blocked = &operation.Hooks[i]
 			return
 		}

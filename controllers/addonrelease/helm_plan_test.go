@@ -13,6 +13,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // chartScene is a release of a chart that is deployed, as version 2 of its records.
@@ -93,8 +94,8 @@ func TestPlanHelm(t *testing.T) {
 		{"BackToAnOldOne", chartScene(func(o *observation) { o.inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
 		{"GoesOnWithWhatWasBegun", chartScene(begun(addonsv1alpha1.HookSucceeded, 0)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) record "},
 		{"AFailedHookHolds", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) blocked record "},
-		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, retryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observation) { o.request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, apply.RetryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observation) { o.Request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observation) { o.inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.helm.recordDrifted = true }), "record strays "},
 		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observation) {

@@ -10,6 +10,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -131,7 +132,7 @@ func (r *recorder) note(version int, status helmcommon.Status, written *metav1.O
 	}
 	said := r.status.get()
 	said.Version = int32(version)
-	said.Record = &addonsv1alpha1.InventoryEntry{
+	said.Record = &metav1alpha1.InventoryEntry{
 		ID:  objects.Ref{GroupVersionKind: secretKind, Namespace: written.Namespace, Name: written.Name}.ID(),
 		UID: string(written.UID), Fingerprint: r.fingerprint(written),
 	}

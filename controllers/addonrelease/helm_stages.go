@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // helmTarget is whose Helm release is worked on, and with what.
@@ -75,7 +76,7 @@ type helmResult struct {
 	// hook is the hook that the rest waits for, or that failed; nil if there is none.
 	hook *hookReport
 	// reverted is the record of the Helm release, if somebody had changed it or taken its place.
-	reverted []written
+	reverted []apply.Written
 	// recordPending: the latest record says that an operation is under way, or may do.
 	recordPending bool
 	// purged: the records of the Helm release are gone.
@@ -102,12 +103,12 @@ func newHelmStages(target helmTarget, o helmObservation, p helmPlan, lists func(
 	}
 }
 
-// owns implements stages.
-func (s *helmStages) owns(object metav1.Object) bool { return s.o.chart.release.Owns(object) }
+// Owns implements stages.
+func (s *helmStages) Owns(object metav1.Object) bool { return s.o.chart.release.Owns(object) }
 
-// begin implements stages: what another operation left running is ended, and a rendering that cannot be made again is
+// Begin implements stages: what another operation left running is ended, and a rendering that cannot be made again is
 // kept.
-func (s *helmStages) begin(ctx context.Context) error {
+func (s *helmStages) Begin(ctx context.Context) error {
 	if s.plan.record || s.plan.purge || s.plan.tests != "" {
 		store, err := helm.NewStore(ctx, s.cluster, s.o.chart.release, s.installation)
 		if err != nil {
@@ -132,8 +133,8 @@ func (s *helmStages) intended() *addonsv1alpha1.HelmRelease {
 	return s.status.value
 }
 
-// before implements stages: it runs the hooks that come first.
-func (s *helmStages) before(ctx context.Context) (bool, error) { return s.hooks(ctx, s.plan.before) }
+// Before implements stages: it runs the hooks that come first.
+func (s *helmStages) Before(ctx context.Context) (bool, error) { return s.hooks(ctx, s.plan.before) }
 
 // endInterrupted deletes the hooks of an operation that another one takes the place of, if they still run.
 func (s *helmStages) endInterrupted(ctx context.Context) error {
@@ -150,7 +151,7 @@ func (s *helmStages) endInterrupted(ctx context.Context) error {
 		if err != nil || run.Phase != addonsv1alpha1.HookRunning || run.UID == "" {
 			continue
 		}
-		if err := deleteHook(ctx, s.cluster, ref, types.UID(run.UID)); err != nil {
+		if err := apply.Delete(ctx, s.cluster, ref, types.UID(run.UID)); err != nil {
 			return fmt.Errorf("delete hook %s, which was interrupted: %w", ref, err)
 		}
 		run.UID = ""
@@ -158,8 +159,8 @@ func (s *helmStages) endInterrupted(ctx context.Context) error {
 	return nil
 }
 
-// after implements stages: it runs the hooks that come last, and writes the record.
-func (s *helmStages) after(ctx context.Context) (bool, error) {
+// After implements stages: it runs the hooks that come last, and writes the record.
+func (s *helmStages) After(ctx context.Context) (bool, error) {
 	if s.recorder == nil {
 		return true, nil
 	}
@@ -210,12 +211,12 @@ func (s *helmStages) reverted(ref objects.Ref) {
 		return
 	}
 	at := s.clock.Now()
-	s.result.reverted = append(s.result.reverted, written{
-		write: write{
-			desired: desired{Ref: ref}, purpose: correct, seen: seen, entry: entry{uid: seen.UID},
-			culprit: blame(seen, managedfields.Subject{Kind: ref.GroupKind()}, s.rules),
+	s.result.reverted = append(s.result.reverted, apply.Written{
+		Write: apply.Write{
+			Object: apply.Object{Ref: ref}, Purpose: apply.PurposeCorrect, Seen: seen, Entry: apply.Entry{UID: seen.UID},
+			Actor: apply.Attribute(seen, managedfields.Subject{Kind: ref.GroupKind()}, s.rules),
 		},
-		result: &metav1.PartialObjectMetadata{}, contested: true, at: at, took: at.Sub(seen.At),
+		Result: &metav1.PartialObjectMetadata{}, Contested: true, At: at, Took: at.Sub(seen.At),
 	})
 }
 
@@ -227,7 +228,7 @@ func (s *helmStages) hooks(ctx context.Context, event release.HookEvent) (bool, 
 	}
 	if blocked := s.plan.blocked; blocked != nil && blocked.Event == string(event) {
 		s.result.hook = &hookReport{hook: s.find(blocked), run: *blocked}
-		s.result.wake(blocked.CompletedAt.Add(retryStalled))
+		s.result.wake(blocked.CompletedAt.Add(apply.RetryStalled))
 		return false, nil
 	}
 	if !s.plan.purge && s.plan.blocked == nil {

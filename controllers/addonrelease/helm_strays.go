@@ -5,6 +5,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // recordedObjects are what the records declare that may have brought objects which no inventory knows: those of others
@@ -27,9 +28,9 @@ func (r *recorder) recordedObjects() ([]objects.Ref, error) {
 	return refs, nil
 }
 
-// strays implements stages: the objects that a record brought, the inventory does not list and the chart does not
+// Strays implements stages: the objects that a record brought, the inventory does not list and the chart does not
 // declare. The cluster tells which of them carry the release's marks: others are not touched.
-func (s *helmStages) strays(ctx context.Context) ([]removal, error) {
+func (s *helmStages) Strays(ctx context.Context) ([]apply.Removal, error) {
 	if !s.plan.strays || s.recorder == nil {
 		return nil, nil
 	}
@@ -37,7 +38,7 @@ func (s *helmStages) strays(ctx context.Context) ([]removal, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []removal
+	var found []apply.Removal
 	for _, ref := range refs {
 		resource, err := s.cluster.Resource(ctx, ref.GroupVersionKind)
 		if err != nil {
@@ -50,11 +51,11 @@ func (s *helmStages) strays(ctx context.Context) ([]removal, error) {
 			continue
 		}
 		object, err := s.cluster.Get(ctx, ref)
-		if ignoreGone(err) != nil {
+		if apply.IgnoreGone(err) != nil {
 			return nil, err
 		}
-		if err == nil && s.owns(object) && ref.GroupKind() != objects.ClaimKind {
-			found = append(found, removal{entry: entry{Ref: ref, uid: object.UID}})
+		if err == nil && s.Owns(object) && ref.GroupKind() != objects.ClaimKind {
+			found = append(found, apply.Removal{Entry: apply.Entry{Ref: ref, UID: object.UID}})
 		}
 	}
 	if len(found) == 0 {

@@ -1,15 +1,14 @@
 package addonrelease
 
 import (
-	"maps"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // memory is what is known of releases beyond what the cache has caught up with. All of it can be
@@ -26,43 +25,14 @@ type remembered struct {
 	written *addonsv1alpha1.AddonRelease
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *addonsv1alpha1.AddonRelease
-	fights  map[objects.Key]fight
-	// deletions are how far the removal of objects has come.
-	deletions map[objects.Key]deletion
-	// refused are the objects that the API server would not take as they are.
-	refused map[objects.Key]refusal
-	// lastWrite is when an object was applied last.
-	lastWrite time.Time
+	// set is what is remembered of the objects.
+	set apply.Memory
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
 	reported map[objects.Key]string
 	// recordPending: the record of the Helm release says that an operation is under way, or may do.
 	recordPending bool
 	// series of the release's metrics, to remove them by.
 	series series
-}
-
-// take keeps what the next reconcile of the same objects needs to know.
-func (r *remembered) take(o objectsObservation, done objectsResult, corrections []written) {
-	r.lastWrite = o.lastWritten(done)
-	r.fights = maps.Clone(o.fights)
-	if r.fights == nil {
-		r.fights = map[objects.Key]fight{}
-	}
-	for _, w := range corrections {
-		r.fights[w.Key()] = r.fights[w.Key()].after(w.at, w.culprit.manager)
-	}
-	for _, w := range done.written {
-		delete(r.refused, w.Key())
-	}
-	maps.Copy(r.refused, done.refusals)
-	for _, e := range done.gone {
-		delete(r.fights, e.Key())
-	}
-	maps.DeleteFunc(r.deletions, func(key objects.Key, _ deletion) bool {
-		_, listed := done.inventory[key]
-		return !listed
-	})
-	maps.Copy(r.deletions, done.deletions)
 }
 
 func (m *memory) of(key types.NamespacedName) *remembered {
@@ -73,7 +43,7 @@ func (m *memory) of(key types.NamespacedName) *remembered {
 	}
 	found := m.releases[key]
 	if found == nil {
-		found = &remembered{fights: map[objects.Key]fight{}, deletions: map[objects.Key]deletion{}, refused: map[objects.Key]refusal{}}
+		found = &remembered{}
 		m.releases[key] = found
 	}
 	return found

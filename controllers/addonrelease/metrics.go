@@ -6,6 +6,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // Metrics of releases.
@@ -61,18 +62,18 @@ func seriesOf(release *addonsv1alpha1.AddonRelease) series {
 }
 
 // corrected counts one correction.
-func (m *Metrics) corrected(namespace, policy string, w written) {
-	m.noticed(namespace, policy, w.culprit)
-	m.rollback.Observe(w.took.Seconds())
-	if changed := w.culprit.at; changed != nil {
-		m.exposure.Observe(max(0, w.at.Truncate(1e9).Sub(changed.Time).Seconds()))
+func (m *Metrics) corrected(namespace, policy string, w apply.Written) {
+	m.noticed(namespace, policy, w.Actor)
+	m.rollback.Observe(w.Took.Seconds())
+	if changed := w.Actor.At; changed != nil {
+		m.exposure.Observe(max(0, w.At.Truncate(1e9).Sub(changed.Time).Seconds()))
 	}
 }
 
 // noticed counts one change by others. The manager label is what the cluster says, so a person could
 // fill the metrics with names of their own: only well-known ones are kept apart.
-func (m *Metrics) noticed(namespace, policy string, by culprit) {
-	m.detected.WithLabelValues(namespace, policy, wellKnown(by.manager)).Inc()
+func (m *Metrics) noticed(namespace, policy string, by apply.Actor) {
+	m.detected.WithLabelValues(namespace, policy, wellKnown(by.Manager)).Inc()
 }
 
 func wellKnown(manager string) string {

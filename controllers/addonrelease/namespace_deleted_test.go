@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 func TestANamespaceThatAPersonDeletedIsFilledAgainAsSoonAsItIsGone(t *testing.T) {
@@ -44,18 +45,18 @@ func TestANamespaceThatAPersonDeletedIsFilledAgainAsSoonAsItIsGone(t *testing.T)
 
 func TestANamespaceOfOthersThatIsGoneIsMadeAgain(t *testing.T) {
 	cache := namespaceRef("cache")
-	o := scene(func(o *observation) { o.inventory[cache.Key()] = entry{Ref: cache, uid: "theirs", adopted: true} })
+	o := scene(func(o *observation) { o.Inventory[cache.Key()] = apply.Entry{Ref: cache, UID: "theirs", Adopted: true} })
 	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "cache")
-	failed := written{write: write{desired: declared(configMapRef("a"), "1"), purpose: correct}, err: gone}
-	o.inventory.take(objectsResult{written: []written{failed}})
-	o.desired = append(o.desired, declared(cache, "1"))
+	failed := apply.Written{Write: apply.Write{Object: declared(configMapRef("a"), "1"), Purpose: apply.PurposeCorrect}, Err: gone}
+	o.Inventory.Take(apply.Result{Written: []apply.Written{failed}})
+	o.Desired = append(o.Desired, declared(cache, "1"))
 	if got, want := summarize(makePlan(o)), "foundations create cache; "; got != want {
 		t.Errorf("the plan is %q, want %q", got, want)
 	}
 	elsewhere := apierrors.NewNotFound(corev1.Resource("configmaps"), "cache")
-	o.inventory[cache.Key()] = entry{Ref: cache, uid: "theirs", adopted: true}
-	failed.err = elsewhere
-	if o.inventory.take(objectsResult{written: []written{failed}}); o.inventory[cache.Key()].intended() {
+	o.Inventory[cache.Key()] = apply.Entry{Ref: cache, UID: "theirs", Adopted: true}
+	failed.Err = elsewhere
+	if o.Inventory.Take(apply.Result{Written: []apply.Written{failed}}); o.Inventory[cache.Key()].Intended() {
 		t.Error("the namespace is taken for gone because something else is")
 	}
 }

@@ -9,11 +9,12 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // observation is all that a plan and a report are made from.
 type observation struct {
-	objectsObservation
+	apply.Observation
 	// helm is what is known of the Helm release, if the source is a chart.
 	helm helmObservation
 
@@ -43,21 +44,21 @@ type observation struct {
 }
 
 // objects is what the plan for the release's objects is made from.
-func (o observation) objects() objectsObservation {
-	set := o.objectsObservation
-	set.settings, set.comparedWith = settingsOf(o.release.Spec.Drift), o.status.Drift.Rules
-	set.suspended, set.requested, set.clusterDeleted = o.suspension.Active, o.requested(), o.isClusterDeleted()
+func (o observation) objects() apply.Observation {
+	set := o.Observation
+	set.Settings, set.ComparedWith = settingsOf(o.release.Spec.Drift), o.status.Drift.Rules
+	set.Suspended, set.Requested, set.ClusterDeleted = o.suspension.Active, o.requested(), o.isClusterDeleted()
 	return set
 }
 
 // forHelm is what the plan for the Helm release is made from.
 func (o observation) forHelm() helmObservation {
 	chart := o.helm
-	chart.now, chart.status = o.now, o.status.Helm
+	chart.now, chart.status = o.Now, o.status.Helm
 	chart.inputs, chart.deployed, chart.settled = o.inputs, o.status.InputsHash, o.settled()
 	chart.deleted, chart.suspended, chart.requested = !o.release.DeletionTimestamp.IsZero(), o.suspension.Active, o.requested()
 	chart.skipsDeleteHooks, chart.adopts = skipsDeleteHooks(o.release), o.release.Spec.Adopt
-	chart.corrects, chart.recordReady = o.driftMode() == driftCorrect, o.recordReady()
+	chart.corrects, chart.recordReady = o.driftMode() == apply.Correct, o.recordReady()
 	return chart
 }
 
@@ -67,22 +68,22 @@ func (o observation) recordReady() time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	return o.fights[key].ready()
+	return o.Contentions[key].Ready()
 }
 
 func (o observation) reachable() bool { return o.unreachable == "" && !o.waiting() }
 
 // waiting: there is nothing to say yet. What is awaited, a connection or the first list of a watch,
 // makes for another reconcile.
-func (o observation) waiting() bool { return o.pending || o.unlisted > 0 }
+func (o observation) waiting() bool { return o.pending || o.Unlisted > 0 }
 
 func (o observation) abandoned() bool {
 	return o.unreachable != "" && o.release.Annotations[metav1alpha1.AnnotationAbandon] == "true"
 }
 
-func (o observation) driftMode() driftMode { return settingsOf(o.release.Spec.Drift).mode }
+func (o observation) driftMode() apply.Mode { return settingsOf(o.release.Spec.Drift).Mode }
 
-func (o observation) requested() bool { return o.request != o.status.HandledRequest }
+func (o observation) requested() bool { return o.Request != o.status.HandledRequest }
 
 // settled: what is to be in the cluster was applied completely, and nothing else was begun since.
 func (o observation) settled() bool {
@@ -101,8 +102,8 @@ func (o observation) needsDesired() bool {
 		o.helm.recordDrifted || testsDue(o.helm.tests, o.status.Helm) != "" {
 		return true
 	}
-	for key, e := range o.inventory {
-		if e.intended() || o.sightings[key].drifted {
+	for key, e := range o.Inventory {
+		if e.Intended() || o.States[key].Drifted {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // observe reads everything once, after what the release has in its cluster is followed there. It returns the cluster to
@@ -25,7 +26,7 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 	if err == nil {
 		cluster, err = r.observeTenant(ctx, &o)
 	}
-	var unserved kinds
+	var unserved apply.Kinds
 	if err == nil && cluster != nil {
 		unserved, err = r.follow(ctx, o, cluster)
 	}
@@ -43,15 +44,15 @@ func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known 
 	o := observation{release: release}
 	o.status, o.restored = known.latestStatus(release)
 	o.inputs = r.inputsOf(release, o.status)
-	o.now, o.rules, o.rulesVersion = r.Clock.Now(), r.Rules, rulesVersion(r.Rules, release.Spec.Drift)
-	o.suspension = suspension.Of(release.Spec.Suspend, release.Annotations, o.now)
-	o.fights, o.deletions, o.refused, o.lastWrite = known.fights, known.deletions, known.refused, known.lastWrite
+	o.Now, o.Rules, o.RulesVersion = r.Clock.Now(), r.Rules, rulesVersion(r.Rules, release.Spec.Drift)
+	o.suspension = suspension.Of(release.Spec.Suspend, release.Annotations, o.Now)
+	o.Recall(known.set)
 	o.helm.recordPending = known.recordPending
 	if o.helm.tests = metav1alpha1.TestsRequested(release); o.helm.tests == "" {
 		o.helm.tests = release.Spec.RunTests
 	}
 	var err error
-	o.inventory, err = readInventory(o.status.Inventory)
+	o.Inventory, err = apply.ReadInventory(o.status.Inventory)
 	return o, err
 }
 
@@ -65,10 +66,10 @@ func (r *Reconciler) observeTenant(ctx context.Context, o *observation) (*fleet.
 	} else if err != nil {
 		return nil, fmt.Errorf("get TenantCluster %s: %w", key, err)
 	}
-	if o.request = requestOf(o.release, tenant); o.requested() {
-		o.fights = nil // A person who asks for a try need not wait for another correction.
+	if o.Request = requestOf(o.release, tenant); o.requested() {
+		o.Contentions = nil // A person who asks for a try need not wait for another correction.
 	}
-	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.now)).Or(upgradeOf(tenant))
+	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.Now)).Or(upgradeOf(tenant))
 	o.going = clusterDeletionOf(tenant, o.release)
 	cluster, connected := r.Fleet.Get(key)
 	if !connected {
@@ -83,12 +84,12 @@ func (r *Reconciler) observeTenant(ctx context.Context, o *observation) (*fleet.
 }
 
 // observeCluster looks at what is in the cluster, and at what is to be there.
-func (r *Reconciler) observeCluster(ctx context.Context, o *observation, cluster *fleet.Cluster, unserved kinds) error {
-	o.settings = settingsOf(o.release.Spec.Drift)
-	if err := o.observeObjects(ctx, cluster, unserved); err != nil {
+func (r *Reconciler) observeCluster(ctx context.Context, o *observation, cluster *fleet.Cluster, unserved apply.Kinds) error {
+	o.Settings = settingsOf(o.release.Spec.Drift)
+	if err := o.ObserveObjects(ctx, cluster, unserved); err != nil {
 		return err
 	}
-	if key, ok := recordKey(o.status.Helm); ok && !o.awaits(secretKind.GroupKind(), cluster.Tracker.Kind(secretKind.GroupKind())) {
+	if key, ok := recordKey(o.status.Helm); ok && !o.Awaits(secretKind.GroupKind(), cluster.Tracker.Kind(secretKind.GroupKind())) {
 		o.helm.recordSeen, o.helm.recordDrifted = cluster.Tracker.Look(key)
 	}
 	if o.needsDesired() {

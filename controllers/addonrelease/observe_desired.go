@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // observeDesired renders the revision, and looks who else claims what is in it.
@@ -34,22 +35,22 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 		return err
 	}
 	list := rendered.set
-	if len(list) > maxInventory {
-		return &tooManyError{what: "objects", count: len(list), most: maxInventory}
+	if len(list) > apply.MaxInventory {
+		return &tooManyError{what: "objects", count: len(list), most: apply.MaxInventory}
 	}
-	o.desired, o.helm.chart = list, rendered.chart
+	o.Desired, o.helm.chart = list, rendered.chart
 	o.helm.recordPending = o.helm.recordPending && rendered.chart != nil
 	if err := checkRecordable(*o); err != nil {
 		return err
 	}
 	o.desiredKnown = true
-	o.holders = map[objects.Key]string{}
+	o.Holders = map[objects.Key]string{}
 	for _, d := range list {
-		if _, listed := o.inventory[d.Key()]; listed {
+		if _, listed := o.Inventory[d.Key()]; listed {
 			continue
 		}
 		if holder, taken := cluster.Tracker.Holder(d.Key()); taken && holder != owner {
-			o.holders[d.Key()] = r.holderName(ctx, holder)
+			o.Holders[d.Key()] = r.holderName(ctx, holder)
 		}
 	}
 	return nil

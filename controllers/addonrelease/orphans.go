@@ -11,6 +11,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // recordUnremoved tells what a release that is let go leaves: what may remain outside of a cluster that goes
@@ -24,9 +25,9 @@ func (r *Reconciler) recordUnremoved(ctx context.Context, o observation) error {
 			return err
 		}
 	}
-	if (o.abandoned() || o.isGivenUp()) && len(o.inventory) > 0 {
+	if (o.abandoned() || o.isGivenUp()) && len(o.Inventory) > 0 {
 		r.Recorder.Eventf(o.release, nil, eventWarning, eventAbandoned, actionDelete, "%d objects were left in TenantCluster %s: %s: %s",
-			len(o.inventory), clusterKey(o.release), brief.Cut(names(o.inventory.sorted()), maxNamesTold), brief.Cut(whyLeft(o), maxWhyTold))
+			len(o.Inventory), clusterKey(o.release), brief.Cut(apply.Names(o.Inventory.Sorted()), maxNamesTold), brief.Cut(whyLeft(o), maxWhyTold))
 	}
 	return nil
 }
@@ -44,17 +45,17 @@ func (r *Reconciler) recordKept(ctx context.Context, o observation, done result)
 	if !o.isClusterDeleted() {
 		return nil
 	}
-	var kept []entry
-	for _, one := range done.left {
-		if one.external {
-			kept = append(kept, one.entry)
+	var kept []apply.Entry
+	for _, one := range done.Left {
+		if one.External {
+			kept = append(kept, one.Entry)
 		}
 	}
 	err := r.recordOrphans(ctx, o, orphans.Entry{
 		Holder: holderOf(o.release) + " (kept)", Objects: staying(orphansOf(kept)), Why: "they are kept when the add-on ends",
 	})
 	return errors.Join(err, r.recordOrphans(ctx, o, orphans.Entry{
-		Holder: holderOf(o.release) + " (volumes)", Objects: staying(orphansOf(volumesOf(done.gone))), Why: "volumes that a StatefulSet claimed stay when it goes",
+		Holder: holderOf(o.release) + " (volumes)", Objects: staying(orphansOf(volumesOf(done.Gone))), Why: "volumes that a StatefulSet claimed stay when it goes",
 	}))
 }
 
@@ -64,17 +65,17 @@ func (o observation) isClusterDeleted() bool {
 
 // volumesOf are the StatefulSets among objects that are gone. Kubernetes leaves their claims, which are not in
 // the inventory.
-func volumesOf(gone []entry) []entry {
-	return slices.DeleteFunc(slices.Clone(gone), func(e entry) bool {
-		return !e.external || e.GroupKind().String() != "StatefulSet.apps"
+func volumesOf(gone []apply.Entry) []apply.Entry {
+	return slices.DeleteFunc(slices.Clone(gone), func(e apply.Entry) bool {
+		return !e.External || e.GroupKind().String() != "StatefulSet.apps"
 	})
 }
 
 // leftBehind is what is, or may be, in the cluster because of a release: its inventory, without what was there
 // before and would stay anyway, and the record of its Helm release.
 func (o observation) leftBehind() []orphans.Object {
-	left := orphansOf(slices.DeleteFunc(o.inventory.sorted(), func(e entry) bool {
-		return e.unwatched() || e.adopted && objects.IsFoundation(e.GroupKind())
+	left := orphansOf(slices.DeleteFunc(o.Inventory.Sorted(), func(e apply.Entry) bool {
+		return e.Unwatched() || e.Adopted && objects.IsFoundation(e.GroupKind())
 	}))
 	if helm := o.status.Helm; helm != nil && helm.Record != nil {
 		left = append(left, orphans.Object{ID: helm.Record.ID, UID: types.UID(helm.Record.UID)})
@@ -82,10 +83,10 @@ func (o observation) leftBehind() []orphans.Object {
 	return left
 }
 
-func orphansOf(entries []entry) []orphans.Object {
+func orphansOf(entries []apply.Entry) []orphans.Object {
 	list := make([]orphans.Object, 0, len(entries))
 	for _, e := range entries {
-		list = append(list, orphans.Object{ID: e.ID(), UID: e.uid, Stays: e.kept || e.GroupKind() == objects.ClaimKind})
+		list = append(list, orphans.Object{ID: e.ID(), UID: e.UID, Stays: e.Kept || e.GroupKind() == objects.ClaimKind})
 	}
 	return list
 }
@@ -121,7 +122,7 @@ func (r *Reconciler) enter(ctx context.Context, o observation, left orphans.Entr
 	if len(left.Objects) == 0 {
 		return nil
 	}
-	left.Cluster, left.ClusterID, left.At = clusterKey(o.release), o.status.ClusterID, o.now
+	left.Cluster, left.ClusterID, left.At = clusterKey(o.release), o.status.ClusterID, o.Now
 	return r.Orphans.Record(ctx, left)
 }
 

@@ -1,8 +1,10 @@
 package addonrelease
 
+import "github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+
 // plan is what to do. The zero plan is to do nothing.
 type plan struct {
-	objectsPlan
+	apply.Plan
 	// helm is what to do beside that, if the source is a chart.
 	helm helmPlan
 	// finalize removes the finalizer once the inventory is empty.
@@ -17,17 +19,17 @@ func makePlan(o observation) plan {
 	case !o.reachable() || o.problem != nil || !o.desiredKnown:
 		return plan{}
 	}
-	p := plan{objectsPlan: planObjects(o.objects()), helm: planHelm(o.forHelm())}
-	if at := o.recordReady(); o.helm.recordDrifted && at.After(o.now) {
-		p.wake(at)
+	p := plan{Plan: apply.MakePlan(o.objects()), helm: planHelm(o.forHelm())}
+	if at := o.recordReady(); o.helm.recordDrifted && at.After(o.Now) {
+		p.Wake(at)
 	}
-	p.begins = !o.settled() && o.status.Applying != o.inputs && (!p.isEmpty() || p.helm.operation != nil)
+	p.Begins = !o.settled() && o.status.Applying != o.inputs && (!p.IsEmpty() || p.helm.operation != nil)
 	return p
 }
 
 // planDeletion removes everything, or lets go of it.
 func planDeletion(o observation) plan {
-	if o.isAbandonable() || len(o.inventory) == 0 && o.status.Helm == nil {
+	if o.isAbandonable() || len(o.Inventory) == 0 && o.status.Helm == nil {
 		return plan{finalize: true}
 	}
 	if !o.reachable() || o.problem != nil || o.awaitsBackup() {
@@ -38,7 +40,7 @@ func planDeletion(o observation) plan {
 		p.helm = planHelm(o.forHelm())
 	}
 	everything := o.objects()
-	everything.desired = nil
-	p.removals = planRemovals(everything)
+	everything.Desired = nil
+	p.Removals = apply.PlanRemovals(everything)
 	return p
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -34,17 +35,17 @@ func definitionRef(name string) objects.Ref {
 	return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, Name: name}
 }
 
-func declared(ref objects.Ref, hash string) desired {
-	return desired{Ref: ref, stage: stageOf(ref.GroupKind()), body: []byte(`{}`), hash: hash}
+func declared(ref objects.Ref, hash string) apply.Object {
+	return apply.Object{Ref: ref, Stage: apply.StageOf(ref.GroupKind()), Body: []byte(`{}`), Hash: hash}
 }
 
 // scene is a release whose cluster is connected, with objects a and b declared and in place.
 func scene(change ...func(*observation)) observation {
 	o := observation{
 		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
-		objectsObservation: objectsObservation{
-			now: noon, rules: managedfields.DefaultRules("test"), desired: []desired{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
-			inventory: inventory{}, sightings: map[objects.Key]sighting{}, holders: map[objects.Key]string{}, fights: map[objects.Key]fight{},
+		Observation: apply.Observation{
+			Now: noon, Rules: managedfields.DefaultRules("test"), Desired: []apply.Object{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
+			Inventory: apply.Inventory{}, States: map[objects.Key]apply.ObjectState{}, Holders: map[objects.Key]string{}, Contentions: map[objects.Key]apply.Contention{},
 		},
 		clusterID: "id", desiredKnown: true,
 	}
@@ -58,19 +59,19 @@ func scene(change ...func(*observation)) observation {
 }
 
 func (o *observation) hold(ref objects.Ref, hash string) {
-	o.inventory[ref.Key()] = entry{Ref: ref, uid: types.UID(ref.Name), hash: hash, fingerprint: "f"}
-	o.sightings[ref.Key()] = sighting{seen: &fleet.Seen{Health: fleet.Health{Status: status.CurrentStatus}}}
+	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(ref.Name), Hash: hash, Fingerprint: "f"}
+	o.States[ref.Key()] = apply.ObjectState{Seen: &fleet.Seen{Health: fleet.Health{Status: status.CurrentStatus}}}
 }
 
 func (o *observation) drift(ref objects.Ref) {
-	o.sightings[ref.Key()] = sighting{drifted: true, seen: &fleet.Seen{Fingerprint: "g", At: noon}}
+	o.States[ref.Key()] = apply.ObjectState{Drifted: true, Seen: &fleet.Seen{Fingerprint: "g", At: noon}}
 }
 
 // standOutside marks an object that stands for something outside of the cluster.
 func (o *observation) standOutside(ref objects.Ref) {
-	e := o.inventory[ref.Key()]
-	e.external = true
-	o.inventory[ref.Key()] = e
+	e := o.Inventory[ref.Key()]
+	e.External = true
+	o.Inventory[ref.Key()] = e
 }
 
 // summarize makes a plan comparable: what is done to what, in order.
@@ -78,20 +79,20 @@ func summarize(p plan) string {
 	text := ""
 	for _, group := range []struct {
 		name   string
-		writes []write
-	}{{"foundations", p.foundations}, {"rest", p.rest}, {"reported", p.reported}, {"held", p.held}} {
+		writes []apply.Write
+	}{{"foundations", p.Prerequisites}, {"rest", p.Rest}, {"reported", p.Reported}, {"held", p.Held}} {
 		for _, w := range group.writes {
-			text += fmt.Sprintf("%s %s %s; ", group.name, w.purpose, w.Name)
+			text += fmt.Sprintf("%s %s %s; ", group.name, w.Purpose, w.Name)
 		}
 	}
-	for _, w := range p.refused {
-		text += fmt.Sprintf("refused %s %s; ", w.purpose, w.Name)
+	for _, w := range p.Refused {
+		text += fmt.Sprintf("refused %s %s; ", w.Purpose, w.Name)
 	}
-	for _, r := range p.removals {
+	for _, r := range p.Removals {
 		text += "remove " + r.Name + "; "
 	}
-	for _, c := range p.conflicts {
-		text += "conflict " + c.Name + " with " + c.holder + "; "
+	for _, c := range p.Conflicts {
+		text += "conflict " + c.Name + " with " + c.Holder + "; "
 	}
 	if p.finalize {
 		text += "release; "
@@ -115,70 +116,70 @@ func TestPlan(t *testing.T) {
 		want   string
 	}{
 		{"NothingWhenAllIsAsDeclared", func(*observation) {}, ""},
-		{"CreatesWhatIsNew", func(o *observation) { o.desired = append(o.desired, declared(c, "1")) }, "rest create c; "},
-		{"TriesAgainWhatWasOnlyIntended", func(o *observation) { o.inventory[a.Key()] = entry{Ref: a} }, "rest create a; "},
-		{"UpdatesWhatChanged", func(o *observation) { o.desired[1].hash = "2" }, "rest update b; "},
+		{"CreatesWhatIsNew", func(o *observation) { o.Desired = append(o.Desired, declared(c, "1")) }, "rest create c; "},
+		{"TriesAgainWhatWasOnlyIntended", func(o *observation) { o.Inventory[a.Key()] = apply.Entry{Ref: a} }, "rest create a; "},
+		{"UpdatesWhatChanged", func(o *observation) { o.Desired[1].Hash = "2" }, "rest update b; "},
 		{"CorrectsDrift", func(o *observation) { o.drift(a) }, "rest correct a; "},
-		{"RemovesWhatLeftTheSource", func(o *observation) { o.desired = o.desired[:1] }, "remove b; "},
+		{"RemovesWhatLeftTheSource", func(o *observation) { o.Desired = o.Desired[:1] }, "remove b; "},
 		{"FoundationsGoFirst", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "1"), declared(namespaceRef("cache"), "1"))
+			o.Desired = append(o.Desired, declared(c, "1"), declared(namespaceRef("cache"), "1"))
 		}, "foundations create cache; rest create c; "},
 		{"LeavesAnotherTargetsObject", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "1"))
-			o.holders[c.Key()] = "SaaSAddon fleet/other"
+			o.Desired = append(o.Desired, declared(c, "1"))
+			o.Holders[c.Key()] = "SaaSAddon fleet/other"
 		}, "conflict c with SaaSAddon fleet/other; "},
 		{"ReportModeLeavesDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport; o.drift(a) }, "reported correct a; "},
 		{"ReportModeStillUpdates", func(o *observation) {
 			o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport
 			o.drift(a)
-			o.desired[0].hash = "2"
+			o.Desired[0].Hash = "2"
 		}, "rest correct a; reported correct a; "},
 		{"OffIgnoresDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftOff; o.drift(a) }, ""},
 		{"SuspensionStopsAllButReports", func(o *observation) {
 			o.suspension = suspension.Suspension{Active: true}
 			o.drift(a)
-			o.desired = []desired{declared(a, "2"), declared(c, "1")}
+			o.Desired = []apply.Object{declared(a, "2"), declared(c, "1")}
 		}, "reported correct a; "},
 		{"AFightIsHeldBack", func(o *observation) {
 			o.drift(a)
-			o.fights[a.Key()] = fight{rounds: patience + 3, last: noon.Add(-time.Second)}
+			o.Contentions[a.Key()] = apply.Contention{Count: apply.Unhindered + 3, Last: noon.Add(-time.Second)}
 		}, "held correct a; "},
 		{"WhatWasRefusedIsNotSentAgain", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
+			o.Desired = append(o.Desired, declared(c, "1"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute)}}
 		}, "refused create c; "},
 		{"WhatWasRefusedIsSentWhenItChanges", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "2"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
+			o.Desired = append(o.Desired, declared(c, "2"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute)}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentOnRequest", func(o *observation) {
-			o.desired, o.request = append(o.desired, declared(c, "1")), "now"
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
+			o.Desired, o.Request = append(o.Desired, declared(c, "1")), "now"
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute)}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentAgainLater", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon}}
+			o.Desired = append(o.Desired, declared(c, "1"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon}}
 		}, "rest create c; "},
 		{"WhatWasRefusedIsSentWhenAnotherObjectOfTheReleaseHasChanged", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute)}}
+			o.Desired = append(o.Desired, declared(c, "1"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute)}}
 			o.hold(b, "2")
-			o.desired[1].hash = "2"
+			o.Desired[1].Hash = "2"
 		}, "rest create c; "},
 		{"WhatATerminatingNamespaceRefusedWaitsUntilItIsGone", func(o *observation) {
 			o.hold(ns, "1")
-			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute), err: terminating}}
+			o.Desired = append(o.Desired, declared(ns, "1"), declared(c, "1"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute), Err: terminating}}
 		}, "refused create c; "},
 		{"WhatATerminatingNamespaceRefusedIsSentWhenItIsGone", func(o *observation) {
 			o.hold(ns, "1")
-			o.desired = append(o.desired, declared(ns, "1"), declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon.Add(time.Minute), err: terminating}}
-			o.sightings[ns.Key()] = sighting{seen: &fleet.Seen{Gone: true}, drifted: true}
+			o.Desired = append(o.Desired, declared(ns, "1"), declared(c, "1"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute), Err: terminating}}
+			o.States[ns.Key()] = apply.ObjectState{Seen: &fleet.Seen{Gone: true}, Drifted: true}
 		}, "foundations correct cache; rest create c; "},
 		{"WhatATerminatingNamespaceOfOthersRefusedIsSentSoon", func(o *observation) {
-			o.desired = append(o.desired, declared(c, "1"))
-			o.refused = map[objects.Key]refusal{c.Key(): {hash: "1", surroundings: o.surroundings(), until: noon, err: terminating}}
+			o.Desired = append(o.Desired, declared(c, "1"))
+			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon, Err: terminating}}
 		}, "rest create c; "},
 		{"AnUnreachableClusterIsLeftAlone", func(o *observation) { o.unreachable = "no answer"; o.drift(a) }, ""},
 		{"ABadRevisionIsNotApplied", func(o *observation) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},
@@ -253,28 +254,28 @@ func TestPlan(t *testing.T) {
 
 func TestPlanAwaitsDefinitions(t *testing.T) {
 	definition := definitionRef("widgets.example.com")
-	p := makePlan(scene(func(o *observation) { o.desired = append(o.desired, declared(definition, "1")) }))
-	if len(p.awaited) != 1 || p.awaited[0] != definition.Key() {
-		t.Errorf("a new definition is not awaited: %v", p.awaited)
+	p := makePlan(scene(func(o *observation) { o.Desired = append(o.Desired, declared(definition, "1")) }))
+	if len(p.Awaited) != 1 || p.Awaited[0] != definition.Key() {
+		t.Errorf("a new definition is not awaited: %v", p.Awaited)
 	}
 	p = makePlan(scene(func(o *observation) {
-		o.desired = append(o.desired, declared(definition, "1"))
+		o.Desired = append(o.Desired, declared(definition, "1"))
 		o.hold(definition, "1")
 	}))
-	if len(p.awaited) != 0 {
-		t.Errorf("an established definition is awaited: %v", p.awaited)
+	if len(p.Awaited) != 0 {
+		t.Errorf("an established definition is awaited: %v", p.Awaited)
 	}
 }
 
 func TestPlanningAfterSuccessChangesNothing(t *testing.T) {
 	o := scene(func(o *observation) {
-		o.desired = append(o.desired, declared(configMapRef("c"), "1"), declared(namespaceRef("cache"), "1"))
-		o.desired[0].hash = "2"
+		o.Desired = append(o.Desired, declared(configMapRef("c"), "1"), declared(namespaceRef("cache"), "1"))
+		o.Desired[0].Hash = "2"
 		o.drift(configMapRef("b"))
 	})
 	p := makePlan(o)
-	for _, w := range append(p.foundations, p.rest...) {
-		o.hold(w.Ref, w.hash)
+	for _, w := range append(p.Prerequisites, p.Rest...) {
+		o.hold(w.Ref, w.Hash)
 	}
 	if got := summarize(makePlan(o)); got != "" {
 		t.Errorf("a second plan would %s", got)
@@ -282,27 +283,46 @@ func TestPlanningAfterSuccessChangesNothing(t *testing.T) {
 }
 
 func TestFightsBackOffAndAreForgiven(t *testing.T) {
-	f, now := fight{}, noon
-	for range patience {
-		if f.ready().After(now) {
-			t.Fatalf("held back after %d rounds", f.rounds)
+	f, now := apply.Contention{}, noon
+	for range apply.Unhindered {
+		if f.Ready().After(now) {
+			t.Fatalf("held back after %d rounds", f.Count)
 		}
-		f = f.after(now, "kubectl")
+		f = f.After(now, "kubectl")
 		now = now.Add(time.Second)
 	}
 	var last time.Duration
 	for range 20 {
-		wait := f.ready().Sub(f.last)
-		if wait < last || wait > longestWait || wait < time.Second {
+		wait := f.Ready().Sub(f.Last)
+		if wait < last || wait > apply.LongestWait || wait < time.Second {
 			t.Fatalf("waits %s after %s", wait, last)
 		}
-		last, now = wait, f.ready()
-		f = f.after(now, "kubectl")
+		last, now = wait, f.Ready()
+		f = f.After(now, "kubectl")
 	}
-	if last != longestWait {
-		t.Errorf("ends at %s, want %s", last, longestWait)
+	if last != apply.LongestWait {
+		t.Errorf("ends at %s, want %s", last, apply.LongestWait)
 	}
-	if f = f.after(now.Add(24*time.Hour), "kubectl"); f.rounds != 1 {
-		t.Errorf("a day later it counts %d rounds", f.rounds)
+	if f = f.After(now.Add(24*time.Hour), "kubectl"); f.Count != 1 {
+		t.Errorf("a day later it counts %d rounds", f.Count)
+	}
+}
+
+func TestRemovalsRememberHowFarTheyCame(t *testing.T) {
+	a := configMapRef("a")
+	o := scene(deleting, func(o *observation) {
+		o.Desired = nil
+		o.Deletions = map[objects.Key]apply.Deletion{
+			a.Key():                 {UID: "a", Sent: true, Next: noon.Add(time.Second)},
+			configMapRef("b").Key(): {UID: "an earlier one", Sent: true},
+		}
+	})
+	removals := apply.PlanRemovals(o.objects())
+	if len(removals) != 2 || !removals[0].Deletion.Sent || removals[1].Deletion.Sent {
+		t.Fatalf("got %+v", removals)
+	}
+	o.Request = "now"
+	if removals = apply.PlanRemovals(o.objects()); !removals[0].Deletion.Sent || !removals[0].Deletion.Next.IsZero() {
+		t.Errorf("a person who asks for a try has to wait: %+v", removals[0].Deletion)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // attempt to connect to a cluster that cannot be worked with now.
@@ -73,11 +74,11 @@ func whyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
 func (o *observation) moveFrom(before string) {
 	if !orphaned(o.release) {
 		o.replaced = orphans.Entry{
-			Cluster: clusterKey(o.release), ClusterID: before, Holder: holderOf(o.release), Objects: o.leftBehind(), At: o.now,
+			Cluster: clusterKey(o.release), ClusterID: before, Holder: holderOf(o.release), Objects: o.leftBehind(), At: o.Now,
 			Why: "the provider accepted another cluster in its place",
 		}
 	}
-	o.inventory = inventory{}
+	o.Inventory = apply.Inventory{}
 	o.status.InputsHash, o.status.Applying, o.status.Revision = "", "", ""
 	o.status.Helm = nil
 }

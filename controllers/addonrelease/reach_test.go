@@ -83,8 +83,8 @@ func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
 		Objects: []orphans.Object{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
 		Why:     "the provider accepted another cluster in its place",
 	}
-	if !reflect.DeepEqual(o.replaced, want) || len(o.inventory) > 0 {
-		t.Errorf("the entry is %+v, and %d objects are listed still", o.replaced, len(o.inventory))
+	if !reflect.DeepEqual(o.replaced, want) || len(o.Inventory) > 0 {
+		t.Errorf("the entry is %+v, and %d objects are listed still", o.replaced, len(o.Inventory))
 	}
 	o = scene(func(o *observation) { o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
 	if o.moveFrom("id-before"); len(o.replaced.Objects) > 0 {

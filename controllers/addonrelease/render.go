@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // How much the caches hold at most, in bytes of content. What does not fit is read or rendered anew
@@ -46,7 +47,7 @@ func newCaches() caches {
 
 // rendering is what a revision gives in one cluster.
 type rendering struct {
-	set []desired
+	set []apply.Object
 	// chart is nil for manifests.
 	chart *chart
 }
@@ -78,7 +79,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o observation, content a
 		if err != nil {
 			return rendering{}, err
 		}
-		return r.chartSet(ctx, content, rendered, cluster, o.inventory)
+		return r.chartSet(ctx, content, rendered, cluster, o.Inventory)
 	}
 	request := render.Request{Cluster: factsOf(o.release)}
 	for _, source := range content.Sources {
@@ -88,10 +89,10 @@ func (r *Reconciler) renderContent(ctx context.Context, o observation, content a
 	if err != nil {
 		return rendering{}, err
 	}
-	if err := scopeObjects(ctx, cluster, list, content.Namespace, o.inventory); err != nil {
+	if err := apply.ScopeObjects(ctx, cluster, list, content.Namespace, o.Inventory); err != nil {
 		return rendering{}, err
 	}
-	set, err := prepare(plainly(list), r.Installation, namespaceOf(content))
+	set, err := apply.Prepare(apply.Declare(list), r.Installation, namespaceOf(content))
 	return rendering{set: set}, err
 }
 
@@ -137,7 +138,7 @@ func (r rendering) size() int {
 	const overhead = 256
 	total := 0
 	for _, d := range r.set {
-		total += len(d.body) + overhead
+		total += len(d.Body) + overhead
 	}
 	if r.chart == nil {
 		return total

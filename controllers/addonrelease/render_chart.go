@@ -10,11 +10,12 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // chartCluster is what a chart's release needs of its cluster, beside what all need.
 type chartCluster interface {
-	clusterView
+	apply.ClusterView
 	APIVersions() ([]string, error)
 	Lookup(ctx context.Context, ref objects.Ref) (map[string]any, error)
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string) ([]metav1.PartialObjectMetadata, error)

@@ -12,10 +12,8 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
-
-// retryStalled is how long what needs a person is left alone before it is looked at again anyway.
-const retryStalled = 5 * time.Minute
 
 // report is what is told of a reconcile.
 type report struct {
@@ -52,35 +50,35 @@ func makeStatus(o observation, p plan, done result, seen shown, trouble *verdict
 		reportUnreachable(&next, o)
 		return next
 	}
-	next.Inventory = o.inventory.stored()
+	next.Inventory = o.Inventory.Stored()
 	next.ClusterID = string(o.clusterID)
-	next.HandledRequest = o.request
+	next.HandledRequest = o.Request
 	reportDrift(&next, o, p, done, seen.tolerated)
 	if trouble == nil {
-		next.Drift.Rules = o.rulesVersion
+		next.Drift.Rules = o.RulesVersion
 	}
 	if trouble == nil && o.complete(done) {
 		next.InputsHash, next.Applying, next.Revision = o.inputs, "", o.release.Spec.Revision
 	}
 	applied := next.InputsHash == o.inputs && next.Applying == "" && trouble == nil && !done.helm.recordPending
 	reportApplied(&next, o, trouble, applied)
-	culprit := firstUnhealthy(o.inventory, seen.health)
-	reportHealth(&next, o, applied, culprit)
-	reportReady(&next, o, trouble, applied, culprit)
+	worst := firstUnhealthy(o.Inventory, seen.health)
+	reportHealth(&next, o, applied, worst)
+	reportReady(&next, o, trouble, applied, worst)
 	return fitting(next, o, done.status)
 }
 
 // isIncomplete: everything was applied, and the watches are about to show the rest. Hooks are told of at once: they are
 // not to run twice.
 func (o observation) isIncomplete(done result, told addonsv1alpha1.AddonReleaseStatus, health map[objects.Key]fleet.Health) bool {
-	if o.restored || len(done.written) == 0 || len(done.failed()) > 0 || done.err != nil || told.Applying != "" || !o.release.DeletionTimestamp.IsZero() {
+	if o.restored || len(done.Written) == 0 || len(done.Failed()) > 0 || done.Err != nil || told.Applying != "" || !o.release.DeletionTimestamp.IsZero() {
 		return false
 	}
 	if helm := told.Helm; helm != nil && helm.Operation != nil && len(helm.Operation.Hooks) > 0 {
 		return false
 	}
 	for _, is := range health {
-		if is == notSeenYet {
+		if is == apply.NotSeenYet {
 			return true
 		}
 	}
@@ -89,7 +87,7 @@ func (o observation) isIncomplete(done result, told addonsv1alpha1.AddonReleaseS
 
 // complete: the revision is in the cluster, and nothing else of ours is.
 func (o observation) complete(done result) bool {
-	return o.desiredKnown && !done.helm.recordPending && !o.suspension.Active && len(done.removing) == 0 && o.release.DeletionTimestamp.IsZero()
+	return o.desiredKnown && !done.helm.recordPending && !o.suspension.Active && len(done.Removing) == 0 && o.release.DeletionTimestamp.IsZero()
 }
 
 func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble *verdict, applied bool) {
@@ -109,18 +107,18 @@ func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, troub
 
 // due is when the release must be looked at again though nothing happens; zero for never.
 func due(o observation, p plan, done result, seen shown, next addonsv1alpha1.AddonReleaseStatus) time.Time {
-	times := []time.Time{p.wakeAt, o.suspension.Until, done.wakeAt, done.helm.wakeAt, seen.lookAt, o.givenUpAt()}
+	times := []time.Time{p.WakeAt, o.suspension.Until, done.WakeAt, done.helm.wakeAt, seen.lookAt, o.givenUpAt()}
 	if meta.IsStatusConditionTrue(next.Conditions, metav1alpha1.ConditionStalled) {
-		times = append(times, o.now.Add(retryStalled))
+		times = append(times, o.Now.Add(apply.RetryStalled))
 	}
-	for _, refused := range done.refusals {
-		times = append(times, refused.until)
+	for _, refused := range done.Refusals {
+		times = append(times, refused.Until)
 	}
 	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() {
-		times = append(times, o.now.Add(retryStalled))
+		times = append(times, o.Now.Add(apply.RetryStalled))
 	}
 	if done.helm.recheck {
-		times = append(times, o.now.Add(2*time.Second))
+		times = append(times, o.Now.Add(2*time.Second))
 	}
 	times = slices.DeleteFunc(times, time.Time.IsZero)
 	if len(times) == 0 {

@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // unhealthy is an object that is not what kstatus calls Current.
@@ -19,9 +20,9 @@ type unhealthy struct {
 }
 
 // firstUnhealthy prefers what has failed to what is still on its way.
-func firstUnhealthy(i inventory, health map[objects.Key]fleet.Health) *unhealthy {
+func firstUnhealthy(i apply.Inventory, health map[objects.Key]fleet.Health) *unhealthy {
 	var first *unhealthy
-	for _, e := range i.sorted() {
+	for _, e := range i.Sorted() {
 		is, known := health[e.Key()]
 		if !known || is.Status == status.CurrentStatus {
 			continue
@@ -47,14 +48,14 @@ func (u unhealthy) message() string {
 	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
 }
 
-func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observation, applied bool, culprit *unhealthy) {
+func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observation, applied bool, worst *unhealthy) {
 	switch {
-	case culprit != nil:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, culprit.reason(), culprit.message())
+	case worst != nil:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, worst.reason(), worst.message())
 	case !applied:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "not every object is applied")
-	case len(o.unknown) > 0:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
+	case len(o.Unknown) > 0:
+		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.UnknownKinds())
 	default:
 		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "every object is current")
 	}

@@ -11,10 +11,11 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // reportReady sums up, the worst first.
-func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble *verdict, applied bool, culprit *unhealthy) {
+func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble *verdict, applied bool, worst *unhealthy) {
 	unset(next, metav1alpha1.ConditionStalled)
 	unset(next, metav1alpha1.ConditionReconciling)
 	drifted := meta.FindStatusCondition(next.Conditions, addonsv1alpha1.ConditionDrifted)
@@ -31,12 +32,12 @@ func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble
 			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
 	case !applied:
 		progress(next, o, metav1alpha1.ReasonProgressing, "applying revision "+o.release.Spec.Revision)
-	case culprit != nil && culprit.Status == status.FailedStatus:
-		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, culprit.message())
-	case len(o.unknown) > 0:
-		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.unknownKinds())
-	case culprit != nil:
-		progress(next, o, metav1alpha1.ReasonProgressing, culprit.message())
+	case worst != nil && worst.Status == status.FailedStatus:
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, worst.message())
+	case len(o.Unknown) > 0:
+		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.UnknownKinds())
+	case worst != nil:
+		progress(next, o, metav1alpha1.ReasonProgressing, worst.message())
 	case drifted != nil && drifted.Reason == addonsv1alpha1.ReasonFighting:
 		progress(next, o, drifted.Reason, drifted.Message)
 	default:
@@ -65,10 +66,10 @@ func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observation) {
 	case o.release.DeletionTimestamp.IsZero():
 	case o.isLeft():
 		reason = addonsv1alpha1.ReasonAbandoned
-		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.inventory), names(o.inventory.sorted()), o.unreachable, orphans.Name)
+		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.unreachable, orphans.Name)
 	default:
 		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
-			len(o.inventory), names(o.inventory.sorted()), o.unreachable, o.givenUpWhen(), metav1alpha1.AnnotationAbandon)
+			len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.unreachable, o.givenUpWhen(), metav1alpha1.AnnotationAbandon)
 	}
 	for _, condition := range []string{
 		metav1alpha1.ConditionReady, addonsv1alpha1.ConditionApplied, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted,
@@ -92,7 +93,7 @@ func set(next *addonsv1alpha1.AddonReleaseStatus, o observation, condition strin
 	message = brief.Message(message, maxMessage)
 	meta.SetStatusCondition(&next.Conditions, metav1.Condition{
 		Type: condition, Status: is, Reason: reason, Message: message,
-		ObservedGeneration: o.release.Generation, LastTransitionTime: metav1.NewTime(o.now),
+		ObservedGeneration: o.release.Generation, LastTransitionTime: metav1.NewTime(o.Now),
 	})
 }
 

@@ -18,13 +18,14 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-func succeeded(ref objects.Ref, purpose purpose) written {
-	return written{
-		write:       write{desired: declared(ref, "1"), purpose: purpose, seen: &fleet.Seen{At: noon, Fingerprint: "theirs"}},
-		fingerprint: "ours",
-		result:      &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "2"}}, at: noon,
+func succeeded(ref objects.Ref, purpose apply.Purpose) apply.Written {
+	return apply.Written{
+		Write:       apply.Write{Object: declared(ref, "1"), Purpose: purpose, Seen: &fleet.Seen{At: noon, Fingerprint: "theirs"}},
+		Fingerprint: "ours",
+		Result:      &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "2"}}, At: noon,
 	}
 }
 
@@ -57,39 +58,39 @@ func TestReport(t *testing.T) {
 			health[a.Key()] = fleet.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
 		{"Refused", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: refused}}
+			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: refused}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused, metav1alpha1.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
 		{"ATransientFailure", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.written = []written{{write: write{desired: declared(a, "2"), purpose: update}, err: errors.New("connection reset")}}
+			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: errors.New("connection reset")}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonFailed, metav1alpha1.ConditionReconciling, "connection reset"},
 		{"AConflict", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.written = []written{{write: write{desired: declared(a, "2"), purpose: create}, owner: "Helm release x/y"}}
+			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Owner: "Helm release x/y"}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
 		{"AMissingRevision", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.problem = revision.ErrNotFound
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
 		{"Removing", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.removing = []removed{{removal: removal{entry: entry{Ref: a}}}}
+			done.Removing = []apply.Removed{{Removal: apply.Removal{Entry: apply.Entry{Ref: a}}}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
 		{"Fighting", func(_ *observation, p *plan, _ *result, _ map[objects.Key]fleet.Health) {
-			p.held = []write{{desired: declared(a, "1"), culprit: culprit{manager: "stubborn"}}}
+			p.Held = []apply.Write{{Object: declared(a, "1"), Actor: apply.Actor{Manager: "stubborn"}}}
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
 		{"ReportedDriftStaysReady", func(_ *observation, p *plan, _ *result, _ map[objects.Key]fleet.Health) {
-			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit", fields: []string{".data.x"}}}}
+			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit", Fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
 		{"ARecordThatIsPending", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.helm.recordPending = true
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.helm.recordPending, o.inputs = true, "new"
-			done.written = []written{succeeded(a, update)}
+			done.Written = []apply.Written{succeeded(a, apply.PurposeUpdate)}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.helm.recordPending, o.suspension = true, suspension.Suspension{Active: true}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 		{"ARecordThatIsPendingBesideReportedDrift", func(_ *observation, p *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.helm.recordPending = true
-			p.reported = []write{{desired: declared(a, "1"), seen: &fleet.Seen{At: noon}, culprit: culprit{manager: "kubectl-edit"}}}
+			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.suspension = suspension.Suspension{Active: true}
@@ -116,13 +117,13 @@ func TestReport(t *testing.T) {
 
 func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
 	o := scene(func(o *observation) { o.inputs, o.release.Spec.Revision = "new", "cache-2" })
-	failed := result{objectsResult: objectsResult{
-		written: []written{succeeded(configMapRef("a"), update), {write: write{desired: declared(configMapRef("b"), "2")}, err: errors.New("no")}},
+	failed := result{Result: apply.Result{
+		Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeUpdate), {Write: apply.Write{Object: declared(configMapRef("b"), "2")}, Err: errors.New("no")}},
 	}}
 	if got := makeReport(o, plan{}, failed, shown{}).status; got.Revision == "cache-2" || got.InputsHash == "new" {
 		t.Errorf("recorded as applied: %+v", got)
 	}
-	complete := result{objectsResult: objectsResult{written: []written{succeeded(configMapRef("a"), update)}}}
+	complete := result{Result: apply.Result{Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeUpdate)}}}
 	if got := makeReport(o, plan{}, complete, shown{}).status; got.Revision != "cache-2" || got.InputsHash != "new" {
 		t.Errorf("not recorded though complete: %+v", got)
 	}
@@ -131,7 +132,7 @@ func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
 func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 	o, next := scene(), addonsv1alpha1.AddonReleaseStatus{}
 	for range maxCorrections + 5 {
-		reportDrift(&next, o, plan{}, result{objectsResult: objectsResult{written: []written{succeeded(configMapRef("a"), correct)}}}, nil)
+		reportDrift(&next, o, plan{}, result{Result: apply.Result{Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeCorrect)}}}, nil)
 	}
 	if next.Drift.Count != maxCorrections+5 || len(next.Drift.Corrections) != maxCorrections {
 		t.Errorf("count %d, kept %d", next.Drift.Count, len(next.Drift.Corrections))
@@ -139,9 +140,9 @@ func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 }
 
 func TestAWriteThatChangedNothingIsNoCorrection(t *testing.T) {
-	unchanged := succeeded(configMapRef("a"), correct)
-	unchanged.fingerprint = unchanged.seen.Fingerprint
-	if got := corrections([]written{unchanged}); len(got) != 0 {
+	unchanged := succeeded(configMapRef("a"), apply.PurposeCorrect)
+	unchanged.Fingerprint = unchanged.Seen.Fingerprint
+	if got := apply.Corrections([]apply.Written{unchanged}); len(got) != 0 {
 		t.Errorf("counted: %v", got)
 	}
 }
@@ -150,10 +151,10 @@ func TestASecretsValueIsNotQuoted(t *testing.T) {
 	const canary = "hunter2-canary"
 	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s", field.ErrorList{field.Invalid(field.NewPath("data", "password"), canary, "must be base64")})
 	secret := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Namespace: "a", Name: "s"}
-	if got := explain(secret, refused); strings.Contains(got, canary) || !strings.Contains(got, "data.password") {
+	if got := apply.Explain(secret, refused); strings.Contains(got, canary) || !strings.Contains(got, "data.password") {
 		t.Error(got)
 	}
-	if got := explain(configMapRef("a"), refused); !strings.Contains(got, canary) {
+	if got := apply.Explain(configMapRef("a"), refused); !strings.Contains(got, canary) {
 		t.Error(got)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // tolerated is what stays of what others set, as the watches show it now: our own writes may just have changed it, and
 // their events tell nobody.
-func tolerated(i inventory, cluster *fleet.Cluster) []addonsv1alpha1.ToleratedManager {
+func tolerated(i apply.Inventory, cluster *fleet.Cluster) []addonsv1alpha1.ToleratedManager {
 	if cluster == nil {
 		return nil
 	}

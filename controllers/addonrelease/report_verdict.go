@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // verdict says what is the matter with a release. It is an error, whose text is the message.
@@ -36,16 +37,16 @@ func judge(o observation, p plan, done result) *verdict {
 	if o.problem != nil {
 		return judgeProblem(o.problem)
 	}
-	if done.err != nil {
-		return &verdict{reason: metav1alpha1.ReasonFailed, message: done.err.Error(), cause: done.err}
+	if done.Err != nil {
+		return &verdict{reason: metav1alpha1.ReasonFailed, message: done.Err.Error(), cause: done.Err}
 	}
-	if len(p.conflicts) > 0 {
-		return conflictVerdict(p.conflicts[0].Ref, p.conflicts[0].holder)
+	if len(p.Conflicts) > 0 {
+		return conflictVerdict(p.Conflicts[0].Ref, p.Conflicts[0].Holder)
 	}
-	failed := done.failed()
+	failed := done.Failed()
 	for _, w := range failed {
-		if w.owner != "" {
-			return conflictVerdict(w.Ref, w.owner)
+		if w.Owner != "" {
+			return conflictVerdict(w.Ref, w.Owner)
 		}
 	}
 	for _, w := range failed {
@@ -54,11 +55,11 @@ func judge(o observation, p plan, done result) *verdict {
 	if done.helm.hook != nil {
 		return judgeHook(*done.helm.hook)
 	}
-	if len(done.awaiting) > 0 {
-		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + names(done.awaiting) + " to be established"}
+	if len(done.Awaiting) > 0 {
+		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + apply.Names(done.Awaiting) + " to be established"}
 	}
-	if len(done.removing) > 0 {
-		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: removalMessage(done.removing)}
+	if len(done.Removing) > 0 {
+		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: apply.RemovalMessage(done.Removing)}
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func judgeHook(hook hookReport) *verdict {
 		return &verdict{
 			reason: addonsv1alpha1.ReasonHookFailed, stalled: true,
 			message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s%s",
-				hook, retryStalled, metav1alpha1.AnnotationRequestedAt, wayOut(hook.run.Event)),
+				hook, apply.RetryStalled, metav1alpha1.AnnotationRequestedAt, wayOut(hook.run.Event)),
 		}
 	}
 	return &verdict{reason: addonsv1alpha1.ReasonHookRunning, message: hook.String()}
@@ -92,7 +93,7 @@ func judgeProblem(problem error) *verdict {
 	if errors.As(problem, &foreign) || errors.As(problem, &shared) {
 		return &verdict{reason: addonsv1alpha1.ReasonConflict, message: problem.Error(), stalled: true}
 	}
-	var unknown *unknownKindError
+	var unknown *apply.UnknownKindError
 	var tooMany *tooManyError
 	var unrecordable *unrecordableError
 	reason, isRender := render.ReasonOf(problem)
@@ -134,19 +135,19 @@ func conflictVerdict(ref objects.Ref, owner string) *verdict {
 	}
 }
 
-func judgeWrite(w written, others int) *verdict {
-	message := fmt.Sprintf("%s %s: %s", w.purpose, w.Ref, explain(w.Ref, w.err))
+func judgeWrite(w apply.Written, others int) *verdict {
+	message := fmt.Sprintf("%s %s: %s", w.Purpose, w.Ref, apply.Explain(w.Ref, w.Err))
 	if others > 0 {
 		message += fmt.Sprintf(" (and %d more)", others)
 	}
 	switch {
-	case isTerminating(w.err):
+	case apply.IsTerminating(w.Err):
 		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: fmt.Sprintf(
-			"%s %s waits until Namespace %s is gone, which is being deleted", w.purpose, w.Ref, w.Namespace)}
-	case meta.IsNoMatchError(w.err):
+			"%s %s waits until Namespace %s is gone, which is being deleted", w.Purpose, w.Ref, w.Namespace)}
+	case meta.IsNoMatchError(w.Err):
 		return &verdict{reason: addonsv1alpha1.ReasonUnknownKind, message: message, stalled: true}
-	case isFinal(w.err):
+	case apply.IsFinal(w.Err):
 		return &verdict{reason: addonsv1alpha1.ReasonRefused, message: message, stalled: true}
 	}
-	return &verdict{reason: metav1alpha1.ReasonFailed, message: message, cause: w.err}
+	return &verdict{reason: metav1alpha1.ReasonFailed, message: message, cause: w.Err}
 }

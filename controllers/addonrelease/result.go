@@ -8,11 +8,12 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // result is what came of a plan.
 type result struct {
-	objectsResult
+	apply.Result
 	// status as it was recorded last, before the plan or in its course.
 	status addonsv1alpha1.AddonReleaseStatus
 	// helm is what came of the stages of a chart.
@@ -22,14 +23,14 @@ type result struct {
 // nothingDone is the result of no plan.
 func (o observation) nothingDone() result {
 	return result{
-		objectsResult: objectsResult{inventory: o.inventory}, status: o.status,
+		Result: apply.Result{Inventory: o.Inventory}, status: o.status,
 		helm: helmResult{status: o.status.Helm, recordPending: o.helm.recordPending},
 	}
 }
 
 // corrections are the writes that took something back.
-func (r result) corrections() []written {
-	return corrections(slices.Concat(r.written, r.helm.reverted))
+func (r result) corrections() []apply.Written {
+	return apply.Corrections(slices.Concat(r.Written, r.helm.reverted))
 }
 
 // apply carries a plan out, with the stages that its source adds.
@@ -39,21 +40,21 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 		return done
 	}
 	journal := &statusJournal{writer: writer, status: o.status, clusterID: string(o.clusterID)}
-	if p.begins {
+	if p.Begins {
 		journal.begins = o.inputs
 	}
-	applier := &applier{
-		cluster: cluster, rules: r.Rules, installation: r.Installation, stages: noStages{}, journal: journal,
-		clock: r.Clock, log: r.Log, webhookPatience: r.WebhookPatience,
+	applier := &apply.Applier{
+		Cluster: cluster, Rules: r.Rules, Installation: r.Installation, Stages: apply.NoStages{}, Journal: journal,
+		Clock: r.Clock, Log: r.Log, WebhookPatience: r.WebhookPatience,
 	}
 	if o.helm.chart == nil {
-		done.objectsResult = applier.apply(ctx, o.objects(), p.objectsPlan)
+		done.Result = applier.Apply(ctx, o.objects(), p.Plan)
 		done.status = journal.status
 		return done
 	}
 	chart := newHelmStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.lists())
-	applier.stages, journal.helm = chart, chart.intended
-	done.objectsResult = applier.apply(ctx, o.objects(), p.objectsPlan)
+	applier.Stages, journal.helm = chart, chart.intended
+	done.Result = applier.Apply(ctx, o.objects(), p.Plan)
 	done.status, done.helm = journal.status, *chart.result
 	done.helm.status = chart.status.value
 	return done
@@ -70,11 +71,11 @@ func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *
 // lists tells whether the inventory lists an object, or the source declares it.
 func (o observation) lists() func(objects.Key) bool {
 	declared := map[objects.Key]bool{}
-	for _, d := range o.desired {
+	for _, d := range o.Desired {
 		declared[d.Key()] = true
 	}
 	return func(key objects.Key) bool {
-		_, listed := o.inventory[key]
+		_, listed := o.Inventory[key]
 		return listed || declared[key]
 	}
 }
@@ -93,9 +94,9 @@ func (r *Reconciler) look(ctx context.Context, o observation, done result, clust
 	if cluster == nil {
 		return shown{}
 	}
-	health := o.health(ctx, cluster)
+	health := o.Health(ctx, cluster)
 	return shown{
-		health: health, tolerated: tolerated(o.inventory, cluster),
-		lookAt: o.lookAtUnseen(done.objectsResult, cluster.Tracker, health),
+		health: health, tolerated: tolerated(o.Inventory, cluster),
+		lookAt: o.LookAtUnseen(done.Result, cluster.Tracker, health),
 	}
 }

@@ -3,18 +3,19 @@ package addonrelease
 import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // settingsOf reads the settings of a policy.
-func settingsOf(policy addonsv1alpha1.DriftPolicy) driftSettings {
-	settings := driftSettings{mode: driftMode(policy.Mode), additions: additionsOf(policy)}
-	if settings.mode == "" {
-		settings.mode = driftCorrect
+func settingsOf(policy addonsv1alpha1.DriftPolicy) apply.Settings {
+	settings := apply.Settings{Mode: apply.Mode(policy.Mode), Additions: additionsOf(policy)}
+	if settings.Mode == "" {
+		settings.Mode = apply.Correct
 	}
 	for _, ignore := range policy.Ignore {
 		target := ignore.Target
-		settings.ignored = append(settings.ignored, ignoredFields{
-			group: target.Group, kind: target.Kind, namespace: target.Namespace, name: target.Name, pointers: ignore.JSONPointers,
+		settings.Ignored = append(settings.Ignored, apply.IgnoredFields{
+			Group: target.Group, Kind: target.Kind, Namespace: target.Namespace, Name: target.Name, Pointers: ignore.JSONPointers,
 		})
 	}
 	return settings

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // statusJournal keeps in a release's status what is about to be done, before it is.
@@ -19,9 +20,9 @@ type statusJournal struct {
 	helm func() *addonsv1alpha1.HelmRelease
 }
 
-// intend implements journal.
-func (j *statusJournal) intend(ctx context.Context, intended inventory) error {
-	j.status.Inventory, j.status.ClusterID = intended.stored(), j.clusterID
+// Intend implements journal.
+func (j *statusJournal) Intend(ctx context.Context, intended apply.Inventory) error {
+	j.status.Inventory, j.status.ClusterID = intended.Stored(), j.clusterID
 	if j.begins != "" {
 		j.status.Applying = j.begins
 	}

@@ -3,12 +3,11 @@ package addonrelease
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // Sizes are in bytes of JSON, which is how an API server stores custom resources.
@@ -25,9 +24,7 @@ const (
 	hookReserve = 320
 	// maxRecorded is how many entries the inventory may have while one revision takes the place of another; the CRD
 	// says the same.
-	maxRecorded = 2 * maxInventory
-	// maxYielded is how many fields of one object others may keep, beside an autoscaler's replicas; the CRD says the same.
-	maxYielded = 32
+	maxRecorded = 2 * apply.MaxInventory
 )
 
 // unrecordableError is a release that must not be applied, since the status could not tell of it.
@@ -40,8 +37,8 @@ func (e *unrecordableError) Error() string { return e.why }
 func checkRecordable(o observation) error {
 	settings := settingsOf(o.release.Spec.Drift)
 	size, count := sizeOfSpec(o.release)+statusReserve, 0
-	known := make(map[objects.Key]bool, len(o.desired))
-	for _, d := range o.desired {
+	known := make(map[objects.Key]bool, len(o.Desired))
+	for _, d := range o.Desired {
 		yielded, err := mayYield(settings, d)
 		if err != nil {
 			return err
@@ -50,9 +47,9 @@ func checkRecordable(o observation) error {
 		size += len(d.ID()) + entryReserve + sizeOf(yielded)
 		count++
 	}
-	for key, e := range o.inventory {
+	for key, e := range o.Inventory {
 		if !known[key] {
-			size += len(e.ID()) + entryReserve + sizeOf(e.yielded)
+			size += len(e.ID()) + entryReserve + sizeOf(e.Yielded)
 			count++
 		}
 	}
@@ -73,18 +70,18 @@ func checkRecordable(o observation) error {
 }
 
 // mayYield are the declared fields of an object that others may come to keep.
-func mayYield(settings driftSettings, d desired) ([]string, error) {
-	spared := settings.ignoredOf(d.Ref)
+func mayYield(settings apply.Settings, d apply.Object) ([]string, error) {
+	spared := settings.IgnoredOf(d.Ref)
 	if len(spared) == 0 {
 		return nil, nil
 	}
 	var object map[string]any
-	if err := json.Unmarshal(d.body, &object); err != nil {
+	if err := json.Unmarshal(d.Body, &object); err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.Ref, err)
 	}
-	if spared = declaredAmong(object, spared); len(spared) > maxYielded {
+	if spared = apply.DeclaredAmong(object, spared); len(spared) > apply.MaxYielded {
 		return nil, &unrecordableError{fmt.Sprintf("spec.drift.ignore names %d fields that %s declares, more than the %d of one object that are kept track of; "+
-			"name the field above them, or leave them out of the manifest", len(spared), d.Ref, maxYielded)}
+			"name the field above them, or leave them out of the manifest", len(spared), d.Ref, apply.MaxYielded)}
 	}
 	return spared, nil
 }
@@ -123,9 +120,4 @@ func stall(next *addonsv1alpha1.AddonReleaseStatus, o observation, reason, messa
 		set(next, o, condition, "False", reason, message)
 	}
 	set(next, o, metav1alpha1.ConditionStalled, "True", reason, message)
-}
-
-// declaredAmong returns the pointers that lead to something in an object.
-func declaredAmong(object map[string]any, pointers []string) []string {
-	return slices.DeleteFunc(slices.Clone(pointers), func(pointer string) bool { return !declares(object, managedfields.Tokens(pointer)) })
 }

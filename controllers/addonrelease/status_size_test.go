@@ -16,15 +16,16 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // manyObjects declares ConfigMaps whose names have a length, in bytes.
-func manyObjects(count, length int) []desired {
-	list := make([]desired, 0, count)
+func manyObjects(count, length int) []apply.Object {
+	list := make([]apply.Object, 0, count)
 	for i := range count {
 		name := fmt.Sprintf("%04d-%s", i, strings.Repeat("n", length-5))
 		ref := configMapRef(name)
-		list = append(list, desired{Ref: ref, hash: "0123456789abcdef", body: []byte(`{"data":{"a":"1","b":"2"},"spec":{"replicas":1}}`)})
+		list = append(list, apply.Object{Ref: ref, Hash: "0123456789abcdef", Body: []byte(`{"data":{"a":"1","b":"2"},"spec":{"replicas":1}}`)})
 	}
 	return list
 }
@@ -36,9 +37,9 @@ func ignoring(pointers ...string) func(*observation) {
 }
 
 func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
-	many := make([]string, 0, maxYielded+1)
+	many := make([]string, 0, apply.MaxYielded+1)
 	fields := map[string]any{}
-	for i := range maxYielded + 1 {
+	for i := range apply.MaxYielded + 1 {
 		many = append(many, fmt.Sprintf("/data/key-%d", i))
 		fields[fmt.Sprintf("key-%d", i)] = "x"
 	}
@@ -46,28 +47,28 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide := desired{Ref: configMapRef("wide"), body: body}
+	wide := apply.Object{Ref: configMapRef("wide"), Body: body}
 	for name, test := range map[string]struct {
-		desired []desired
+		desired []apply.Object
 		change  func(*observation)
 		says    string
 	}{
-		"as many as an add-on may have":      {desired: manyObjects(maxInventory, 200)},
-		"very long names, and as many":       {desired: manyObjects(maxInventory, 253+253+253), says: "KiB"},
+		"as many as an add-on may have":      {desired: manyObjects(apply.MaxInventory, 200)},
+		"very long names, and as many":       {desired: manyObjects(apply.MaxInventory, 253+253+253), says: "KiB"},
 		"very long names, and few":           {desired: manyObjects(100, 253)},
-		"one revision instead of another":    {desired: manyObjects(maxInventory, 60), change: holding(maxInventory)},
-		"a third one before that is done":    {desired: manyObjects(maxInventory, 60), change: holding(maxInventory + 1), says: "several steps"},
+		"one revision instead of another":    {desired: manyObjects(apply.MaxInventory, 60), change: holding(apply.MaxInventory)},
+		"a third one before that is done":    {desired: manyObjects(apply.MaxInventory, 60), change: holding(apply.MaxInventory + 1), says: "several steps"},
 		"fields that nobody declares":        {desired: manyObjects(1, 60), change: ignoring(many...)},
-		"more fields than are kept track of": {desired: []desired{wide}, change: ignoring(many...), says: "spec.drift.ignore names 33 fields that ConfigMap cache/wide declares"},
-		"a long list of fields everywhere":   {desired: manyObjects(maxInventory, 253), change: ignoring("/data/a", "/data/b", "/spec/replicas", "/"+strings.Repeat("x", 500))},
+		"more fields than are kept track of": {desired: []apply.Object{wide}, change: ignoring(many...), says: "spec.drift.ignore names 33 fields that ConfigMap cache/wide declares"},
+		"a long list of fields everywhere":   {desired: manyObjects(apply.MaxInventory, 253), change: ignoring("/data/a", "/data/b", "/spec/replicas", "/"+strings.Repeat("x", 500))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene()
-			o.inventory = inventory{}
+			o.Inventory = apply.Inventory{}
 			if test.change != nil {
 				test.change(&o)
 			}
-			o.desired = test.desired
+			o.Desired = test.desired
 			err := checkRecordable(o)
 			var unrecordable *unrecordableError
 			if (err != nil) != (test.says != "") || err != nil && (!errors.As(err, &unrecordable) || !strings.Contains(err.Error(), test.says)) {
@@ -89,7 +90,7 @@ func holding(count int) func(*observation) {
 	return func(o *observation) {
 		for i := range count {
 			ref := configMapRef(fmt.Sprintf("other-%d", i))
-			o.inventory[ref.Key()] = entry{Ref: ref, uid: "6a1c1f7e-3d52-4d6e-9d0b-0f5a1c2b3d4e"}
+			o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: "6a1c1f7e-3d52-4d6e-9d0b-0f5a1c2b3d4e"}
 		}
 	}
 }
@@ -98,8 +99,8 @@ func holding(count int) func(*observation) {
 func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	o := scene()
 	ref := configMapRef("hostile")
-	done := result{objectsResult: objectsResult{written: []written{succeeded(ref, create)}}}
-	o.inventory[ref.Key()] = entry{Ref: ref, uid: types.UID(strings.Repeat("u", maxStored))}
+	done := result{Result: apply.Result{Written: []apply.Written{succeeded(ref, apply.PurposeCreate)}}}
+	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", maxStored))}
 	next := makeReport(o, plan{}, done, shown{}).status
 	if size := sizeOf(next); size > maxStored {
 		t.Errorf("the status has %d bytes", size)
@@ -134,7 +135,7 @@ func TestTheLargestStatusIsStored(t *testing.T) {
 	before := release.DeepCopy()
 	for i := 0; sizeOf(release) < maxStored-2048; i++ {
 		ref := objects.Ref{GroupVersionKind: configMapRef("").GroupVersionKind, Namespace: "default", Name: fmt.Sprintf("%04d-%s", i, strings.Repeat("n", 240))}
-		release.Status.Inventory = append(release.Status.Inventory, addonsv1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Yielded: []string{"/" + strings.Repeat("y", 500)}})
+		release.Status.Inventory = append(release.Status.Inventory, metav1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Yielded: []string{"/" + strings.Repeat("y", 500)}})
 	}
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
 		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), sizeOf(release), err)

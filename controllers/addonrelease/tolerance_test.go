@@ -18,14 +18,15 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 	a := configMapRef("a")
 	newRules := func(o *observation) {
-		o.rulesVersion, o.status.Drift.Rules = "new", "old"
+		o.RulesVersion, o.status.Drift.Rules = "new", "old"
 		o.drift(a)
-		o.sightings[a.Key()].seen.Untouched = o.inventory[a.Key()].fingerprint
+		o.States[a.Key()].Seen.Untouched = o.Inventory[a.Key()].Fingerprint
 	}
 	for name, c := range map[string]struct {
 		change func(*observation)
@@ -35,22 +36,22 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		"an inventory of an older Daytwo": {func(o *observation) {
 			newRules(o)
 			o.status.Drift.Rules = ""
-			o.sightings[a.Key()].seen.Untouched = "x"
+			o.States[a.Key()].Seen.Untouched = "x"
 		}, "rest update a; "},
-		"an edit of what is declared besides":  {func(o *observation) { newRules(o); o.sightings[a.Key()].seen.Untouched = "x" }, "rest correct a; "},
-		"an object that was deleted":           {func(o *observation) { newRules(o); o.sightings[a.Key()].seen.Gone = true }, "rest correct a; "},
+		"an edit of what is declared besides":  {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Untouched = "x" }, "rest correct a; "},
+		"an object that was deleted":           {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Gone = true }, "rest correct a; "},
 		"the same rules":                       {func(o *observation) { newRules(o); o.status.Drift.Rules = "new" }, "rest correct a; "},
 		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport }, "reported correct a; "},
 		"a suspension":                         {func(o *observation) { newRules(o); o.suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
 		"settings, and what was seen before": {func(o *observation) {
-			o.rulesVersion, o.status.Drift.Rules = "new", "old"
-			o.sightings[a.Key()].seen.Tolerated = []string{"mesh"}
+			o.RulesVersion, o.status.Drift.Rules = "new", "old"
+			o.States[a.Key()].Seen.Tolerated = []string{"mesh"}
 		}, "rest update a; "},
 		"settings, and what was seen since": {func(o *observation) {
-			o.rulesVersion, o.status.Drift.Rules = "new", "old"
-			o.sightings[a.Key()].seen.Tolerated, o.sightings[a.Key()].seen.Rules = []string{"mesh"}, "new"
+			o.RulesVersion, o.status.Drift.Rules = "new", "old"
+			o.States[a.Key()].Seen.Tolerated, o.States[a.Key()].Seen.Rules = []string{"mesh"}, "new"
 		}, ""},
-		"a pod that takes all keys now": {func(o *observation) { o.desired[0].environment = true }, "rest update a; "},
+		"a pod that takes all keys now": {func(o *observation) { o.Desired[0].Environment = true }, "rest update a; "},
 	} {
 		o := scene(c.change)
 		p := makePlan(o)
@@ -58,13 +59,13 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 		done := result{}
-		for _, w := range p.rest {
-			done.written = append(done.written, written{write: w, result: &metav1.PartialObjectMetadata{}, contested: true, at: noon})
+		for _, w := range p.Rest {
+			done.Written = append(done.Written, apply.Written{Write: w, Result: &metav1.PartialObjectMetadata{}, Contested: true, At: noon})
 		}
 		if counted := makeReport(o, p, done, shown{}).status.Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
 			t.Errorf("%s: %d corrections are counted", name, counted)
 		}
-		if rules := makeReport(o, p, done, shown{}).status.Drift.Rules; rules != o.rulesVersion {
+		if rules := makeReport(o, p, done, shown{}).status.Drift.Rules; rules != o.RulesVersion {
 			t.Errorf("%s: the status has rules %q", name, rules)
 		}
 	}
@@ -77,12 +78,12 @@ func TestReassessesWhatWasSeenBeforeTheSettingsChanged(t *testing.T) {
 			Manager: "kubectl-edit", Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:debug":{}}}`),
 		}},
 	}}}
-	untouched := o.rules.Assess(seen.Object, managedfields.Subject{Tolerance: managedfields.Tolerance{Additions: managedfields.TakeBackNone}}).Fingerprint
-	e := entry{Ref: configMapRef("a"), fingerprint: untouched}
-	if is := o.reassess(sighting{seen: seen, drifted: true}, e, managedfields.Tolerance{Version: "new", Additions: managedfields.TakeBackNone}); is.drifted {
+	untouched := o.Rules.Assess(seen.Object, managedfields.Subject{Tolerance: managedfields.Tolerance{Additions: managedfields.TakeBackNone}}).Fingerprint
+	e := apply.Entry{Ref: configMapRef("a"), Fingerprint: untouched}
+	if is := o.Reassess(apply.ObjectState{Seen: seen, Drifted: true}, e, managedfields.Tolerance{Version: "new", Additions: managedfields.TakeBackNone}); is.Drifted {
 		t.Error("what may stay now is still drift")
 	}
-	if is := o.reassess(sighting{seen: seen, drifted: true}, e, managedfields.Tolerance{Version: "strict"}); !is.drifted || is.seen.Rules != "strict" {
+	if is := o.Reassess(apply.ObjectState{Seen: seen, Drifted: true}, e, managedfields.Tolerance{Version: "strict"}); !is.Drifted || is.Seen.Rules != "strict" {
 		t.Error("what may not stay is no drift")
 	}
 }
@@ -122,7 +123,7 @@ func parse(t *testing.T, text string) []*unstructured.Unstructured {
 }
 
 func TestFindsWhatPodsTakeTheirEnvironmentFrom(t *testing.T) {
-	list, err := prepare(plainly(parse(t, `
+	list, err := apply.Prepare(apply.Declare(parse(t, `
 apiVersion: batch/v1
 kind: CronJob
 metadata: {name: a, namespace: cache}
@@ -148,7 +149,7 @@ spec: {pods: [{envFrom: [{secretRef: {name: access}}]}], envFrom: nothing}
 	}
 	var found []string
 	for _, d := range list {
-		if d.environment {
+		if d.Environment {
 			found = append(found, d.String())
 		}
 	}
@@ -163,7 +164,7 @@ func TestSettingsOfDriftDecideWhatIsTolerated(t *testing.T) {
 		"": managedfields.TakeBackPeopleAndSensitive, addonsv1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.TakeBackPeopleAndSensitive,
 		addonsv1alpha1.DriftAdditionsAll: managedfields.TakeBackAll, addonsv1alpha1.DriftAdditionsNone: managedfields.TakeBackNone,
 	} {
-		got := settingsOf(addonsv1alpha1.DriftPolicy{Additions: setting}).tolerance("v", ref, true)
+		got := settingsOf(addonsv1alpha1.DriftPolicy{Additions: setting}).Tolerance("v", ref, true)
 		if got.Additions != want || !got.Environment || got.Version != "v" {
 			t.Errorf("%q: got %+v", setting, got)
 		}

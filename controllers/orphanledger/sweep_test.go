@@ -109,8 +109,8 @@ func TestWhatAReleaseHasAgainIsNoOrphan(t *testing.T) {
 	left := []orphans.Object{r.make(again), r.make(soon)}
 	// Under another name it is the same object still.
 	r.release(metav1.ConditionTrue,
-		addonsv1alpha1.InventoryEntry{ID: "example.com/v1/ConfigMap//alias", UID: string(left[0].UID)},
-		addonsv1alpha1.InventoryEntry{ID: left[1].ID})
+		metav1alpha1.InventoryEntry{ID: "example.com/v1/ConfigMap//alias", UID: string(left[0].UID)},
+		metav1alpha1.InventoryEntry{ID: left[1].ID})
 	r.record(left...)
 	content := r.reconcile()
 	if got := describe(content); !strings.HasPrefix(got, "ConfigMap soon: AddonRelease ") || strings.Contains(got, "\n") {

@@ -273,7 +273,7 @@ func (r *rig) there(object client.Object) bool {
 }
 
 // release makes an AddonRelease in the cluster, with an inventory.
-func (r *rig) release(applied metav1.ConditionStatus, inventory ...addonsv1alpha1.InventoryEntry) *addonsv1alpha1.AddonRelease {
+func (r *rig) release(applied metav1.ConditionStatus, inventory ...metav1alpha1.InventoryEntry) *addonsv1alpha1.AddonRelease {
 	r.Helper()
 	release := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{

@@ -305,7 +305,7 @@ func TestAbandonedTargetIsRecorded(t *testing.T) {
 	gone := c.addCluster("gone", nil)
 	addon := c.addAddon(unchanged)
 	target := c.awaitTargets(addon, 1)[0]
-	target.Status.Inventory = []addonsv1alpha1.InventoryEntry{{ID: "v1/Namespace//cache"}, {ID: "apps/v1/Deployment/cache/web"}}
+	target.Status.Inventory = []metav1alpha1.InventoryEntry{{ID: "v1/Namespace//cache"}, {ID: "apps/v1/Deployment/cache/web"}}
 	c.say(&target, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 
 	c.must(c.Delete(c.ctx, gone))

@@ -161,7 +161,7 @@ type HelmRelease struct {
 
 	// record is the inventory's entry of that record.
 	// +optional
-	Record *InventoryEntry `json:"record,omitempty"`
+	Record *metav1alpha1.InventoryEntry `json:"record,omitempty"`
 
 	// operation that is under way, or was the last one with hooks.
 	// +optional

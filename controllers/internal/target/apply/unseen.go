@@ -1,0 +1,73 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// SightOfWrites is how long the watches have to show what was applied, before it is told without.
+const SightOfWrites = 250 * time.Millisecond
+
+// observeUnseen reads the objects that no watch has shown, though it had the time. Of one that was there before it was
+// claimed a watch says nothing, where the apply changed nothing: it was kept when an add-on ended, or orphaned. Kinds
+// without a status are as they were applied; what happens to them later makes for an event.
+func (o *Observation) observeUnseen(ctx context.Context, cluster *fleet.Cluster, unseen []objects.Ref) error {
+	if o.Now.Before(o.lastWrite.Add(SightOfWrites)) {
+		return nil
+	}
+	var group errgroup.Group
+	group.SetLimit(concurrency)
+	for _, ref := range unseen {
+		group.Go(func() error {
+			resource, err := cluster.Resource(ctx, ref.GroupVersionKind)
+			if err != nil || !resource.HasStatus {
+				return err
+			}
+			return cluster.Observe(ctx, ref)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("look at what no watch has shown: %w", err)
+	}
+	for _, ref := range unseen {
+		seen, drifted := cluster.Tracker.Look(ref.Key())
+		o.States[ref.Key()] = ObjectState{Seen: seen, Drifted: drifted}
+	}
+	return nil
+}
+
+// lastWritten is when an object of the release was applied last; zero if that was by a manager before this one.
+func (o Observation) lastWritten(done Result) time.Time {
+	last := o.lastWrite
+	for _, w := range done.Written {
+		if w.Result != nil && w.At.After(last) {
+			last = w.At
+		}
+	}
+	return last
+}
+
+// LookAtUnseen is when the watches have had the time to show what was applied; zero if they show all of it.
+func (o Observation) LookAtUnseen(done Result, tracker *fleet.Tracker, health map[objects.Key]fleet.Health) time.Time {
+	at := o.lastWritten(done).Add(SightOfWrites)
+	if !at.After(o.Now) {
+		return time.Time{} // What was unseen has been read.
+	}
+	for _, is := range health {
+		if is == NotSeenYet {
+			return at
+		}
+	}
+	for _, key := range done.Awaiting {
+		if seen, _ := tracker.Look(key); seen == nil {
+			return at
+		}
+	}
+	return time.Time{}
+}
