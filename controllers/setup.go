@@ -29,6 +29,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
@@ -150,7 +151,7 @@ func (b *base) setUpTenantClusters(ctx context.Context) error {
 
 func (b *base) setUpAddons() error {
 	addons := &saasaddon.Reconciler{
-		Client: b.GetClient(), Live: b.GetAPIReader(), Events: b.recorder("saasaddon"),
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("saasaddon"),
 		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Inspector: b.renderer,
 	}
 	mirrors, err := charts.ParseMirrors(b.options.ChartMirrors)
@@ -162,7 +163,7 @@ func (b *base) setUpAddons() error {
 			Done: addons.Fetched, Tenant: func(addon types.NamespacedName) string { return addon.Namespace },
 		})
 	b.charts = addons.Charts
-	return setUp("saasaddon", addons.SetupWithManager(b.Manager, saasaddon.Options{Wrap: b.wrap}))
+	return setUp("saasaddon", addons.SetupWithManager(b.Manager, policy.Options{Wrap: b.wrap}))
 }
 
 func (b *base) setUpReleases() error {

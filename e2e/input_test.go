@@ -93,7 +93,7 @@ func testAddonConditions(t *testing.T) {
 		addon := c.newAddon("nosy", fmt.Sprintf(oneConfigMap, "blue"))
 		addon.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
 		must(t, env.Admin.Create(t.Context(), addon))
-		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed,
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonSelectorNotAllowed,
 			"spec.clusterNamespaceSelector", "daytwo-system")
 	})
 	t.Run("AClusterThatDoesNotExist", func(t *testing.T) {
@@ -108,7 +108,7 @@ func testAddonConditions(t *testing.T) {
 		addon := c.newAddon("incomplete", "")
 		addon.Spec.Source.Manifests.ConfigMapRefs = []metav1alpha1.LocalReference{{Name: "more"}}
 		must(t, env.Admin.Create(t.Context(), addon))
-		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound,
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonReferenceNotFound,
 			"ConfigMap "+c.namespace+"/more", "configMapRefs", "create it")
 		c.createManifests("more", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: incomplete}\n")
 		c.awaitReady(addon)

@@ -65,7 +65,7 @@ func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observation) {
 	switch {
 	case o.release.DeletionTimestamp.IsZero():
 	case o.isLeft():
-		reason = addonsv1alpha1.ReasonAbandoned
+		reason = metav1alpha1.ReasonAbandoned
 		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.unreachable, orphans.Name)
 	default:
 		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",

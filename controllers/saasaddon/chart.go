@@ -14,6 +14,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
@@ -25,58 +26,64 @@ type Inspector interface {
 // defaultHookTimeout is what an add-on gets whose source was written before the API server knew defaults.
 const defaultHookTimeout = 5 * time.Minute
 
-// observeChart finds out which chart the add-on is made of. A range is resolved again only if the source
-// changed or somebody asked for it.
-func (r *Reconciler) observeChart(ctx context.Context, seen *observed) error {
-	spec := seen.addon.Spec.Source.Chart
+// resolution is what an add-on's source is resolved to.
+type resolution struct {
+	addon *addonsv1alpha1.SaaSAddon
+	now   time.Time
+	// chart that the content is made of, if it is one; nil while that is not known.
+	chart *addonsv1alpha1.ResolvedChart
+	// archive of the chart, if it was fetched just now.
+	archive []byte
+	// stall in the way of a newer chart, or of any; nil for none.
+	stall *policy.Stall
+}
+
+// resolve finds out which chart the add-on is made of. A range is resolved again only if the source
+// changed or a person asked for it.
+func (r *Reconciler) resolve(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, now time.Time) (*resolution, error) {
+	found := &resolution{addon: addon, now: now}
+	spec := addon.Spec.Source.Chart
 	if spec == nil {
-		return nil
+		return found, nil
 	}
-	pinned := seen.addon.Status.Chart
-	if isPinned(seen.addon) {
-		seen.chart = pinned
-		return nil
+	pinned := addon.Status.Chart
+	if isPinned(addon) {
+		found.chart = pinned
+		return found, nil
 	}
-	fetched, unusable, err := r.fetchChart(ctx, seen, charts.Source{
+	fetched, unusable, err := r.fetchChart(ctx, found, charts.Source{
 		Repository: spec.Repository, Name: spec.Name, Version: spec.Version, Digest: spec.Digest,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if unusable == nil && pinned != nil && spec.Digest == "" && replaced(pinned, spec, fetched) {
-		unusable = r.fetches.failed(client.ObjectKeyFromObject(seen.addon), seen.now, final, &problem{
-			reason: string(charts.DigestMismatch),
-			message: fmt.Sprintf("chart %s %s was replaced in %s: its digest was %s and is %s now; set spec.source.chart.digest to the new one to accept it, or choose another version",
+		unusable = r.fetches.failed(client.ObjectKeyFromObject(addon), now, final, &policy.Stall{
+			Reason: string(charts.DigestMismatch),
+			Message: fmt.Sprintf("chart %s %s was replaced in %s: its digest was %s and is %s now; set spec.source.chart.digest to the new one to accept it, or choose another version",
 				spec.Name, fetched.Version, spec.Repository, pinned.Digest, fetched.Digest),
 		})
 	}
 	if unusable != nil {
-		seen.goOnWithout(unusable)
-		return nil
+		found.goOnWithout(unusable)
+		return found, nil
 	}
-	seen.chart = &addonsv1alpha1.ResolvedChart{
+	found.chart = &addonsv1alpha1.ResolvedChart{
 		Repository: spec.Repository, Name: spec.Name, Requested: spec.Version,
-		Version: fetched.Version, Digest: fetched.Digest, HandledRequest: metav1alpha1.RequestedAt(seen.addon),
+		Version: fetched.Version, Digest: fetched.Digest, HandledRequest: metav1alpha1.RequestedAt(addon),
 	}
-	seen.archive = fetched.Archive
-	return nil
+	found.archive = fetched.Archive
+	return found, nil
 }
 
 // goOnWithout tells of a chart that could not be resolved. If that was only to see whether there is a
 // newer one, what is stored goes on.
-func (o *observed) goOnWithout(found *problem) {
-	copied := *found
-	if isSameSource(o.addon) {
-		copied.harmless, o.chart = true, o.addon.Status.Chart
+func (f *resolution) goOnWithout(stall *policy.Stall) {
+	copied := *stall
+	if isSameSource(f.addon) {
+		copied.Usable, f.chart = true, f.addon.Status.Chart
 	}
-	o.refuse(&copied)
-}
-
-// refuse keeps the first problem, unless a worse one comes.
-func (o *observed) refuse(found *problem) {
-	if o.problem == nil || o.problem.harmless && found != nil {
-		o.problem = found
-	}
+	f.stall = &copied
 }
 
 // isPinned is whether the status tells what the source is resolved to.
@@ -97,28 +104,28 @@ func replaced(pinned *addonsv1alpha1.ResolvedChart, spec *addonsv1alpha1.ChartSo
 		pinned.Version == fetched.Version && pinned.Digest != fetched.Digest
 }
 
-// fetchChart asks for a chart. It waits for nothing: what is not there yet is a problem that passes.
-func (r *Reconciler) fetchChart(ctx context.Context, seen *observed, source charts.Source) (*charts.Chart, *problem, error) {
-	key := client.ObjectKeyFromObject(seen.addon)
-	access, unusable, err := r.addAccess(ctx, seen.addon, &source)
+// fetchChart asks for a chart. It waits for nothing: what is not there yet is a transient stall.
+func (r *Reconciler) fetchChart(ctx context.Context, found *resolution, source charts.Source) (*charts.Chart, *policy.Stall, error) {
+	key := client.ObjectKeyFromObject(found.addon)
+	access, unusable, err := r.addAccess(ctx, found.addon, &source)
 	if unusable != nil || err != nil {
 		return nil, unusable, err
 	}
-	asked := fmt.Sprint(seen.addon.Generation, "/", metav1alpha1.RequestedAt(seen.addon), "/", access)
-	attempt, failed := r.fetches.attempt(key, asked, seen.now)
+	asked := fmt.Sprint(found.addon.Generation, "/", metav1alpha1.RequestedAt(found.addon), "/", access)
+	attempt, failed := r.fetches.attempt(key, asked, found.now)
 	if failed != nil {
 		return nil, failed, nil
 	}
 	result, ready := r.Charts.Request(key, source, attempt)
 	if !ready {
-		return nil, &problem{
-			reason: addonsv1alpha1.ReasonFetching, passing: true,
-			message: fmt.Sprintf("chart %s %s is being fetched from %s", source.Name, source.Version, source.Repository),
+		return nil, &policy.Stall{
+			Reason: addonsv1alpha1.ReasonFetching, Transient: true,
+			Message: fmt.Sprintf("chart %s %s is being fetched from %s", source.Name, source.Version, source.Repository),
 		}, nil
 	}
 	r.Charts.Forget(key)
 	if result.Err != nil {
-		return nil, r.fetches.failed(key, seen.now, isFinal(result.Err), problemOf(result.Err)), nil
+		return nil, r.fetches.failed(key, found.now, isFinal(result.Err), stallOf(result.Err)), nil
 	}
 	return result.Chart, nil, nil
 }
@@ -133,17 +140,17 @@ func isFinal(err error) finality {
 	return finality(errors.As(err, &failure) && failure.Final())
 }
 
-func problemOf(err error) *problem {
+func stallOf(err error) *policy.Stall {
 	reason, ok := charts.ReasonOf(err)
 	if !ok {
-		return &problem{reason: metav1alpha1.ReasonFailed, message: err.Error(), passing: true}
+		return &policy.Stall{Reason: metav1alpha1.ReasonFailed, Message: err.Error(), Transient: true}
 	}
-	return &problem{reason: string(reason), message: err.Error()}
+	return &policy.Stall{Reason: string(reason), Message: err.Error()}
 }
 
 // addAccess reads the credentials and the CA that the source names, and returns the versions in which
 // they were read.
-func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, source *charts.Source) (string, *problem, error) {
+func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, source *charts.Source) (string, *policy.Stall, error) {
 	spec := addon.Spec.Source.Chart
 	versions := ""
 	if spec.SecretRef != nil {
@@ -153,7 +160,7 @@ func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAd
 		}
 		versions += secret.ResourceVersion
 		if source.Credentials, err = charts.CredentialsFromSecret(secret, spec.Repository); err != nil {
-			return "", problemOf(err), nil
+			return "", stallOf(err), nil
 		}
 	}
 	if spec.CARef != nil {
@@ -163,15 +170,15 @@ func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAd
 		}
 		versions += "/" + secret.ResourceVersion
 		if source.CA, err = charts.CAFromSecret(secret); err != nil {
-			return "", problemOf(err), nil
+			return "", stallOf(err), nil
 		}
 	}
 	return versions, nil, nil
 }
 
-func (r *Reconciler) readSecret(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.Secret, *problem, error) {
+func (r *Reconciler) readSecret(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.Secret, *policy.Stall, error) {
 	secret := &corev1.Secret{}
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, secret)
+	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
 		return nil, notThere("Secret", addon.Namespace, name, field), nil
 	}
@@ -181,9 +188,9 @@ func (r *Reconciler) readSecret(ctx context.Context, addon *addonsv1alpha1.SaaSA
 	return secret, nil, nil
 }
 
-func notThere(kind, namespace, name, field string) *problem {
-	return &problem{
-		reason:  addonsv1alpha1.ReasonReferenceNotFound,
-		message: fmt.Sprintf("%s %s/%s, which %s names, does not exist: create it, or remove the reference", kind, namespace, name, field),
+func notThere(kind, namespace, name, field string) *policy.Stall {
+	return &policy.Stall{
+		Reason:  metav1alpha1.ReasonReferenceNotFound,
+		Message: fmt.Sprintf("%s %s/%s, which %s names, does not exist: create it, or remove the reference", kind, namespace, name, field),
 	}
 }

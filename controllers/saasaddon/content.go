@@ -2,88 +2,60 @@ package saasaddon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
-// observeContent reads the add-on's content, unless it is known and stored already.
-func (r *Reconciler) observeContent(ctx context.Context, seen *observed) error {
-	key := client.ObjectKeyFromObject(seen.addon)
-	inputs, err := r.contentInputs(ctx, seen)
+// Content implements policy.Kind.
+func (r *Reconciler) Content(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, now time.Time) (policy.Content[*addonsv1alpha1.SaaSAddon], error) {
+	found, err := r.resolve(ctx, addon, now)
 	if err != nil {
-		return err
+		return policy.Content[*addonsv1alpha1.SaaSAddon]{}, err
 	}
-	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(seen.stored) {
-		seen.snapshot = known
-		return nil
+	content := policy.Content[*addonsv1alpha1.SaaSAddon]{Stall: found.stall}
+	if found.chart != nil {
+		content.Version = found.chart.Digest
+		content.SetStatus = func(addon *addonsv1alpha1.SaaSAddon) { addon.Status.Chart = found.chart }
 	}
-	content, unusable, err := r.readContent(ctx, seen)
-	if err != nil {
-		return err
-	}
-	if unusable == nil {
-		seen.snapshot, err = revision.EncodeSnapshot(seen.addon.Name, content)
-		if tooLarge := (*revision.TooLargeError)(nil); errors.As(err, &tooLarge) {
-			unusable, err = &problem{reason: metav1alpha1.ReasonInvalidSpec, message: tooLarge.Error()}, nil
+	if found.chart != nil || addon.Spec.Source.Chart == nil {
+		content.Read = func(ctx context.Context) ([]byte, *policy.Stall, error) {
+			decoded, unusable, err := r.readContent(ctx, found)
+			if unusable != nil || err != nil {
+				return nil, unusable, err
+			}
+			encoded, err := revision.Encode(decoded)
+			return encoded, nil, err
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if seen.snapshot != nil {
-		r.contents.remember(key, inputs, seen.snapshot)
-	}
-	seen.refuse(unusable)
-	return nil
-}
-
-// contentInputs changes whenever the content may have changed. It costs no request.
-func (r *Reconciler) contentInputs(ctx context.Context, seen *observed) (string, error) {
-	addon := seen.addon
-	inputs := []string{string(addon.UID), fmt.Sprint(addon.Generation)}
-	if seen.chart != nil {
-		inputs = append(inputs, seen.chart.Digest)
-	}
-	for _, reference := range references(addon) {
-		found := &metav1.PartialObjectMetadata{}
-		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(reference.kind))
-		err := r.Client.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: reference.name}, found)
-		if client.IgnoreNotFound(err) != nil {
-			return "", fmt.Errorf("look up %s %s: %w", reference.kind, reference.name, err)
-		}
-		inputs = append(inputs, string(found.UID), found.ResourceVersion)
-	}
-	return strings.Join(inputs, "/"), nil
+	return content, nil
 }
 
 // readContent reads every referenced ConfigMap from the API server: a cache of them all would
 // be as large as customers like.
-func (r *Reconciler) readContent(ctx context.Context, seen *observed) (addoncontent.Content, *problem, error) {
-	addon := seen.addon
+func (r *Reconciler) readContent(ctx context.Context, found *resolution) (addoncontent.Content, *policy.Stall, error) {
+	addon := found.addon
 	content := addoncontent.Content{Namespace: addon.Spec.Namespace, CreateNamespace: addon.Spec.CreateNamespace}
 	if addon.Spec.Source.Chart == nil && addon.Spec.Values != nil {
 		// The API server cannot tell: values may be anything, and so are no part of its rules.
-		return content, &problem{reason: metav1alpha1.ReasonInvalidSpec, message: "spec.values belongs to spec.source.chart; manifests are templates of their own"}, nil
+		return content, &policy.Stall{Reason: metav1alpha1.ReasonInvalidSpec, Message: "spec.values belongs to spec.source.chart; manifests are templates of their own"}, nil
 	}
-	if seen.chart != nil {
-		var unusable *problem
+	if found.chart != nil {
+		var unusable *policy.Stall
 		var err error
-		content.Chart, unusable, err = r.chartContent(ctx, seen)
+		content.Chart, unusable, err = r.chartContent(ctx, found)
 		return content, unusable, err
 	}
 	if manifests := addon.Spec.Source.Manifests; manifests != nil && manifests.Inline != "" {
@@ -103,9 +75,9 @@ func (r *Reconciler) readContent(ctx context.Context, seen *observed) (addoncont
 	return content, nil, nil
 }
 
-func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.ConfigMap, *problem, error) {
+func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.ConfigMap, *policy.Stall, error) {
 	config := &corev1.ConfigMap{}
-	err := r.Live.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
+	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
 	if apierrors.IsNotFound(err) {
 		return nil, notThere("ConfigMap", addon.Namespace, name, field), nil
 	}
@@ -116,11 +88,11 @@ func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.Sa
 }
 
 // sourcesOf are the keys of a ConfigMap in alphabetical order.
-func sourcesOf(config *corev1.ConfigMap) ([]addoncontent.Source, *problem) {
+func sourcesOf(config *corev1.ConfigMap) ([]addoncontent.Source, *policy.Stall) {
 	if binary := slices.Sorted(maps.Keys(config.BinaryData)); len(binary) > 0 {
-		return nil, &problem{
-			reason:  metav1alpha1.ReasonInvalidSpec,
-			message: fmt.Sprintf("ConfigMap %s/%s holds binary data under %s: manifests are text, move it elsewhere", config.Namespace, config.Name, binary[0]),
+		return nil, &policy.Stall{
+			Reason:  metav1alpha1.ReasonInvalidSpec,
+			Message: fmt.Sprintf("ConfigMap %s/%s holds binary data under %s: manifests are text, move it elsewhere", config.Namespace, config.Name, binary[0]),
 		}
 	}
 	var sources []addoncontent.Source
@@ -144,69 +116,21 @@ func configMapNames(addon *addonsv1alpha1.SaaSAddon) []string {
 	return names
 }
 
-// reference is an object that an add-on's content is read from.
-type reference struct{ kind, name string }
-
-// String is the form for an index.
-func (r reference) String() string { return r.kind + "/" + r.name }
-
-// references are the objects that an add-on's content is read from, in a stable order.
-func references(addon *addonsv1alpha1.SaaSAddon) []reference {
-	var found []reference
+// References implements policy.Kind. They are in a stable order.
+func (r *Reconciler) References(addon *addonsv1alpha1.SaaSAddon) []policy.Reference {
+	var found []policy.Reference
 	for _, name := range configMapNames(addon) {
-		found = append(found, reference{"ConfigMap", name})
+		found = append(found, policy.Reference{Kind: "ConfigMap", Name: name})
 	}
 	for _, from := range addon.Spec.ValuesFrom {
-		found = append(found, reference{from.Kind, from.Name})
+		found = append(found, policy.Reference{Kind: from.Kind, Name: from.Name})
 	}
-	return found
-}
-
-// accessReferences are the Secrets that are needed to fetch an add-on's chart.
-func accessReferences(addon *addonsv1alpha1.SaaSAddon) []reference {
-	var found []reference
 	if chart := addon.Spec.Source.Chart; chart != nil {
 		for _, secret := range []*metav1alpha1.LocalReference{chart.SecretRef, chart.CARef} {
 			if secret != nil {
-				found = append(found, reference{"Secret", secret.Name})
+				found = append(found, policy.Reference{Kind: "Secret", Name: secret.Name, Access: true})
 			}
 		}
 	}
 	return found
-}
-
-// contentMemory remembers which snapshot some inputs gave, so that a rollout does not read and
-// hash the same content again for every target that becomes ready. It holds no content.
-type contentMemory struct {
-	mutex sync.Mutex
-	known map[types.NamespacedName]knownContent
-}
-
-type knownContent struct {
-	inputs   string
-	snapshot *revision.Snapshot
-}
-
-func (m *contentMemory) recall(addon types.NamespacedName, inputs string) *revision.Snapshot {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if known, ok := m.known[addon]; ok && known.inputs == inputs {
-		return known.snapshot
-	}
-	return nil
-}
-
-func (m *contentMemory) remember(addon types.NamespacedName, inputs string, snapshot *revision.Snapshot) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.known == nil {
-		m.known = map[types.NamespacedName]knownContent{}
-	}
-	m.known[addon] = knownContent{inputs: inputs, snapshot: snapshot.WithoutContent()}
-}
-
-func (m *contentMemory) forget(addon types.NamespacedName) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	delete(m.known, addon)
 }

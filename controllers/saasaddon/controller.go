@@ -1,23 +1,16 @@
 package saasaddon
 
 import (
-	"context"
-	"errors"
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 )
-
-// catchUp is how long a reconcile is put off whose cache is behind this process's own writes.
-const catchUp = 100 * time.Millisecond
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=saasaddons,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=saasaddons/finalizers,verbs=update
@@ -28,16 +21,16 @@ const catchUp = 100 * time.Millisecond
 // +kubebuilder:rbac:groups="",resources=configmaps;namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler rolls SaaSAddons out.
+// Reconciler rolls SaaSAddons out. How is the policy room's: this is the policy.Kind.
 type Reconciler struct {
 	// Client reads from the manager's cache, which holds ConfigMaps, Secrets and Namespaces as
 	// metadata only.
 	Client client.Client
-	// Live reads from the API server.
-	Live client.Reader
-	// Events tells people what they would otherwise miss.
-	Events events.EventRecorder
-	// Clock tells when a suspension ends.
+	// APIReader reads from the API server.
+	APIReader client.Reader
+	// Recorder tells people what they would otherwise miss.
+	Recorder events.EventRecorder
+	// Clock tells when a gate opens, and when a chart is fetched again.
 	Clock clock.PassiveClock
 	// Charts fetches Helm charts in the background; Done of its options is Fetched.
 	Charts *charts.Desk[types.NamespacedName]
@@ -46,56 +39,18 @@ type Reconciler struct {
 	// ProviderNamespace is where add-ons may select clusters of other namespaces.
 	ProviderNamespace string
 
-	writes    ownWrites
-	contents  contentMemory
-	abandoned abandonedMemory
-	fetches   fetchMemory
-	fetched   chan event.GenericEvent
+	fetches fetchMemory
+	room    *policy.Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]
 }
 
-// Reconcile brings one SaaSAddon a step further.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	seen, err := r.observe(ctx, request.NamespacedName)
-	if err != nil {
-		return reconcile.Result{}, err
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts policy.Options) error {
+	r.room = &policy.Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{
+		Client: r.Client, APIReader: r.APIReader, Recorder: r.Recorder, Clock: r.Clock,
+		Kind: r, ProviderNamespace: r.ProviderNamespace,
 	}
-	if seen == nil {
-		r.forget(request.NamespacedName)
-		return reconcile.Result{}, nil
-	}
-	if seen.cacheBehind {
-		return reconcile.Result{RequeueAfter: catchUp}, nil
-	}
-
-	todo := plan(*seen)
-	done := r.apply(ctx, seen, todo)
-	if done.released {
-		r.announceAbandoned(*seen)
-		r.forget(request.NamespacedName)
-		return reconcile.Result{}, nil
-	}
-
-	said := report(*seen, todo, done)
-	err = r.publish(ctx, seen.addon, said)
-	switch {
-	case err == nil:
-		r.abandoned.forget(request.NamespacedName, seen.abandoned)
-	case apierrors.IsConflict(err):
-		done.outdated, err = true, nil
-	}
-	if err := errors.Join(done.err, err); err != nil {
-		return reconcile.Result{}, err
-	}
-	if done.outdated {
-		return reconcile.Result{RequeueAfter: catchUp}, nil
-	}
-	return reconcile.Result{RequeueAfter: done.lookAgain(said.again)}, nil
+	return r.room.SetupWithManager(mgr, opts)
 }
 
-func (r *Reconciler) forget(addon types.NamespacedName) {
-	r.writes.forget(addon)
-	r.contents.forget(addon)
-	r.abandoned.forgetAll(addon)
-	r.fetches.forget(addon)
-	r.Charts.Forget(addon)
-}
+// Fetched wakes an add-on whose chart is there.
+func (r *Reconciler) Fetched(addon types.NamespacedName) { r.room.Wake(addon) }

@@ -91,7 +91,7 @@ func TestMissingConfigMapIsNamedAndRecovers(t *testing.T) {
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
 		a.Spec.Source.Manifests.ConfigMapRefs = []metav1alpha1.LocalReference{{Name: "more"}}
 	})
-	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonReferenceNotFound, "ConfigMap "+c.namespace+"/more", "does not exist")
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonReferenceNotFound, "ConfigMap "+c.namespace+"/more", "does not exist")
 	c.reload(&old)
 	if old.Spec.Revision != addon.Status.Revision {
 		t.Errorf("the target moved to %s", old.Spec.Revision)
@@ -207,7 +207,7 @@ func TestCustomerCannotSelectAcrossNamespaces(t *testing.T) {
 	provider := map[string]string{metav1alpha1.ProviderLabelPrefix + "tier": c.namespace}
 	other.addCluster("theirs", provider)
 	addon := c.addAddon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{} })
-	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonSelectorNotAllowed, "spec.clusterNamespaceSelector", providerNamespace)
+	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonSelectorNotAllowed, "spec.clusterNamespaceSelector", providerNamespace)
 	if targets := c.targets(); len(targets) > 0 {
 		t.Fatalf("targets %v", targets)
 	}

@@ -18,6 +18,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 )
 
 const patience = 3 * time.Minute
@@ -187,6 +188,6 @@ func (c *customer) awaitCondition(addon *addonsv1alpha1.SaaSAddon, kind string, 
 }
 
 func isReady(target *addonsv1alpha1.AddonRelease) bool {
-	ready := currentCondition(target, metav1alpha1.ConditionReady)
+	ready := policy.CurrentCondition(target, metav1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue
 }

@@ -1,12 +1,7 @@
-// Package saasaddon turns a SaaSAddon into one AddonRelease for every cluster that it selects.
+// Package saasaddon is what an add-on is made of: its content from manifests, ConfigMaps or a chart with values, and the
+// settings that its AddonReleases take at once. How it reaches its clusters is the policy room's (package policy), whose
+// Kind the Reconciler is.
 //
-// It snapshots the add-on's content as a revision, rolls revisions out as fast as
-// spec.rollout allows, and sums the targets up in the add-on's status. What to move when is decided by
-// package rollout, how a revision is stored by package revision.
-//
-// A target is created with its finalizer, under a name that is always the same for a policy and a
-// cluster, so that a manager that dies between any two writes goes on where it stopped. Targets are
-// deleted explicitly; the add-on stays until all are gone, and then its revisions go as well.
-//
-// It never talks to a workload cluster, never renders, and never reads a Secret's content.
+// It never talks to a workload cluster and never renders. It reads the Secrets that an add-on names, for values and for
+// access to a repository, and puts no content of theirs anywhere but into revisions.
 package saasaddon

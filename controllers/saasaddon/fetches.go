@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 )
 
 // Backoff of fetches that failed.
@@ -24,13 +26,13 @@ type fetchAttempts struct {
 	// source that was asked for.
 	source   string
 	failures int
-	problem  *problem
+	stall    *policy.Stall
 	// due is when to try again; zero for never.
 	due time.Time
 }
 
-// attempt returns a token for the next try, or the problem that the last one had if it is too early.
-func (m *fetchMemory) attempt(addon types.NamespacedName, source string, now time.Time) (token string, failed *problem) {
+// attempt returns a token for the next try, or the stall that the last one had if it is too early.
+func (m *fetchMemory) attempt(addon types.NamespacedName, source string, now time.Time) (token string, failed *policy.Stall) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.known == nil {
@@ -41,25 +43,25 @@ func (m *fetchMemory) attempt(addon types.NamespacedName, source string, now tim
 		attempts = &fetchAttempts{source: source}
 		m.known[addon] = attempts
 	}
-	if attempts.problem != nil && (attempts.due.IsZero() || now.Before(attempts.due)) {
-		return "", attempts.problem
+	if attempts.stall != nil && (attempts.due.IsZero() || now.Before(attempts.due)) {
+		return "", attempts.stall
 	}
 	return fmt.Sprint(source, attempts.failures), nil
 }
 
 // failed remembers a failure, and says when it is tried again.
-func (m *fetchMemory) failed(addon types.NamespacedName, now time.Time, finally finality, found *problem) *problem {
+func (m *fetchMemory) failed(addon types.NamespacedName, now time.Time, finally finality, found *policy.Stall) *policy.Stall {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	attempts := m.known[addon]
 	if attempts == nil {
 		return found
 	}
-	attempts.problem, attempts.due = found, time.Time{}
+	attempts.stall, attempts.due = found, time.Time{}
 	if !finally {
 		wait := min(fetchBackoffFirst<<min(attempts.failures, 10), fetchBackoffLast)
 		attempts.due = now.Add(wait)
-		found.retry = attempts.due
+		found.Retry = attempts.due
 	}
 	attempts.failures++
 	return found

@@ -22,6 +22,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
@@ -137,15 +138,15 @@ func newManager(config *rest.Config) (ctrl.Manager, error) {
 	}
 	reconciler := &Reconciler{
 		Client:            answering{mgr.GetClient()},
-		Live:              mgr.GetAPIReader(),
-		Events:            mgr.GetEventRecorder("saasaddon"),
+		APIReader:         mgr.GetAPIReader(),
+		Recorder:          mgr.GetEventRecorder("saasaddon"),
 		Clock:             clock.RealClock{},
 		ProviderNamespace: providerNamespace,
 		Inspector:         render.NewPool(render.Options{}),
 	}
 	reconciler.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
 		charts.DeskOptions[types.NamespacedName]{Done: reconciler.Fetched})
-	return mgr, reconciler.SetupWithManager(mgr, Options{})
+	return mgr, reconciler.SetupWithManager(mgr, policy.Options{})
 }
 
 func newClient(t *testing.T, config *rest.Config) client.Client {

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 )
 
 // readValues reads the values in the order in which they are merged. Values that set nothing are left out, so that they
 // make the revision that none make.
-func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]addoncontent.Source, *problem, error) {
+func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]addoncontent.Source, *policy.Stall, error) {
 	var values []addoncontent.Source
 	if addon.Spec.Values != nil && !isEmptyValues(string(addon.Spec.Values.Raw)) {
 		values = append(values, addoncontent.Source{Name: "values", Text: string(addon.Spec.Values.Raw)})
@@ -24,9 +26,9 @@ func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSA
 		key := valuesKey(from)
 		text, ok := data[key]
 		if !ok {
-			return nil, &problem{
-				reason:  addonsv1alpha1.ReasonReferenceNotFound,
-				message: fmt.Sprintf("%s %s/%s has no key %s, which spec.valuesFrom[%d] names: add it, or name another", from.Kind, addon.Namespace, from.Name, key, i),
+			return nil, &policy.Stall{
+				Reason:  metav1alpha1.ReasonReferenceNotFound,
+				Message: fmt.Sprintf("%s %s/%s has no key %s, which spec.valuesFrom[%d] names: add it, or name another", from.Kind, addon.Namespace, from.Name, key, i),
 			}, nil
 		}
 		if !isEmptyValues(text) {
@@ -50,7 +52,7 @@ func valuesKey(from addonsv1alpha1.ValuesReference) string {
 	return from.Key
 }
 
-func (r *Reconciler) readValuesFrom(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field string, from addonsv1alpha1.ValuesReference) (map[string]string, *problem, error) {
+func (r *Reconciler) readValuesFrom(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field string, from addonsv1alpha1.ValuesReference) (map[string]string, *policy.Stall, error) {
 	if from.Kind == "Secret" {
 		secret, unusable, err := r.readSecret(ctx, addon, field, from.Name)
 		if unusable != nil || err != nil {

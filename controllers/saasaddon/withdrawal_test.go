@@ -1,171 +1,19 @@
 package saasaddon
 
 import (
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
-
-// deselected is an add-on that is ready in some clusters, none of which it selects any more.
-func deselected(t *testing.T, clusters int) observed {
-	t.Helper()
-	seen := settled(t)
-	template := seen.targets[0]
-	seen.clusters, seen.targets = nil, nil
-	for i := range clusters {
-		target := template.DeepCopy()
-		target.Spec.ClusterRef.Name = fmt.Sprintf("prod-%d", i)
-		target.Name = rollout.TargetName("cache", rollout.ClusterKey(target.Spec.ClusterRef))
-		seen.targets = append(seen.targets, *target)
-	}
-	return seen
-}
-
-func lostAt(at time.Time, count, clusters int32) metav1alpha1.WithdrawalMinute {
-	return metav1alpha1.WithdrawalMinute{Minute: metav1.NewTime(at.Truncate(time.Minute)), Count: count, Clusters: clusters}
-}
-
-func TestWithdrawalGuardIsReported(t *testing.T) {
-	tests := map[string]struct {
-		clusters int
-		change   func(*observed)
-		failed   error
-		reason   string
-		message  string
-		again    time.Duration
-	}{
-		"too many are held back": {
-			clusters: 5, reason: metav1alpha1.ReasonWithdrawalGuard,
-			message: `5 of 5 clusters would lose their target, more than the 3 allowed within an hour. If that is meant, set the annotation daytwo.dev/confirm-withdrawal: "5"`,
-		},
-		"with a problem the guard is told first": {
-			clusters: 5, reason: metav1alpha1.ReasonWithdrawalGuard, message: "ConfigMap x is missing",
-			change: func(o *observed) {
-				o.problem = &problem{reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing"}
-			},
-		},
-		"with a failure it stays": {
-			clusters: 5, failed: errors.New("quota exceeded"), reason: metav1alpha1.ReasonWithdrawalGuard, message: "quota exceeded",
-		},
-		"what is held back by what was lost before goes when that is an hour ago": {
-			clusters: 2, reason: metav1alpha1.ReasonWithdrawalGuard, message: "beside 2 in the last hour", again: 11 * time.Minute,
-			change: func(o *observed) {
-				o.addon.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-50*time.Minute), 2, 4)}
-			},
-		},
-		"a larger share may be allowed": {
-			clusters: 5, reason: metav1alpha1.ReasonNoClusters,
-			change: func(o *observed) { o.addon.Spec.WithdrawalGuard.MaxPercent = ptr.To[int32](100) },
-		},
-		"a deleted add-on is not guarded": {
-			clusters: 5, reason: metav1alpha1.ReasonDeleting,
-			change: func(o *observed) { o.addon.DeletionTimestamp = &metav1.Time{Time: noon} },
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			seen := deselected(t, test.clusters)
-			if test.change != nil {
-				test.change(&seen)
-			}
-			result := report(seen, plan(seen), applied{err: test.failed})
-			ready := meta.FindStatusCondition(result.status.Conditions, metav1alpha1.ConditionReady)
-			if ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
-				t.Errorf("Ready is %s %q", ready.Reason, ready.Message)
-			}
-			stalled := meta.IsStatusConditionTrue(result.status.Conditions, metav1alpha1.ConditionStalled)
-			if want := test.reason == metav1alpha1.ReasonWithdrawalGuard; stalled != want {
-				t.Errorf("Stalled is %t", stalled)
-			}
-			if result.again != test.again {
-				t.Errorf("again in %s, want %s", result.again, test.again)
-			}
-		})
-	}
-}
-
-func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
-	seen := deselected(t, 5)
-	first := report(seen, plan(seen), applied{})
-	if len(first.events) == 0 || first.events[len(first.events)-1].reason != metav1alpha1.ReasonWithdrawalGuard {
-		t.Errorf("events %+v", first.events)
-	}
-	seen.addon.Status = first.status
-	seen.targets = append(seen.targets, *seen.targets[0].DeepCopy())
-	seen.targets[5].Name = "another"
-	second := report(seen, plan(seen), applied{})
-	if len(second.events) > 0 {
-		t.Errorf("events %+v", second.events)
-	}
-}
-
-// A confirmation whose record could not be stored is not lost: the status at the end has it.
-func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testing.T) {
-	seen := deselected(t, 5)
-	seen.addon.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
-	todo := plan(seen)
-	first := report(seen, todo, applied{rollout: rollout.Plan{Withdrawal: todo.Rollout.Withdrawal}, err: errors.New("timeout")})
-	if len(first.events) != 1 || first.events[0].reason != eventConfirmed {
-		t.Errorf("events %+v", first.events)
-	}
-	seen.addon.Status = first.status
-	todo = plan(seen)
-	if len(todo.Rollout.Delete) != 5 || todo.Rollout.Withdrawal.Confirmed {
-		t.Errorf("plan %+v", todo.Rollout)
-	}
-	second := report(seen, todo, applied{rollout: todo.Rollout})
-	if record := second.status.Withdrawals; record.Underway != nil || len(record.Recent) > 0 || record.SpentConfirmation != "5" {
-		t.Errorf("remembers %+v", record)
-	}
-}
-
-// What does not count any more causes no write, and goes with the next one.
-func TestOldWithdrawalsGoWithTheNextChangeOfTheStatus(t *testing.T) {
-	seen := settled(t)
-	seen.addon.Status = report(seen, plan(seen), applied{}).status
-	seen.addon.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-2*time.Hour), 1, 2)}
-	if unchanged := report(seen, plan(seen), applied{}).status; !reflect.DeepEqual(unchanged, seen.addon.Status) {
-		t.Errorf("changed to %+v", unchanged)
-	}
-	seen.addon.Generation++
-	if left := report(seen, plan(seen), applied{}).status.Withdrawals.Recent; len(left) > 0 {
-		t.Errorf("left %v", left)
-	}
-}
-
-func TestOwnDeletionsAreAwaited(t *testing.T) {
-	one := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", ResourceVersion: "200", Labels: map[string]string{metav1alpha1.LabelPolicy: "cache"}}}
-	key := addonOf(&one)
-	leaving := *one.DeepCopy()
-	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
-	writes := &ownWrites{}
-	writes.recordDeletion(key, "a", noon)
-	if !writes.ahead(key, []addonsv1alpha1.AddonRelease{one}, noon) {
-		t.Error("a target that was deleted is taken for one that stays")
-	}
-	if writes.ahead(key, []addonsv1alpha1.AddonRelease{leaving}, noon) {
-		t.Error("a target that is being deleted is not recognised")
-	}
-	writes.recordDeletion(key, "a", noon)
-	if writes.ahead(key, nil, noon) {
-		t.Error("a target that is gone is awaited")
-	}
-}
 
 const tier = "tier"
 
@@ -243,7 +91,7 @@ func TestSelectorEditThatLosesTooManyClustersIsStoppedUntilConfirmed(t *testing.
 		t.Errorf("remembers %+v", record)
 	}
 	c.eventually("the events", func() error {
-		if held, confirmed := c.countEvents(metav1alpha1.ReasonWithdrawalGuard), c.countEvents(eventConfirmed); held != 1 || confirmed != 1 {
+		if held, confirmed := c.countEvents(metav1alpha1.ReasonWithdrawalGuard), c.countEvents("WithdrawalConfirmed"); held != 1 || confirmed != 1 {
 			return fmt.Errorf("%d that it was stopped, %d that it was confirmed", held, confirmed)
 		}
 		return nil

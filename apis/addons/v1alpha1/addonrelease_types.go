@@ -58,8 +58,6 @@ const (
 	// ReasonKindUnavailable: the cluster refuses to list or watch a kind of the add-on; what is known of the objects of
 	// that kind may be outdated.
 	ReasonKindUnavailable = "KindUnavailable"
-	// ReasonAbandoned: the target goes, and its objects stay in a cluster that cannot be reached.
-	ReasonAbandoned = "Abandoned"
 )
 
 // AddonReleaseSpec is one add-on in one cluster, as its policy wants it.

@@ -9,10 +9,6 @@ import (
 
 // Reasons of a SaaSAddon's Ready and Stalled, beside the common ones.
 const (
-	// ReasonReferenceNotFound: a referenced ConfigMap or Secret does not exist.
-	ReasonReferenceNotFound = "ReferenceNotFound"
-	// ReasonSelectorNotAllowed: the policy selects in a way that its namespace may not.
-	ReasonSelectorNotAllowed = "SelectorNotAllowed"
 	// ReasonFetching: the chart is being fetched.
 	ReasonFetching = "Fetching"
 )

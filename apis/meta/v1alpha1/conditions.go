@@ -38,6 +38,12 @@ const (
 	ReasonWithdrawalGuard = "WithdrawalGuard"
 	// ReasonNoClusters: a policy selects no TenantCluster.
 	ReasonNoClusters = "NoClusters"
+	// ReasonReferenceNotFound: a referenced object does not exist.
+	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonSelectorNotAllowed: a policy selects in a way that its namespace may not.
+	ReasonSelectorNotAllowed = "SelectorNotAllowed"
+	// ReasonAbandoned: a target goes, and its objects stay in a cluster that cannot be reached.
+	ReasonAbandoned = "Abandoned"
 	// ReasonFailed: the last try failed and is repeated with backoff.
 	ReasonFailed = "Failed"
 )

@@ -1,6 +1,7 @@
-package saasaddon
+package policy
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,40 +9,80 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// settled is an add-on that is ready in one cluster.
+type observed = observation[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]
+
+// testKind is a kind of policy whose content is given.
+type testKind struct {
+	content Content[*addonsv1alpha1.SaaSAddon]
+}
+
+func (testKind) NewPolicy() *addonsv1alpha1.SaaSAddon    { return &addonsv1alpha1.SaaSAddon{} }
+func (testKind) NewTarget() *addonsv1alpha1.AddonRelease { return &addonsv1alpha1.AddonRelease{} }
+
+func (testKind) CopyStatus(to, from *addonsv1alpha1.SaaSAddon)  { to.Status = *from.Status.DeepCopy() }
+func (testKind) CopySpec(to, from *addonsv1alpha1.AddonRelease) { to.Spec = *from.Spec.DeepCopy() }
+
+func (k testKind) Content(context.Context, *addonsv1alpha1.SaaSAddon, time.Time) (Content[*addonsv1alpha1.SaaSAddon], error) {
+	return k.content, nil
+}
+
+func (testKind) References(*addonsv1alpha1.SaaSAddon) []Reference { return nil }
+func (testKind) Forget(client.ObjectKey)                          {}
+
+func (testKind) SyncSettings(target *addonsv1alpha1.AddonRelease, addon *addonsv1alpha1.SaaSAddon) {
+	target.Spec.Adopt = addon.Spec.Adopt
+}
+
+func (testKind) SettingsCurrent(target *addonsv1alpha1.AddonRelease, addon *addonsv1alpha1.SaaSAddon) bool {
+	return target.Spec.Adopt == addon.Spec.Adopt
+}
+
+func (testKind) State(target *addonsv1alpha1.AddonRelease) (rollout.State, string) {
+	return Reasons{}.State(target)
+}
+
+func (testKind) Objects(target *addonsv1alpha1.AddonRelease) (objects []string) {
+	for _, entry := range target.Status.Inventory {
+		objects = append(objects, entry.ID)
+	}
+	return objects
+}
+
+// settled is a policy that is ready in one cluster.
 func settled(t *testing.T) observed {
 	t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "acme", Name: "cache", Generation: 3, Finalizers: []string{metav1alpha1.FinalizerPolicy},
 	}}
-	snapshot, err := revision.EncodeSnapshot("cache", addoncontent.Content{})
+	snapshot, err := revision.NewSnapshot("cache", []byte("content"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := tenancyv1alpha1.TenantCluster{
+	found := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"},
 		Status: tenancyv1alpha1.TenantClusterStatus{
 			Version:    "v1.36.3",
 			Conditions: []metav1.Condition{{Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue}},
 		},
 	}
-	seen := observed{addon: addon, now: noon, clusters: []tenancyv1alpha1.TenantCluster{cluster}, snapshot: snapshot}
-	target := newTarget(addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, parametersOf(&cluster)
-	settingsOf(seen).setOn(&target.Spec)
+	derived := derive(found)
+	seen := observed{policy: addon, now: noon, clusters: []cluster{{found, derived}}, snapshot: snapshot}
+	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, derived.parameters
+	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
-	seen.targets = []addonsv1alpha1.AddonRelease{*target}
+	seen.targets = []observedTarget[*addonsv1alpha1.AddonRelease]{{target, derived.comparable}}
 	return seen
 }
 
@@ -60,8 +101,8 @@ func TestReport(t *testing.T) {
 		},
 		"a disruptive revision waits for the window": {
 			change: func(seen *observed) {
-				seen.addon.Spec.Rollout.Disruptive = true
-				seen.targets[0].Spec.Revision = "cache-older"
+				seen.policy.Spec.Rollout.Disruptive = true
+				seen.targets[0].object.Spec.Revision = "cache-older"
 				seen.clusters[0].Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *"}}
 				seen.clusters[0].Status.MaintenanceWindow = &tenancyv1alpha1.Span{
 					Start: metav1.NewTime(noon.Add(time.Hour)), End: metav1.NewTime(noon.Add(2 * time.Hour)),
@@ -71,9 +112,9 @@ func TestReport(t *testing.T) {
 		},
 		"a problem stalls": {
 			change: func(o *observed) {
-				o.problem, o.snapshot = &problem{reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing"}, nil
+				o.stall, o.snapshot = &Stall{Reason: metav1alpha1.ReasonReferenceNotFound, Message: "ConfigMap x is missing"}, nil
 			},
-			ready: metav1.ConditionFalse, reason: addonsv1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing", stalled: true,
+			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing", stalled: true,
 		},
 		"an error does not stall": {
 			failed: errors.New("create AddonRelease: quota exceeded"),
@@ -81,12 +122,12 @@ func TestReport(t *testing.T) {
 		},
 		"a name that no cluster has": {
 			change: func(o *observed) { o.missing = []string{"prdo"} },
-			ready:  metav1.ConditionFalse, reason: addonsv1alpha1.ReasonReferenceNotFound, message: "do not exist: prdo",
+			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonReferenceNotFound, message: "do not exist: prdo",
 		},
 		"suspended and up to date": {
 			change: func(o *observed) {
-				o.addon.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T13:00:00Z"}
-				o.targets[0].Spec.Suspend = true
+				o.policy.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T13:00:00Z"}
+				o.targets[0].object.Spec.Suspend = true
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: "suspended until 2030-01-01T13:00:00Z", again: time.Hour,
 		},
@@ -98,24 +139,25 @@ func TestReport(t *testing.T) {
 		},
 		"a suspension that has ended is none": {
 			change: func(o *observed) {
-				o.addon.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T11:00:00Z"}
+				o.policy.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T11:00:00Z"}
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded,
 		},
 		"a suspension that cannot be read is told and ignored": {
 			change: func(o *observed) {
-				o.addon.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "tomorrow"}
+				o.policy.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "tomorrow"}
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: `"tomorrow" is no time`,
 		},
 		"what a target said of an older generation does not count": {
-			change: func(o *observed) { o.targets[0].Generation = 2 },
+			change: func(o *observed) { o.targets[0].object.Generation = 2 },
 			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonRollingOut,
 		},
 		"a conflict of identity is no connection": {
 			change: func(o *observed) {
 				conditions := &o.clusters[0].Status.Conditions
 				*conditions = append(*conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionIdentityConflict, Status: metav1.ConditionTrue})
+				o.clusters[0].derived = derive(o.clusters[0].TenantCluster)
 			},
 			ready: metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable,
 		},
@@ -126,16 +168,16 @@ func TestReport(t *testing.T) {
 			if test.change != nil {
 				test.change(&seen)
 			}
-			result := report(seen, plan(seen), applied{err: test.failed})
-			ready := meta.FindStatusCondition(result.status.Conditions, metav1alpha1.ConditionReady)
+			reported := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{err: test.failed})
+			ready := meta.FindStatusCondition(reported.status.Status.Conditions, metav1alpha1.ConditionReady)
 			if ready.Status != test.ready || ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
 				t.Errorf("Ready is %s/%s %q", ready.Status, ready.Reason, ready.Message)
 			}
-			if stalled := meta.IsStatusConditionTrue(result.status.Conditions, metav1alpha1.ConditionStalled); stalled != test.stalled {
+			if stalled := meta.IsStatusConditionTrue(reported.status.Status.Conditions, metav1alpha1.ConditionStalled); stalled != test.stalled {
 				t.Errorf("Stalled is %t", stalled)
 			}
-			if result.again != test.again {
-				t.Errorf("again in %s, want %s", result.again, test.again)
+			if reported.again != test.again {
+				t.Errorf("again in %s, want %s", reported.again, test.again)
 			}
 		})
 	}
@@ -143,21 +185,21 @@ func TestReport(t *testing.T) {
 
 func TestPlanStoresTheRevisionOnceAndKeepsWhatTargetsUse(t *testing.T) {
 	seen := settled(t)
-	if plan(seen).Store == nil {
+	if makePlan(testKind{}, seen).store == nil {
 		t.Error("the revision is not stored")
 	}
 	seen.stored = []revision.Stored{{Name: seen.snapshot.Name, Label: seen.snapshot.Label, Complete: true, Secrets: []string{seen.snapshot.Name}}}
-	if todo := plan(seen); todo.Store != nil || !todo.Rollout.Empty() || len(todo.Prune) > 0 || todo.AddFinalizer {
+	if todo := makePlan(testKind{}, seen); todo.store != nil || !todo.rollout.Empty() || len(todo.prune) > 0 || todo.addFinalizer {
 		t.Errorf("still to do: %+v", todo)
 	}
 }
 
 func TestRefusedSelectorLeavesTargetsAlone(t *testing.T) {
 	seen := settled(t)
-	seen.problem = &problem{reason: addonsv1alpha1.ReasonSelectorNotAllowed}
-	seen.targets[0].Spec.Revision = "cache-older"
-	if todo := plan(seen); !todo.Rollout.Empty() {
-		t.Errorf("plan %+v", todo.Rollout)
+	seen.stall = &Stall{Reason: metav1alpha1.ReasonSelectorNotAllowed}
+	seen.targets[0].object.Spec.Revision = "cache-older"
+	if todo := makePlan(testKind{}, seen); !todo.rollout.Empty() {
+		t.Errorf("plan %+v", todo.rollout)
 	}
 }
 
@@ -170,24 +212,24 @@ func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
 	}
 }
 
-func TestOwnWritesAreAwaited(t *testing.T) {
+func TestOwnWritesAreExpected(t *testing.T) {
 	addon := metav1.ObjectMeta{Namespace: "acme", Name: "cache"}
-	key := addonOf(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{metav1alpha1.LabelPolicy: addon.Name}}})
-	cached := func(version string) []addonsv1alpha1.AddonRelease {
-		return []addonsv1alpha1.AddonRelease{{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}}
+	key := keyOfPolicy(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{metav1alpha1.LabelPolicy: addon.Name}}})
+	cached := func(version string) []client.Object {
+		return []client.Object{&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}}
 	}
-	writes := &ownWrites{}
+	writes := &expectations{}
 	writes.record(key, "a", "100", noon)
 	switch {
-	case !writes.ahead(key, nil, noon):
+	case !writes.unmet(key, nil, noon):
 		t.Error("a target that the cache lacks is not awaited")
-	case !writes.ahead(key, cached("99"), noon):
+	case !writes.unmet(key, cached("99"), noon):
 		t.Error("an older target is taken for the written one")
-	case writes.ahead(key, cached("101"), noon):
+	case writes.unmet(key, cached("101"), noon):
 		t.Error("a newer target is not recognised")
 	}
 	writes.record(key, "a", "100", noon)
-	if writes.ahead(key, nil, noon.Add(time.Minute)) {
+	if writes.unmet(key, nil, noon.Add(time.Minute)) {
 		t.Error("a lost write is awaited for ever")
 	}
 }

@@ -1,4 +1,4 @@
-package saasaddon
+package policy
 
 import (
 	"time"
@@ -10,14 +10,14 @@ import (
 )
 
 // policyGates hold changes back in all clusters: the policy is suspended, or it has no usable content.
-func policyGates(seen observed) []rollout.Gate {
+func policyGates[P Policy, T Target](seen observation[P, T]) []rollout.Gate {
 	var gates []rollout.Gate
-	if suspended := suspension.Of(seen.addon.Spec.Suspend, seen.addon.Annotations, seen.now); suspended.Active {
+	if suspended := suspension.Of(seen.policy.GetPolicySpec().Suspend, seen.policy.GetAnnotations(), seen.now); suspended.Active {
 		gates = append(gates, suspendedGate(suspended))
 	}
 	switch {
-	case seen.problem != nil && !seen.problem.harmless:
-		gates = append(gates, contentGate(seen.problem.reason, seen.problem.retry))
+	case seen.stall != nil && !seen.stall.Usable:
+		gates = append(gates, contentGate(seen.stall.Reason, seen.stall.Retry))
 	case seen.snapshot == nil:
 		gates = append(gates, contentGate(metav1alpha1.ReasonProgressing, time.Time{}))
 	}

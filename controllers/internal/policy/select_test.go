@@ -1,4 +1,4 @@
-package saasaddon
+package policy
 
 import (
 	"strings"
@@ -9,6 +9,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
+
+const providerNamespace = "daytwo-system"
 
 func TestSelectorsThatAreRefused(t *testing.T) {
 	everything := &metav1.LabelSelector{}
@@ -27,22 +29,22 @@ func TestSelectorsThatAreRefused(t *testing.T) {
 		},
 		"a customer does not select elsewhere": {
 			namespace: "acme", spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: ours, ClusterNamespaceSelector: ours}},
-			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "namespace daytwo-system", "remove it"},
+			reason: metav1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "namespace daytwo-system", "remove it"},
 		},
 		"the provider selects elsewhere by its own labels": {
 			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: everything, ClusterNamespaceSelector: ours}},
 		},
 		"the provider does not select elsewhere by a customer's labels": {
 			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: theirs, ClusterNamespaceSelector: ours}},
-			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterSelector", "label tier", "provider.daytwo.dev/"},
+			reason: metav1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterSelector", "label tier", "provider.daytwo.dev/"},
 		},
 		"nor namespaces by a label that is not the provider's": {
 			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: ours, ClusterNamespaceSelector: theirs}},
-			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "label tier"},
+			reason: metav1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNamespaceSelector", "label tier"},
 		},
 		"nor by name": {
 			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}, ClusterNamespaceSelector: ours}},
-			reason: addonsv1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNames"},
+			reason: metav1alpha1.ReasonSelectorNotAllowed, message: []string{"spec.clusterNames"},
 		},
 		"the provider selects in its own namespace as it likes": {
 			namespace: providerNamespace, spec: addonsv1alpha1.SaaSAddonSpec{PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: theirs, ClusterNames: []string{"prod"}}},
@@ -57,14 +59,14 @@ func TestSelectorsThatAreRefused(t *testing.T) {
 			addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace}, Spec: test.spec}
 			_, refused := selectionOf(addon, providerNamespace)
 			if refused == nil {
-				refused = &problem{}
+				refused = &Stall{}
 			}
-			if refused.reason != test.reason {
+			if refused.Reason != test.reason {
 				t.Errorf("refused %+v, want %q", refused, test.reason)
 			}
 			for _, part := range test.message {
-				if !strings.Contains(refused.message, part) {
-					t.Errorf("message %q lacks %q", refused.message, part)
+				if !strings.Contains(refused.Message, part) {
+					t.Errorf("message %q lacks %q", refused.Message, part)
 				}
 			}
 		})

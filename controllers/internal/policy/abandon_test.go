@@ -1,4 +1,4 @@
-package saasaddon
+package policy
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
 		{"APersonAsksForIt", &now, metav1alpha1.ReasonClusterUnreachable, "true", true},
 		{"NobodyAsksForIt", &now, metav1alpha1.ReasonClusterUnreachable, "", false},
 		{"TheClusterAnswers", &now, metav1alpha1.ReasonDeleting, "true", false},
-		{"TheDeletionOfItsClusterIsDue", &now, addonsv1alpha1.ReasonAbandoned, "", true},
+		{"TheDeletionOfItsClusterIsDue", &now, metav1alpha1.ReasonAbandoned, "", true},
 		{"ItStays", nil, metav1alpha1.ReasonClusterUnreachable, "true", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
 				DeletionTimestamp: row.deleted, Annotations: map[string]string{metav1alpha1.AnnotationAbandon: row.asked},
 			}}
 			target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: row.reason}}
-			if got := abandonmentOf(target) != nil; got != row.want {
+			if got := abandonmentOf(target, testKind{}.Objects) != nil; got != row.want {
 				t.Errorf("it is abandoned: %v", got)
 			}
 		})
@@ -51,18 +51,18 @@ func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
 		last string
 		want int
 	}{
-		{"LeftInItsCluster", addonsv1alpha1.ReasonAbandoned, 1},
+		{"LeftInItsCluster", metav1alpha1.ReasonAbandoned, 1},
 		{"CleanedUpAfterAll", metav1alpha1.ReasonDeleting, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var memory abandonedMemory
-			first, last := saying(addonsv1alpha1.ReasonAbandoned), saying(row.last)
-			memory.note(addon, first)
-			if found := memory.with(addon, []addonsv1alpha1.AddonRelease{*first}); len(found) > 0 {
+			var memory abandonedMemory[*addonsv1alpha1.AddonRelease]
+			first, last := saying(metav1alpha1.ReasonAbandoned), saying(row.last)
+			memory.note(addon, first, testKind{}.Objects)
+			if found := memory.with(addon, []*addonsv1alpha1.AddonRelease{first}, testKind{}.Objects); len(found) > 0 {
 				t.Errorf("it counts while it is there: %+v", found)
 			}
-			memory.note(addon, last)
-			if found := memory.with(addon, nil); len(found) != row.want {
+			memory.note(addon, last, testKind{}.Objects)
+			if found := memory.with(addon, nil, testKind{}.Objects); len(found) != row.want {
 				t.Errorf("when it is gone it counts as %+v", found)
 			}
 		})
@@ -72,11 +72,11 @@ func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
 // A manager that started in between knows of it from the list of targets.
 func TestATargetThatWasOnlyListedCountsWhenItIsGone(t *testing.T) {
 	now := metav1.NewTime(noon)
-	var memory abandonedMemory
+	var memory abandonedMemory[*addonsv1alpha1.AddonRelease]
 	target := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now}}
-	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: addonsv1alpha1.ReasonAbandoned}}
-	memory.with(types.NamespacedName{}, []addonsv1alpha1.AddonRelease{target})
-	if found := memory.with(types.NamespacedName{}, nil); len(found) != 1 {
+	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonAbandoned}}
+	memory.with(types.NamespacedName{}, []*addonsv1alpha1.AddonRelease{&target}, testKind{}.Objects)
+	if found := memory.with(types.NamespacedName{}, nil, testKind{}.Objects); len(found) != 1 {
 		t.Errorf("it counts as %+v", found)
 	}
 }

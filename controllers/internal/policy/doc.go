@@ -1,0 +1,12 @@
+// Package policy is the life of a policy, whatever its kind: it selects clusters, stores the content as a revision, rolls
+// it out to one target for each cluster, and sums the targets up in the policy's status. It knows no kind and never talks
+// to a workload cluster.
+//
+// A kind gives a [Kind]: its types, its content or what stands in the way of it, what that is read from, settings that
+// take effect at once, and the state of a target. What to change when is decided by package rollout, how a revision is
+// stored by package revision.
+//
+// A target is created with its finalizer, under a name that is always the same for a policy and a
+// cluster, so that a manager that dies between any two writes goes on where it stopped. Targets are
+// deleted explicitly; the policy stays until all are gone, and then its revisions go as well.
+package policy

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+)
+
+// Policy is an object of a kind of policy.
+type Policy interface {
+	client.Object
+	GetPolicySpec() *metav1alpha1.PolicySpec
+	GetPolicyStatus() *metav1alpha1.PolicyStatus
+}
+
+// Target is an object of a kind of target.
+type Target interface {
+	client.Object
+	GetTargetSpec() *metav1alpha1.TargetSpec
+	GetTargetStatus() *metav1alpha1.TargetStatus
+}
+
+// Kind is what is particular to a kind of policy and its kind of target. Objects that it is given belong to the cache,
+// apart from those that a method says it writes.
+type Kind[P Policy, T Target] interface {
+	// NewPolicy returns an empty policy, NewTarget an empty target.
+	NewPolicy() P
+	NewTarget() T
+	// CopyStatus writes a deep copy of a policy's status into another policy, CopySpec one of a target's spec into another
+	// target.
+	CopyStatus(to, from P)
+	CopySpec(to, from T)
+
+	// Content is what the policy is made of now, or what stands in its way.
+	Content(ctx context.Context, policy P, now time.Time) (Content[P], error)
+	// References are the objects in the policy's namespace whose changes wake it.
+	References(policy P) []Reference
+	// Forget what is remembered of a policy that is gone.
+	Forget(key client.ObjectKey)
+
+	// SyncSettings writes into a target what it takes from its policy beside the revision and what TargetSpec has,
+	// SettingsCurrent is whether it has all that.
+	SyncSettings(target T, policy P)
+	SettingsCurrent(target T, policy P) bool
+	// State is what a target says of its current generation, and the message that goes with it.
+	State(target T) (rollout.State, string)
+	// Objects are the names of what a target has in its cluster.
+	Objects(target T) []string
+}
+
+// Content is what a policy is made of.
+type Content[P Policy] struct {
+	// Version changes whenever the content may have changed, beside the policy's generation and the
+	// versions of its references.
+	Version string
+	// Read returns the bytes of a revision, or what only a person can mend. It is called if they are not known and stored
+	// already. Nil where the content is not usable; then Stall says why.
+	Read func(ctx context.Context) ([]byte, *Stall, error)
+	// SetStatus writes what the kind's status tells of the content into a policy; nil for nothing.
+	SetStatus func(policy P)
+	// Stall is what stands in the way, or is worth telling; nil for nothing.
+	Stall *Stall
+}
+
+// Stall is what only a person can mend, or what is awaited; it becomes the policy's Stalled condition, or Reconciling.
+type Stall struct {
+	Reason  string
+	Message string
+	// Usable: what is known already will do.
+	Usable bool
+	// Transient: it may be mended without a person.
+	Transient bool
+	// Retry is when it is looked at again without being asked; zero for never.
+	Retry time.Time
+}
+
+// Reference is a ConfigMap or Secret in a policy's namespace.
+type Reference struct {
+	// Kind is "ConfigMap" or "Secret".
+	Kind string
+	Name string
+	// Access: it is needed to get the content, and the content does not depend on it.
+	Access bool
+}
+
+// String is the form for an index.
+func (r Reference) String() string { return r.Kind + "/" + r.Name }

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+)
+
+// report is what people are told.
+type report[P Policy] struct {
+	// status is a policy that has its identity and its new status only.
+	status P
+	events []announcement
+	// again is when to look again without being asked, from now; 0 is never.
+	again time.Duration
+}
+
+// makeReport sums up what was observed and done. It reads nothing and writes nothing.
+func makeReport[P Policy, T Target](kind Kind[P, T], seen observation[P, T], planned plan, done result) report[P] {
+	after := planned.input.After(done.rollout)
+	summary := rollout.Summarize(after)
+	verdict := conclude(seen, planned.input.Policy, summary, done.err)
+
+	before := seen.policy.GetPolicyStatus()
+	changed := statusOnly(kind, seen.policy)
+	status := changed.GetPolicyStatus()
+	status.ObservedGeneration = seen.policy.GetGeneration()
+	status.Revision = currentRevision(seen)
+	status.Clusters = metav1alpha1.ClusterSummary{
+		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
+		Failed: summary.Failed, Unreachable: summary.Unreachable,
+	}
+	if seen.content.SetStatus != nil {
+		seen.content.SetStatus(changed)
+	}
+	var abandoned []metav1alpha1.AbandonedTarget
+	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
+	status.Withdrawals = after.Withdrawals
+	verdict.Write(&status.Conditions, seen.policy.GetGeneration(), seen.now)
+	if !equality.Semantic.DeepEqual(statusOnly(kind, seen.policy), changed) {
+		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, seen.now)
+	}
+	events := slices.Concat(statusEvents(before, status), abandonedEvents(abandoned), confirmationEvents(done.rollout.Withdrawal))
+	return report[P]{status: changed, events: events, again: untilNext(seen, planned.rollout.Again)}
+}
+
+// conclude is the planner's verdict on the clusters, and what stands above it: first what failed just now, then
+// what nobody but a person can mend, the withdrawal guard before all else.
+func conclude[P Policy, T Target](seen observation[P, T], policy rollout.Policy, summary rollout.Summary, err error) rollout.Verdict {
+	verdict := rollout.Conclude(policy, summary)
+	switch {
+	case policy.Deleting:
+	case seen.stall != nil && summary.Withdrawal.Held:
+		verdict.Message += "; " + seen.stall.Message
+	case seen.stall != nil:
+		verdict = withStall(verdict, seen.stall)
+	case len(seen.missing) > 0:
+		verdict = withMissing(verdict, seen.missing)
+	}
+	switch {
+	case err != nil && summary.Withdrawal.Held:
+		verdict.Message += "; " + oneLine(err)
+	case err != nil:
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonFailed
+		verdict.Message = oneLine(err) + "; " + verdict.Message
+		verdict.Reconciling, verdict.Stalled = true, false
+	}
+	suspended := suspension.Of(seen.policy.GetPolicySpec().Suspend, seen.policy.GetAnnotations(), seen.now)
+	if suspended.Active && !policy.Deleting {
+		verdict.Message += "; " + suspended.String()
+	}
+	if suspended.Complaint != "" {
+		verdict.Message += "; " + suspended.Complaint
+	}
+	return verdict
+}
+
+// withStall: what a person has to mend is told first, unless the policy is none the worse for it.
+func withStall(verdict rollout.Verdict, stall *Stall) rollout.Verdict {
+	if stall.Usable && stall.Transient {
+		verdict.Message = stall.Message + "; until then the policy stays at what it was resolved to: " + verdict.Message
+		return verdict
+	}
+	verdict.Ready, verdict.Reason = metav1.ConditionFalse, stall.Reason
+	verdict.Message = stall.Message + "; until then targets stay as they are: " + verdict.Message
+	verdict.Stalled, verdict.Reconciling = !stall.Transient, stall.Transient
+	return verdict
+}
+
+// withMissing: a policy is not ready in a cluster that does not exist.
+func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
+	if verdict.Ready == metav1.ConditionTrue {
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonReferenceNotFound
+	}
+	tally := rollout.Count(missing)
+	names := strings.Join(tally.Names, ", ")
+	if int(tally.Count) > len(tally.Names) {
+		names += fmt.Sprintf(" and %d more", int(tally.Count)-len(tally.Names))
+	}
+	verdict.Message += fmt.Sprintf("; spec.clusterNames names TenantClusters that do not exist: %s", names)
+	return verdict
+}
+
+// untilNext is when a plan may differ by itself, or a stall is to be looked at again.
+func untilNext[P Policy, T Target](seen observation[P, T], again time.Time) time.Duration {
+	if seen.stall != nil {
+		again = rollout.Earlier(again, seen.stall.Retry)
+	}
+	if again.IsZero() {
+		return 0
+	}
+	return max(again.Sub(seen.now), time.Millisecond)
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

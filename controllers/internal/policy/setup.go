@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+const (
+	backoffFirst = 100 * time.Millisecond
+	backoffLast  = 2 * time.Minute
+
+	defaultWorkers = 4
+
+	// indexReference finds the policies that refer to a ConfigMap or a Secret.
+	indexReference = "spec.references"
+	// indexPolicy finds the targets of a policy.
+	indexPolicy = "metadata.labels.policy"
+)
+
+// Options of the controller.
+type Options struct {
+	// MaxConcurrentReconciles is how many policies are reconciled at the same time; 4 if it is 0.
+	MaxConcurrentReconciles int
+	// Wrap decorates the reconciler, if set.
+	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) error {
+	kind, err := r.Client.GroupVersionKindFor(r.Kind.NewPolicy())
+	if err != nil {
+		return err
+	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), r.Kind.NewPolicy(), indexReference, r.referencesOf); err != nil {
+		return err
+	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), r.Kind.NewTarget(), indexPolicy, policyOf); err != nil {
+		return err
+	}
+	r.woken = make(chan event.GenericEvent, 1024)
+	if opts.MaxConcurrentReconciles == 0 {
+		opts.MaxConcurrentReconciles = defaultWorkers
+	}
+	var reconciler reconcile.Reconciler = r
+	if opts.Wrap != nil {
+		reconciler = opts.Wrap(reconciler)
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(strings.ToLower(kind.Kind)).
+		For(r.Kind.NewPolicy(), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(r.Kind.NewTarget(), r.targetEvents()).
+		Watches(&tenancyv1alpha1.TenantCluster{}, r.clusterEvents(), builder.WithPredicates(clusterChanged())).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.policiesReferringTo("ConfigMap"))).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.policiesReferringTo("Secret"))).
+		WatchesRawSource(source.Channel(r.woken, &handler.EnqueueRequestForObject{})).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(policyOfRevision(kind.Kind)), builder.WithPredicates(onlyDeleted())).
+		WatchesMetadata(&corev1.Namespace{}, coalesced(r.providerPolicies), builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backoffFirst, backoffLast),
+		}).
+		Complete(reconciler)
+}
+
+// policyOf is the index of targets by their policy.
+func policyOf(target client.Object) []string {
+	return []string{target.GetLabels()[metav1alpha1.LabelPolicy]}
+}
+
+// referencesOf is the index of policies by what they refer to.
+func (r *Reconciler[P, T]) referencesOf(object client.Object) []string {
+	var names []string
+	for _, one := range r.Kind.References(object.(P)) {
+		names = append(names, one.String())
+	}
+	return names
+}

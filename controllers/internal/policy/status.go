@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// statusOnly is a policy that has the identity, the version and a copy of the status of another, and nothing else.
+func statusOnly[P Policy, T Target](kind Kind[P, T], policy P) P {
+	only := kind.NewPolicy()
+	only.SetNamespace(policy.GetNamespace())
+	only.SetName(policy.GetName())
+	only.SetResourceVersion(policy.GetResourceVersion())
+	kind.CopyStatus(only, policy)
+	return only
+}
+
+// publish writes the status if it changed, once, and tells what is new.
+func (r *Reconciler[P, T]) publish(ctx context.Context, policy P, reported report[P]) error {
+	reported.status.SetResourceVersion(policy.GetResourceVersion())
+	if equality.Semantic.DeepEqual(statusOnly(r.Kind, policy), reported.status) {
+		return nil
+	}
+	if err := r.patchStatus(ctx, policy, reported.status); err != nil {
+		return err
+	}
+	r.emit(policy, reported.events)
+	return nil
+}
+
+// patchStatus writes what changes in the status, unless another client wrote the policy meanwhile. The
+// policy has the new status and resourceVersion then.
+func (r *Reconciler[P, T]) patchStatus(ctx context.Context, policy, changed P) error {
+	base, answer := statusOnly(r.Kind, policy), changed.DeepCopyObject().(P)
+	err := r.Client.Status().Patch(ctx, answer, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return fmt.Errorf("write status: %w", err)
+	}
+	policy.SetResourceVersion(answer.GetResourceVersion())
+	r.Kind.CopyStatus(policy, changed)
+	return nil
+}

@@ -1,0 +1,187 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+)
+
+// parallelWrites is how many targets of one policy are written at the same time.
+const parallelWrites = 8
+
+// targetWriter writes one policy's targets.
+type targetWriter[P Policy, T Target] struct {
+	client       client.Client
+	apiReader    client.Reader
+	clock        clock.PassiveClock
+	expectations *expectations
+	kind         Kind[P, T]
+	// targetKind is the name of the kind of target, for messages.
+	targetKind string
+
+	policy     P
+	settings   settings
+	parameters map[rollout.ClusterKey]metav1alpha1.ClusterParameters
+	targets    map[string]T
+}
+
+func (r *Reconciler[P, T]) newTargetWriter(seen *observation[P, T], planned plan) *targetWriter[P, T] {
+	writer := &targetWriter[P, T]{
+		client: r.Client, apiReader: r.APIReader, clock: r.Clock, expectations: &r.expectations, kind: r.Kind,
+		targetKind: kindName(r.Client, r.Kind.NewTarget()), policy: seen.policy, settings: planned.settings,
+	}
+	if planned.rollout.Empty() {
+		return writer
+	}
+	writer.parameters = make(map[rollout.ClusterKey]metav1alpha1.ClusterParameters, len(seen.clusters))
+	for _, cluster := range seen.clusters {
+		writer.parameters[rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}] = cluster.derived.parameters
+	}
+	writer.targets = make(map[string]T, len(seen.targets))
+	for _, target := range seen.targets {
+		writer.targets[target.object.GetName()] = target.object
+	}
+	return writer
+}
+
+// kindName is the name of an object's kind, "target" if the scheme does not know it.
+func kindName(c client.Client, object client.Object) string {
+	kind, err := c.GroupVersionKindFor(object)
+	if err != nil {
+		return "target"
+	}
+	return kind.Kind
+}
+
+// newTarget is the policy in one cluster. Its finalizer is there from the start: nothing is done
+// in a cluster that could not be undone.
+func newTarget[P Policy, T Target](kind Kind[P, T], policy P, cluster rollout.ClusterKey) T {
+	target := kind.NewTarget()
+	target.SetNamespace(policy.GetNamespace())
+	target.SetName(rollout.TargetName(policy.GetName(), cluster))
+	target.SetLabels(map[string]string{
+		metav1alpha1.LabelPolicy:           policy.GetName(),
+		metav1alpha1.LabelCluster:          cluster.Name,
+		metav1alpha1.LabelClusterNamespace: cluster.Namespace,
+	})
+	target.SetFinalizers([]string{metav1alpha1.FinalizerTarget})
+	target.GetTargetSpec().ClusterRef = metav1alpha1.ClusterReference(cluster)
+	return target
+}
+
+func (w *targetWriter[P, T]) create(ctx context.Context, cluster rollout.Cluster) error {
+	target := newTarget(w.kind, w.policy, cluster.ClusterKey)
+	w.follow(target, cluster)
+	err := w.client.Create(ctx, target)
+	if apierrors.IsAlreadyExists(err) {
+		return w.verify(ctx, target)
+	}
+	if err != nil {
+		return fmt.Errorf("create %s %s: %w", w.targetKind, target.GetName(), err)
+	}
+	w.expect(target)
+	return nil
+}
+
+// verify tells a target that the cache did not show yet from something else with its name.
+func (w *targetWriter[P, T]) verify(ctx context.Context, want T) error {
+	found := w.kind.NewTarget()
+	if err := w.apiReader.Get(ctx, client.ObjectKeyFromObject(want), found); err != nil {
+		if apierrors.IsNotFound(err) {
+			return errOutdated
+		}
+		return fmt.Errorf("read %s %s: %w", w.targetKind, want.GetName(), err)
+	}
+	cluster, owner := found.GetTargetSpec().ClusterRef, found.GetLabels()[metav1alpha1.LabelPolicy]
+	if cluster != want.GetTargetSpec().ClusterRef || owner != w.policy.GetName() {
+		return fmt.Errorf("%s %s/%s is in the way: it is policy %q in TenantCluster %s/%s; delete it",
+			w.targetKind, found.GetNamespace(), found.GetName(), owner, cluster.Namespace, cluster.Name)
+	}
+	w.expect(found)
+	return errOutdated
+}
+
+func (w *targetWriter[P, T]) update(ctx context.Context, update rollout.TargetUpdate) error {
+	return w.patch(ctx, update.Target, func(target T) { w.follow(target, update.Cluster) })
+}
+
+func (w *targetWriter[P, T]) syncSettings(ctx context.Context, name string) error {
+	return w.patch(ctx, name, w.setSettings)
+}
+
+// follow sets everything that a target takes from its policy and its cluster.
+func (w *targetWriter[P, T]) follow(target T, cluster rollout.Cluster) {
+	spec := target.GetTargetSpec()
+	spec.Revision = cluster.Revision
+	spec.Cluster = w.parameters[cluster.ClusterKey]
+	w.setSettings(target)
+}
+
+func (w *targetWriter[P, T]) setSettings(target T) {
+	w.settings.setOn(target.GetTargetSpec())
+	w.kind.SyncSettings(target, w.policy)
+}
+
+// patch writes what changes in a target's spec, unless another client wrote the target meanwhile.
+func (w *targetWriter[P, T]) patch(ctx context.Context, name string, change func(T)) error {
+	target, base := w.targets[name], w.kind.NewTarget()
+	base.SetNamespace(target.GetNamespace())
+	base.SetName(name)
+	base.SetResourceVersion(target.GetResourceVersion())
+	w.kind.CopySpec(base, target)
+	changed := base.DeepCopyObject().(T)
+	change(changed)
+	err := w.client.Patch(ctx, changed, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsNotFound(err) {
+		return errOutdated
+	}
+	if err != nil {
+		return fmt.Errorf("patch %s %s: %w", w.targetKind, name, err)
+	}
+	w.expect(changed)
+	return nil
+}
+
+func (w *targetWriter[P, T]) delete(ctx context.Context, name string) error {
+	target, named := w.targets[name], w.kind.NewTarget()
+	named.SetNamespace(target.GetNamespace())
+	named.SetName(name)
+	err := w.client.Delete(ctx, named, client.Preconditions{UID: ptr.To(target.GetUID())})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %s %s: %w", w.targetKind, name, err)
+	}
+	if err == nil {
+		w.expectations.recordDeletion(w.key(), name, w.clock.Now())
+	}
+	return nil
+}
+
+func (w *targetWriter[P, T]) expect(target T) {
+	w.expectations.record(w.key(), target.GetName(), target.GetResourceVersion(), w.clock.Now())
+}
+
+func (w *targetWriter[P, T]) key() types.NamespacedName { return client.ObjectKeyFromObject(w.policy) }
+
+// inParallel calls work for every item, some at a time, and returns each one's error.
+func inParallel[T any](items []T, work func(T) error) []error {
+	errs := make([]error, len(items))
+	group := errgroup.Group{}
+	group.SetLimit(parallelWrites)
+	for i, item := range items {
+		group.Go(func() error {
+			errs[i] = work(item)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return errs
+}
