@@ -49,11 +49,11 @@ lint: $(GOLANGCI_LINT) generate manifests ## Lint, and check that generated file
 .PHONY: test
 test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which takes some minutes.
 	$(BIN)/local build
-	@# The local fleet's own tests wait more than they work, and so run beside the others; so do those of the whole
-	@# system, beside one package for each processor. The longest come first, so that none of them is left over at the end.
+	@# The local fleet's own tests wait more than they work, and so run beside the others. The longest come first, so
+	@# that none of them is left over at the end.
 	@# On a busy machine a package may take longer than the ten minutes that go test allows.
-	go test -C tools -timeout 30m ./... & tools=$$!; status=0; \
-		go test -p $$(( $$(nproc) + 1 )) -timeout 30m ./e2e ./e2e/order ./controllers ./controllers/addonrelease ./controllers/tenantcluster ./... || status=1; \
+	go test -C tools -timeout 60m ./... & tools=$$!; status=0; \
+		go test -timeout 60m ./e2e ./e2e/order ./controllers ./controllers/addonrelease ./controllers/tenantcluster ./... || status=1; \
 		wait $$tools || status=1; exit $$status
 
 .PHONY: crashes
