@@ -16,45 +16,58 @@ import (
 
 // objectHead is what there is to know of an object that is not wanted.
 type objectHead struct {
-	Metadata struct {
-		Namespace       string    `json:"namespace"`
-		Name            string    `json:"name"`
-		UID             types.UID `json:"uid"`
-		ResourceVersion string    `json:"resourceVersion"`
-		OwnerReferences []struct {
-			Controller bool `json:"controller"`
-		} `json:"ownerReferences"`
-		Labels struct {
-			Owner string `json:"owner"`
-		} `json:"labels"`
-		Annotations struct {
-			Hook string `json:"helm.sh/hook"`
-		} `json:"annotations"`
-	} `json:"metadata"`
+	namespace, name string
+	version         string
+	// ofItsOwn is false for an object that a controller made for another one, and for Helm's hooks and records.
+	ofItsOwn bool
 }
 
 // headOf decodes the head of an object, and nothing else of it.
 func headOf(raw []byte) (objectHead, error) {
-	var head objectHead
-	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &head)
-	if err == nil {
-		err = checkIdentifiers(head.Metadata.UID, head.Metadata.ResourceVersion)
+	var object struct {
+		Metadata struct {
+			Namespace       string    `json:"namespace"`
+			Name            string    `json:"name"`
+			UID             types.UID `json:"uid"`
+			ResourceVersion string    `json:"resourceVersion"`
+			OwnerReferences []struct {
+				Controller bool `json:"controller"`
+			} `json:"ownerReferences"`
+			Labels struct {
+				Owner string `json:"owner"`
+			} `json:"labels"`
+			Annotations struct {
+				Hook string `json:"helm.sh/hook"`
+			} `json:"annotations"`
+		} `json:"metadata"`
 	}
-	return head, err
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
+		return objectHead{}, err
+	}
+	head := object.Metadata
+	controlled := false
+	for _, owner := range head.OwnerReferences {
+		controlled = controlled || owner.Controller
+	}
+	return objectHead{
+		namespace: head.Namespace, name: head.Name, version: head.ResourceVersion,
+		ofItsOwn: !controlled && isOfNoRelease(head.Annotations.Hook, head.Labels.Owner),
+	}, checkIdentifiers(head.UID, head.ResourceVersion)
 }
+
+// headOfMetadata is the head of an object whose metadata is decoded.
+func headOfMetadata(object *metav1.PartialObjectMetadata) objectHead {
+	return objectHead{
+		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion,
+		ofItsOwn: metav1.GetControllerOfNoCopy(object) == nil && isOfNoRelease(object.Annotations["helm.sh/hook"], object.Labels["owner"]),
+	}
+}
+
+// isOfNoRelease is false for Helm's hooks and records.
+func isOfNoRelease(hook, owner string) bool { return hook == "" && owner != "helm" }
 
 func (h objectHead) key(kind schema.GroupKind) objects.Key {
-	return objects.Key{GroupKind: kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}
-}
-
-// isOfItsOwn is false for an object that a controller made for another one, and for Helm's hooks and records.
-func (h objectHead) isOfItsOwn() bool {
-	for _, owner := range h.Metadata.OwnerReferences {
-		if owner.Controller {
-			return false
-		}
-	}
-	return h.Metadata.Annotations.Hook == "" && h.Metadata.Labels.Owner != "helm"
+	return objects.Key{GroupKind: kind, Namespace: h.namespace, Name: h.name}
 }
 
 // wholeObject is an object with its metadata decoded by type, which converting it from the content would cost more than
@@ -70,17 +83,16 @@ func (r objectReader) read(raw []byte, gone bool) (object runtime.Object, versio
 	if len(raw) > largeRead {
 		// Of a large object that is not wanted, no more than the head is to be in memory twice.
 		head, err := headOf(raw)
-		if err != nil || !r.wants(head.Metadata.Namespace, head.Metadata.Name) {
-			return nil, head.Metadata.ResourceVersion, r.skip(head, gone, err)
+		if err != nil || !r.wants(head) {
+			return nil, head.version, r.skip(head, gone, err)
 		}
 	}
 	partial, err := r.metadata(raw)
 	if err != nil {
 		return nil, "", err
 	}
-	if !r.wants(partial.Namespace, partial.Name) {
-		head, err := headOf(raw)
-		return nil, partial.ResourceVersion, r.skip(head, gone, err)
+	if head := headOfMetadata(partial); !r.wants(head) {
+		return nil, head.version, r.skip(head, gone, nil)
 	}
 	if !r.whole {
 		return partial, partial.ResourceVersion, nil
@@ -89,8 +101,8 @@ func (r objectReader) read(raw []byte, gone bool) (object runtime.Object, versio
 	return &wholeObject{partial, content}, partial.ResourceVersion, err
 }
 
-func (r objectReader) wants(namespace, name string) bool {
-	return r.wanted == nil || r.wanted(namespace, name)
+func (r objectReader) wants(head objectHead) bool {
+	return r.wanted == nil || r.wanted(head.namespace, head.name)
 }
 
 // skip tells of an object that is not wanted, unless its head could not be read.

@@ -61,7 +61,7 @@ func TestAnUnwantedObjectIsToldOfAndItsEventIsABookmark(t *testing.T) {
 		var told []string
 		reader.unwanted = func(head objectHead, gone bool) {
 			if gone {
-				told = append(told, head.Metadata.Name)
+				told = append(told, head.name)
 			}
 		}
 		reader.eventTime = time.Minute

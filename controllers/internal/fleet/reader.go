@@ -167,7 +167,7 @@ func (d *eventDecoder) Decode() (watch.EventType, runtime.Object, error) {
 		return watch.Bookmark, bookmark(version), nil
 	case watch.Bookmark:
 		head, err := headOf(raw)
-		return kind, bookmark(head.Metadata.ResourceVersion), err
+		return kind, bookmark(head.version), err
 	}
 	return "", nil, fmt.Errorf("an event has the unknown type %.20q", kind)
 }

@@ -49,7 +49,7 @@ func (c *Cluster) sourceFor(resource Resource) source {
 	}
 	watched := reader
 	watched.unwanted = func(head objectHead, gone bool) {
-		if head.isOfItsOwn() {
+		if head.ofItsOwn {
 			c.Tracker.noteUnrecorded(head.key(resource.groupKind()), gone, c.connection.fleet.clock.Now())
 		}
 	}

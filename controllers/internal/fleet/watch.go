@@ -34,7 +34,7 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 		}
 		return nil
 	}, func(head objectHead) {
-		if head.isOfItsOwn() && len(unrecorded) < MaxUnrecorded {
+		if head.ofItsOwn && len(unrecorded) < MaxUnrecorded {
 			unrecorded[head.key(w.kind.GroupKind())] = true
 		}
 	})
