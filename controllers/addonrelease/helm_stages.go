@@ -13,6 +13,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -88,11 +89,7 @@ type helmResult struct {
 }
 
 // wake asks for another look at a time, the earliest of several.
-func (r *helmResult) wake(at time.Time) {
-	if r.wakeAt.IsZero() || !at.IsZero() && at.Before(r.wakeAt) {
-		r.wakeAt = at
-	}
-}
+func (r *helmResult) wake(at time.Time) { r.wakeAt = earliest.Of(r.wakeAt, at) }
 
 // newHelmStages returns the stages of an observed chart.
 func newHelmStages(target helmTarget, o helmObservation, p helmPlan, lists func(objects.Key) bool) *helmStages {

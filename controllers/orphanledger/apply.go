@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
 )
 
 // concurrency is how many objects of a batch are worked on at a time: a sweep is in no hurry.
@@ -37,9 +37,9 @@ func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result
 	if !connected || string(cluster.ID) != work.site.id {
 		return failures(work, errors.New("the cluster does not answer"))
 	}
-	seen := make([]sighting, len(work.items))
-	each(len(seen), func(i int) {
-		seen[i].object, seen[i].err = cluster.Find(ctx, work.items[i].Ref)
+	seen := parallel.Map(len(work.items), concurrency, func(i int) sighting {
+		object, err := cluster.Find(ctx, work.items[i].Ref)
+		return sighting{object: object, err: err}
 	})
 	guard, histories, err := r.lookAround(ctx, o, work, cluster)
 	if err != nil {
@@ -49,30 +49,15 @@ func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result
 	if err := cluster.Confirm(ctx); err != nil {
 		return failures(work, err)
 	}
-	results := make([]result, len(work.items))
-	each(len(results), func(i int) {
+	return parallel.Map(len(work.items), concurrency, func(i int) result {
 		one := work.items[i]
 		made := result{item: one, clusterID: work.site.id}
 		if made.outcome, made.why = guard.judge(one, seen[i]); made.outcome == removable {
 			made.outcome, made.why = r.remove(ctx, cluster, one, seen[i].object, histories)
 			made.sent = made.outcome == removing || made.outcome == gone
 		}
-		results[i] = made
+		return made
 	})
-	return results
-}
-
-// each calls a function for every index, some at a time.
-func each(count int, do func(int)) {
-	var group errgroup.Group
-	group.SetLimit(concurrency)
-	for i := range count {
-		group.Go(func() error {
-			do(i)
-			return nil
-		})
-	}
-	_ = group.Wait() // Nothing returns an error.
 }
 
 // failures of a whole batch.

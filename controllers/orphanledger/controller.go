@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -61,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 	}
 	r.announce(o, results)
-	if at := earliest(p.wakeAt, next); !at.IsZero() {
+	if at := earliest.Of(p.wakeAt, next); !at.IsZero() {
 		return ctrl.Result{RequeueAfter: max(at.Sub(r.Clock.Now()), time.Millisecond)}, nil
 	}
 	return ctrl.Result{}, nil

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
@@ -95,7 +96,7 @@ func (t tries) after(now time.Time, results []result) time.Time {
 		one.sent = one.sent || before.sent
 		if one.outcome == gone || one.outcome == taken {
 			delete(t, one.itemKey)
-			next = earliest(next, now) // What waited for it may go.
+			next = earliest.Of(next, now) // What waited for it may go.
 			continue
 		}
 		made := try{outcome: one.outcome, sent: one.sent, count: before.count + 1, next: now.Add(retryLeft)}
@@ -106,7 +107,7 @@ func (t tries) after(now time.Time, results []result) time.Time {
 			made.next = now.Add(min(retryFirst<<min(made.count-1, 20), retryLast))
 		}
 		t[one.itemKey] = made
-		next = earliest(next, made.next)
+		next = earliest.Of(next, made.next)
 	}
 	return next
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -68,7 +69,7 @@ func makePlan(o observed) plan {
 	var p plan
 	for _, site := range o.sites {
 		if site.hold.why != "" {
-			p.wakeAt = earliest(p.wakeAt, site.hold.until)
+			p.wakeAt = earliest.Of(p.wakeAt, site.hold.until)
 			continue
 		}
 		made := batch{site: site}
@@ -76,7 +77,7 @@ func makePlan(o observed) plan {
 			switch {
 			case entry.ClusterID != site.id:
 			case o.awaited[entry.Key()]:
-				p.wakeAt = earliest(p.wakeAt, o.now.Add(retryLast)) // If nobody comes after all.
+				p.wakeAt = earliest.Of(p.wakeAt, o.now.Add(retryLast)) // If nobody comes after all.
 			default:
 				p.schedule(o, &made, entry)
 			}
@@ -93,7 +94,7 @@ func (p *plan) schedule(o observed, into *batch, entry orphans.Entry) {
 	for _, item := range p.currentStage(o, entry) {
 		switch due := o.tries.due(item.itemKey); {
 		case due.After(o.now):
-			p.wakeAt = earliest(p.wakeAt, due)
+			p.wakeAt = earliest.Of(p.wakeAt, due)
 		case len(into.items) < batchSize:
 			into.items = append(into.items, item)
 		default:
@@ -185,12 +186,4 @@ func recordedBy(ref objects.Ref) *helm.Release {
 		return nil
 	}
 	return helm.ReleaseOfRecord(ref.Namespace, ref.Name)
-}
-
-// earliest of two times, of which a zero one is never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

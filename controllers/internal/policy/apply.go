@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -96,7 +97,8 @@ func (a *result) note(err error) {
 // carryOut writes several targets at a time and returns those that were written.
 func carryOut[T any](done *result, items []T, write func(T) error) []T {
 	var written []T
-	for i, err := range inParallel(items, write) {
+	errs := parallel.Map(len(items), parallelWrites, func(i int) error { return write(items[i]) })
+	for i, err := range errs {
 		if err != nil {
 			done.note(err)
 			continue

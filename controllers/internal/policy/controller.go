@@ -33,7 +33,7 @@ type Reconciler[P Policy, T Target] struct {
 	// ProviderNamespace is where policies may select clusters of other namespaces.
 	ProviderNamespace string
 
-	expectations expectations
+	expectations expectations[T]
 	contents     contentCache
 	parameters   parameterCache
 	abandoned    abandonedMemory[T]

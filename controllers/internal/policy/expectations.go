@@ -17,7 +17,7 @@ const expectationLifetime = 10 * time.Second
 
 // expectations remembers which targets this process wrote and deleted, until the cache has that. A plan
 // made on older ones could hand the same slot out twice, or count the same withdrawal.
-type expectations struct {
+type expectations[T client.Object] struct {
 	mutex    sync.Mutex
 	byPolicy map[types.NamespacedName]map[string]expectation
 }
@@ -38,16 +38,16 @@ func (w expectation) shownBy(cached client.Object) bool {
 
 func (w expectation) isDeletion() bool { return w.resourceVersion == "" }
 
-func (w *expectations) record(policy types.NamespacedName, target, resourceVersion string, now time.Time) {
+func (w *expectations[T]) record(policy types.NamespacedName, target, resourceVersion string, now time.Time) {
 	w.remember(policy, target, expectation{resourceVersion: resourceVersion, at: now})
 }
 
 // recordDeletion is awaited until the cache shows the target being deleted, or it is gone.
-func (w *expectations) recordDeletion(policy types.NamespacedName, target string, now time.Time) {
+func (w *expectations[T]) recordDeletion(policy types.NamespacedName, target string, now time.Time) {
 	w.remember(policy, target, expectation{at: now})
 }
 
-func (w *expectations) remember(policy types.NamespacedName, target string, write expectation) {
+func (w *expectations[T]) remember(policy types.NamespacedName, target string, write expectation) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.byPolicy == nil {
@@ -60,7 +60,7 @@ func (w *expectations) remember(policy types.NamespacedName, target string, writ
 }
 
 // unmet is whether the cached targets lack one of the writes.
-func (w *expectations) unmet(policy types.NamespacedName, cached []client.Object, now time.Time) bool {
+func (w *expectations[T]) unmet(policy types.NamespacedName, cached []T, now time.Time) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	writes := w.byPolicy[policy]
@@ -85,13 +85,13 @@ func (w *expectations) unmet(policy types.NamespacedName, cached []client.Object
 }
 
 // gone forgets a target that was deleted.
-func (w *expectations) gone(policy types.NamespacedName, target string) {
+func (w *expectations[T]) gone(policy types.NamespacedName, target string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.byPolicy[policy], target)
 }
 
-func (w *expectations) forget(policy types.NamespacedName) {
+func (w *expectations[T]) forget(policy types.NamespacedName) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.byPolicy, policy)

@@ -85,7 +85,7 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, key types.NamespacedName
 		return nil, err
 	}
 	targets := seen.objects()
-	if seen.cacheBehind = r.expectations.unmet(key, asObjects(targets), seen.now); seen.cacheBehind {
+	if seen.cacheBehind = r.expectations.unmet(key, targets, seen.now); seen.cacheBehind {
 		return seen, nil
 	}
 	seen.abandoned = r.abandoned.with(key, targets, r.Kind.Objects)
@@ -196,14 +196,6 @@ func (r *Reconciler[P, T]) observeClustersOfTargets(ctx context.Context, seen *o
 		seen.clusters = append(seen.clusters, cluster{found, r.parameters.ofCluster(found)})
 	}
 	return nil
-}
-
-func asObjects[T client.Object](targets []T) []client.Object {
-	objects := make([]client.Object, len(targets))
-	for i := range targets {
-		objects[i] = targets[i]
-	}
-	return objects
 }
 
 func policyLabel(policy client.Object) client.MatchingLabels {

@@ -38,8 +38,9 @@ type plan struct {
 
 // makePlan decides what to do about what was observed. It reads nothing and writes nothing.
 func makePlan[P Policy, T Target](kind Kind[P, T], seen observation[P, T]) plan {
-	input := rolloutInput(kind, seen)
-	planned := plan{rollout: rollout.PlanRollout(input), input: input, settings: settingsOf(seen.policy, seen.now)}
+	wanted := settingsOf(seen.policy, seen.now)
+	input := rolloutInput(kind, seen, wanted)
+	planned := plan{rollout: rollout.PlanRollout(input), input: input, settings: wanted}
 	guarded := slices.Contains(seen.policy.GetFinalizers(), metav1alpha1.FinalizerPolicy)
 	if input.Policy.Deleting {
 		planned.removeFinalizer = guarded && len(seen.targets) == 0
@@ -56,8 +57,8 @@ func makePlan[P Policy, T Target](kind Kind[P, T], seen observation[P, T]) plan 
 }
 
 // rolloutInput is what was observed, in the words of package rollout.
-func rolloutInput[P Policy, T Target](kind Kind[P, T], seen observation[P, T]) rollout.Input {
-	spec, current, wanted := seen.policy.GetPolicySpec(), currentRevision(seen), settingsOf(seen.policy, seen.now)
+func rolloutInput[P Policy, T Target](kind Kind[P, T], seen observation[P, T], wanted settings) rollout.Input {
+	spec, current := seen.policy.GetPolicySpec(), currentRevision(seen)
 	input := rollout.Input{Withdrawals: seen.policy.GetPolicyStatus().Withdrawals, Now: seen.now, Policy: rollout.Policy{
 		Namespace:     seen.policy.GetNamespace(),
 		Name:          seen.policy.GetName(),

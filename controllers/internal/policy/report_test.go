@@ -218,7 +218,7 @@ func TestOwnWritesAreExpected(t *testing.T) {
 	cached := func(version string) []client.Object {
 		return []client.Object{&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}}
 	}
-	writes := &expectations{}
+	writes := &expectations[client.Object]{}
 	writes.record(key, "a", "100", noon)
 	switch {
 	case !writes.unmet(key, nil, noon):

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -23,7 +22,7 @@ type targetWriter[P Policy, T Target] struct {
 	client       client.Client
 	apiReader    client.Reader
 	clock        clock.PassiveClock
-	expectations *expectations
+	expectations *expectations[T]
 	kind         Kind[P, T]
 	// targetKind is the name of the kind of target, for messages.
 	targetKind string
@@ -170,18 +169,3 @@ func (w *targetWriter[P, T]) expect(target T) {
 }
 
 func (w *targetWriter[P, T]) key() types.NamespacedName { return client.ObjectKeyFromObject(w.policy) }
-
-// inParallel calls work for every item, some at a time, and returns each one's error.
-func inParallel[T any](items []T, work func(T) error) []error {
-	errs := make([]error, len(items))
-	group := errgroup.Group{}
-	group.SetLimit(parallelWrites)
-	for i, item := range items {
-		group.Go(func() error {
-			errs[i] = work(item)
-			return nil
-		})
-	}
-	_ = group.Wait()
-	return errs
-}

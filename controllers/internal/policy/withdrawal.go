@@ -23,5 +23,5 @@ func Withdrawal[P Policy, T Target](
 	if err := r.observeClusters(ctx, seen); err != nil {
 		return rollout.Withdrawal{}, err
 	}
-	return rollout.Withdraw(rolloutInput(kind, *seen)), nil
+	return rollout.Withdraw(rolloutInput(kind, *seen, settingsOf(policy, now))), nil
 }

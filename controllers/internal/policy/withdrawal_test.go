@@ -151,7 +151,7 @@ func TestOwnDeletionsAreAwaited(t *testing.T) {
 	key := keyOfPolicy(&one)
 	leaving := *one.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
-	writes := &expectations{}
+	writes := &expectations[client.Object]{}
 	writes.recordDeletion(key, "a", noon)
 	if !writes.unmet(key, []client.Object{&one}, noon) {
 		t.Error("a target that was deleted is taken for one that stays")

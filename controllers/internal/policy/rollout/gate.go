@@ -3,6 +3,8 @@ package rollout
 import (
 	"slices"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 )
 
 // Changes is a set of what a plan does to targets.
@@ -84,16 +86,8 @@ func (in Input) opening() time.Time {
 func firstOpening(next time.Time, gates []Gate, now time.Time) time.Time {
 	for i := range gates {
 		if gates[i].Until.After(now) {
-			next = Earlier(next, gates[i].Until)
+			next = earliest.Of(next, gates[i].Until)
 		}
 	}
 	return next
-}
-
-// Earlier is the earlier of two times; zero is never.
-func Earlier(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
 )
 
 // concurrency is how many objects of one set are written at the same time: enough for most add-ons
@@ -103,11 +104,7 @@ type Result struct {
 }
 
 // wake asks for another look at a time, the earliest of several.
-func (r *Result) wake(at time.Time) {
-	if r.WakeAt.IsZero() || !at.IsZero() && at.Before(r.WakeAt) {
-		r.WakeAt = at
-	}
-}
+func (r *Result) wake(at time.Time) { r.WakeAt = earliest.Of(r.WakeAt, at) }
 
 // Failed returns the writes that did not succeed.
 func (r Result) Failed() []Written {
@@ -208,17 +205,7 @@ func (w *Writer) all(ctx context.Context, writes []Write) []Written { return eac
 
 // each does all of todo, at most concurrency of them at a time, and returns the results in the order of todo.
 func each[T, R any](ctx context.Context, todo []T, do func(context.Context, T) R) []R {
-	results := make([]R, len(todo))
-	var group errgroup.Group
-	group.SetLimit(concurrency)
-	for i := range todo {
-		group.Go(func() error {
-			results[i] = do(ctx, todo[i])
-			return nil
-		})
-	}
-	_ = group.Wait() // Each result has its own error.
-	return results
+	return parallel.Map(len(todo), concurrency, func(i int) R { return do(ctx, todo[i]) })
 }
 
 // notEstablished are the definitions that have to be waited for. One that was there before, and only
