@@ -40,7 +40,7 @@ func (r *Reconciler) announce(o observation, told report, done result) {
 		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
 			"operation", correction.Operation, "fields", correction.Fields, "took", w.Took.String())
 	}
-	if why := o.whyWithoutHooks(); why != "" && done.helm.purged {
+	if why := o.whyWithoutHooks(); why != "" && done.helm.Purged {
 		r.Recorder.Eventf(release, nil, eventWarning, eventWithoutHooks, actionDelete, "uninstalled in %s without its hooks: %s", release.Spec.ClusterRef.Name, why)
 	}
 	for _, left := range done.Left {
@@ -52,8 +52,8 @@ func (r *Reconciler) announce(o observation, told report, done result) {
 // whyWithoutHooks says why a release ends without its hooks; empty if it does not.
 func (o observation) whyWithoutHooks() string {
 	switch {
-	case o.helm.unrendered != nil:
-		return o.helm.unrendered.Error()
+	case o.helm.Unrendered != nil:
+		return o.helm.Unrendered.Error()
 	case skipsDeleteHooks(o.release):
 		return "the annotation " + metav1alpha1.AnnotationSkipDeleteHooks + " asks for it"
 	}

@@ -21,7 +21,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 )
@@ -58,8 +58,8 @@ func (a *addon) move(revision string) {
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Revision = revision })
 }
 
-func (a *addon) helmRelease() helm.Release {
-	return helm.Release{Namespace: a.namespace, Name: a.releaseName()}
+func (a *addon) helmRelease() helmrecord.Release {
+	return helmrecord.Release{Namespace: a.namespace, Name: a.releaseName()}
 }
 
 // records are the versions and states of the release's records, the latest first.
@@ -72,7 +72,7 @@ func (a *addon) records() string {
 		a.t.Fatal(err)
 	}
 	var text []string
-	for _, entry := range helm.NewHistory(a.helmRelease(), list.Items) {
+	for _, entry := range helmrecord.NewHistory(a.helmRelease(), list.Items) {
 		text = append(text, fmt.Sprintf("%d %s", entry.Version, entry.Status))
 	}
 	return strings.Join(text, ", ")

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -16,8 +17,8 @@ func (r *Reconciler) follow(ctx context.Context, o observation, cluster *fleet.C
 	if err := r.restore(ctx, clusterKey(o.release), cluster); err != nil {
 		return nil, err
 	}
-	if _, recorded := recordKey(o.status.Helm); recorded {
-		if err := cluster.Watch(ctx, secretKind); err != nil {
+	if _, recorded := helm.RecordKey(o.status.Helm); recorded {
+		if err := cluster.Watch(ctx, helm.SecretKind); err != nil {
 			return nil, fmt.Errorf("watch the Helm release's record: %w", err)
 		}
 	}
@@ -44,7 +45,7 @@ func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName, clus
 				tracker.Tolerate(key, settings.Tolerance(version, e.Ref, e.Environment))
 				tracker.Expect(key, fleet.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
 			}
-			claimHelm(tracker, ownerOf(release), release.Status.Helm)
+			helm.Claim(tracker, ownerOf(release), release.Status.Helm)
 		}
 		return nil
 	})
@@ -59,8 +60,8 @@ func (r *Reconciler) commit(ctx context.Context, o observation, cluster *fleet.C
 	if cluster == nil || !o.desiredKnown {
 		return nil
 	}
-	if o.helm.chart != nil {
-		if err := apply.ClaimOne(cluster.Tracker, ownerOf(o.release), releaseKey(o.helm.chart.release)); err != nil {
+	if o.helm.Chart != nil {
+		if err := apply.ClaimOne(cluster.Tracker, ownerOf(o.release), helm.ReleaseKey(o.helm.Chart.Release)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -80,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	writer := r.statusWriter(release, known)
 	done := r.apply(ctx, o, p, cluster, writer)
-	known.recordPending = done.helm.recordPending
+	known.recordPending = done.helm.RecordPending
 	if err := r.recordKept(ctx, o, done); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -138,7 +139,7 @@ func retainClaims(o observation, written addonsv1alpha1.AddonReleaseStatus, clus
 	}
 	cluster.Tracker.Retain(ownerOf(o.release), func(key objects.Key) bool {
 		_, listed := o.Inventory[key]
-		return listed || declared[key] || belongsToHelm(written.Helm, key)
+		return listed || declared[key] || helm.Owns(written.Helm, key)
 	})
 }
 

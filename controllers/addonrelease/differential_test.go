@@ -12,7 +12,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 )
@@ -71,7 +71,7 @@ func TestAReleaseEndsAsWithHelmItself(t *testing.T) {
 
 func newRival(t *testing.T, chart, values string) *rival {
 	t.Helper()
-	made, err := helmclient.New(shared.rivalConfig, helmclient.Settings{MaxHistory: helm.HistoryLimit})
+	made, err := helmclient.New(shared.rivalConfig, helmclient.Settings{MaxHistory: helmrecord.HistoryLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -16,7 +17,7 @@ import (
 type observation struct {
 	apply.Observation
 	// helm is what is known of the Helm release, if the source is a chart.
-	helm helmObservation
+	helm helm.Observation
 
 	// release as it was read. It is never changed.
 	release *addonsv1alpha1.AddonRelease
@@ -52,19 +53,19 @@ func (o observation) objects() apply.Observation {
 }
 
 // forHelm is what the plan for the Helm release is made from.
-func (o observation) forHelm() helmObservation {
+func (o observation) forHelm() helm.Observation {
 	chart := o.helm
-	chart.now, chart.status = o.Now, o.status.Helm
-	chart.inputs, chart.deployed, chart.settled = o.inputs, o.status.InputsHash, o.settled()
-	chart.deleted, chart.suspended, chart.requested = !o.release.DeletionTimestamp.IsZero(), o.suspension.Active, o.requested()
-	chart.skipsDeleteHooks, chart.adopts = skipsDeleteHooks(o.release), o.release.Spec.Adopt
-	chart.corrects, chart.recordReady = o.driftMode() == apply.Correct, o.recordReady()
+	chart.Now, chart.Status = o.Now, o.status.Helm
+	chart.Inputs, chart.Deployed, chart.Settled = o.inputs, o.status.InputsHash, o.settled()
+	chart.Deleted, chart.Suspended, chart.Requested = !o.release.DeletionTimestamp.IsZero(), o.suspension.Active, o.requested()
+	chart.SkipsDeleteHooks, chart.Adopts = skipsDeleteHooks(o.release), o.release.Spec.Adopt
+	chart.Corrects, chart.RecordReady = o.driftMode() == apply.Correct, o.recordReady()
 	return chart
 }
 
 // recordReady is when the next correction of the Helm release's record may be made; it may be in the past.
 func (o observation) recordReady() time.Time {
-	key, ok := recordKey(o.status.Helm)
+	key, ok := helm.RecordKey(o.status.Helm)
 	if !ok {
 		return time.Time{}
 	}
@@ -87,7 +88,7 @@ func (o observation) requested() bool { return o.Request != o.status.HandledRequ
 
 // settled: what is to be in the cluster was applied completely, and nothing else was begun since.
 func (o observation) settled() bool {
-	return o.inputs == o.status.InputsHash && o.status.Applying == "" && !o.helm.recordPending
+	return o.inputs == o.status.InputsHash && o.status.Applying == "" && !o.helm.RecordPending
 }
 
 // needsDesired: the release is to be written, or something in it.
@@ -99,7 +100,7 @@ func (o observation) needsDesired() bool {
 		return o.status.Helm != nil && !orphaned(o.release) && !o.awaitsBackup()
 	}
 	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.status.Drift.Rules == "" ||
-		o.helm.recordDrifted || testsDue(o.helm.tests, o.status.Helm) != "" {
+		o.helm.RecordDrifted || helm.TestsDue(o.helm.Tests, o.status.Helm) != "" {
 		return true
 	}
 	for key, e := range o.Inventory {

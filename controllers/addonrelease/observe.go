@@ -12,8 +12,9 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -47,9 +48,9 @@ func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known 
 	o.Now, o.Rules, o.RulesVersion = r.Clock.Now(), r.Rules, rulesVersion(r.Rules, release.Spec.Drift)
 	o.suspension = suspension.Of(release.Spec.Suspend, release.Annotations, o.Now)
 	o.Recall(known.set)
-	o.helm.recordPending = known.recordPending
-	if o.helm.tests = metav1alpha1.TestsRequested(release); o.helm.tests == "" {
-		o.helm.tests = release.Spec.RunTests
+	o.helm.RecordPending = known.recordPending
+	if o.helm.Tests = metav1alpha1.TestsRequested(release); o.helm.Tests == "" {
+		o.helm.Tests = release.Spec.RunTests
 	}
 	var err error
 	o.Inventory, err = apply.ReadInventory(o.status.Inventory)
@@ -89,25 +90,25 @@ func (r *Reconciler) observeCluster(ctx context.Context, o *observation, cluster
 	if err := o.ObserveObjects(ctx, cluster, unserved); err != nil {
 		return err
 	}
-	if key, ok := recordKey(o.status.Helm); ok && !o.Awaits(secretKind.GroupKind(), cluster.Tracker.Kind(secretKind.GroupKind())) {
-		o.helm.recordSeen, o.helm.recordDrifted = cluster.Tracker.Look(key)
+	if key, ok := helm.RecordKey(o.status.Helm); ok && !o.Awaits(helm.SecretKind.GroupKind(), cluster.Tracker.Kind(helm.SecretKind.GroupKind())) {
+		o.helm.RecordSeen, o.helm.RecordDrifted = cluster.Tracker.Look(key)
 	}
 	if o.needsDesired() {
 		o.problem = r.observeDesired(ctx, o, cluster)
 	}
 	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() && (!mayPass(o.problem) || skipsDeleteHooks(o.release)) {
-		o.helm.unrendered, o.problem = o.problem, o.observeUnrendered(ctx, cluster)
+		o.helm.Unrendered, o.problem = o.problem, o.observeUnrendered(ctx, cluster)
 	}
 	return nil
 }
 
 // observeUnrendered finds out what is needed to end a release whose chart cannot be rendered any more:
 // the inventory knows its objects, the cluster its records. Only its hooks are unknown.
-func (o *observation) observeUnrendered(ctx context.Context, cluster historyLister) error {
+func (o *observation) observeUnrendered(ctx context.Context, cluster helm.HistoryLister) error {
 	known := o.status.Helm
-	o.helm.chart = &chart{release: helm.Release{Namespace: known.Namespace, Name: known.Name}, title: known.Chart}
+	o.helm.Chart = &helm.Chart{Release: helmrecord.Release{Namespace: known.Namespace, Name: known.Name}, Title: known.Chart}
 	var err error
-	o.helm.history, err = readHistory(ctx, o.forHelm(), o.helm.chart.release, cluster)
+	o.helm.History, err = helm.ReadHistory(ctx, o.forHelm(), o.helm.Chart.Release, cluster)
 	return err
 }
 

@@ -11,9 +11,10 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -38,8 +39,8 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 	if len(list) > apply.MaxInventory {
 		return &tooManyError{what: "objects", count: len(list), most: apply.MaxInventory}
 	}
-	o.Desired, o.helm.chart = list, rendered.chart
-	o.helm.recordPending = o.helm.recordPending && rendered.chart != nil
+	o.Desired, o.helm.Chart = list, rendered.chart
+	o.helm.RecordPending = o.helm.RecordPending && rendered.chart != nil
 	if err := checkRecordable(*o); err != nil {
 		return err
 	}
@@ -58,18 +59,18 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 
 // observeHistory looks who keeps the chart's release, and what its records say.
 func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) error {
-	release := helm.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
-	if holder, taken := cluster.Tracker.Holder(releaseKey(release)); taken && holder != ownerOf(o.release) {
+	release := helmrecord.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
+	if holder, taken := cluster.Tracker.Holder(helm.ReleaseKey(release)); taken && holder != ownerOf(o.release) {
 		return &sharedReleaseError{release: release, holder: r.holderName(ctx, holder)}
 	}
 	var err error
-	if o.helm.history, err = readHistory(ctx, o.forHelm(), release, cluster); err != nil {
+	if o.helm.History, err = helm.ReadHistory(ctx, o.forHelm(), release, cluster); err != nil {
 		return err
 	}
-	if o.forHelm().isSetBack() {
+	if o.forHelm().IsSetBack() {
 		o.beginAnew()
 	}
-	return refuseForeign(o.forHelm(), release)
+	return helm.RefuseForeign(o.forHelm(), release)
 }
 
 // beginAnew takes the operation for the inputs as one that was never made.
@@ -90,7 +91,7 @@ func (r *Reconciler) holderName(ctx context.Context, holder fleet.Owner) string 
 
 // sharedReleaseError is a Helm release that another target keeps.
 type sharedReleaseError struct {
-	release helm.Release
+	release helmrecord.Release
 	holder  string
 }
 

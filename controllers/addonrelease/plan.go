@@ -1,12 +1,16 @@
 package addonrelease
 
+import (
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
+)
+
 import "github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 
 // plan is what to do. The zero plan is to do nothing.
 type plan struct {
 	apply.Plan
 	// helm is what to do beside that, if the source is a chart.
-	helm helmPlan
+	helm helm.Plan
 	// finalize removes the finalizer once the inventory is empty.
 	finalize bool
 }
@@ -19,11 +23,11 @@ func makePlan(o observation) plan {
 	case !o.reachable() || o.problem != nil || !o.desiredKnown:
 		return plan{}
 	}
-	p := plan{Plan: apply.MakePlan(o.objects()), helm: planHelm(o.forHelm())}
-	if at := o.recordReady(); o.helm.recordDrifted && at.After(o.Now) {
+	p := plan{Plan: apply.MakePlan(o.objects()), helm: helm.MakePlan(o.forHelm())}
+	if at := o.recordReady(); o.helm.RecordDrifted && at.After(o.Now) {
 		p.Wake(at)
 	}
-	p.Begins = !o.settled() && o.status.Applying != o.inputs && (!p.IsEmpty() || p.helm.operation != nil)
+	p.Begins = !o.settled() && o.status.Applying != o.inputs && (!p.IsEmpty() || p.helm.Operation != nil)
 	return p
 }
 
@@ -37,7 +41,7 @@ func planDeletion(o observation) plan {
 	}
 	p := plan{finalize: true}
 	if !orphaned(o.release) {
-		p.helm = planHelm(o.forHelm())
+		p.helm = helm.MakePlan(o.forHelm())
 	}
 	everything := o.objects()
 	everything.Desired = nil

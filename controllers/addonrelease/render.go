@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -49,7 +50,7 @@ func newCaches() caches {
 type rendering struct {
 	set []apply.Object
 	// chart is nil for manifests.
-	chart *chart
+	chart *helm.Chart
 }
 
 // setKey tells apart what the same inputs give in different clusters: kinds and their scope.
@@ -105,9 +106,9 @@ func factsOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
 }
 
 // renderings of a release that cannot be made again.
-func (r *Reconciler) renderings(release *addonsv1alpha1.AddonRelease) renderings {
+func (r *Reconciler) renderings(release *addonsv1alpha1.AddonRelease) helm.Renderings {
 	owner := revision.Owner{APIVersion: addonsv1alpha1.GroupVersion.String(), Kind: ownerKind, Object: release}
-	return renderings{client: r.Client, apiReader: r.APIReader, owner: owner}
+	return helm.Renderings{Client: r.Client, APIReader: r.APIReader, Owner: owner}
 }
 
 // namespaceOf is the namespace to create; empty if there is none to create.
@@ -144,5 +145,5 @@ func (r rendering) size() int {
 		return total
 	}
 	// A hook is kept as an object, which takes some times its text.
-	return total + len(r.chart.record) + len(r.chart.hooks)*8*overhead
+	return total + len(r.chart.Record) + len(r.chart.Hooks)*8*overhead
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -24,15 +25,15 @@ type chartCluster interface {
 
 // renderChart renders a chart, or finds the rendering that was kept because another one would differ.
 func (r *Reconciler) renderChart(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (*render.RenderedChart, error) {
-	if name := keptRendering(o.status.Helm, o.inputs); name != "" {
-		return r.renderings(o.release).recall(ctx, name)
+	if name := helm.KeptRendering(o.status.Helm, o.inputs); name != "" {
+		return r.renderings(o.release).Recall(ctx, name)
 	}
 	request := render.ChartRequest{
 		Archive: content.Chart.Archive,
 		Cluster: factsOf(o.release),
 		Release: render.Release{
 			Name: content.Chart.ReleaseName, Namespace: content.Namespace,
-			Revision: o.helm.history.Latest().Version + 1, Upgrade: o.helm.history.Installed().Version > 0,
+			Revision: o.helm.History.Latest().Version + 1, Upgrade: o.helm.History.Installed().Version > 0,
 		},
 		Capabilities: render.Capabilities{KubeVersion: o.release.Spec.Cluster.Version},
 		Lookup: func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {

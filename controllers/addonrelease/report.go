@@ -34,7 +34,7 @@ func makeReport(o observation, p plan, done result, seen shown) report {
 	told := report{status: makeStatus(o, p, done, seen, trouble)}
 	told.due = due(o, p, done, seen, told.status)
 	told.incomplete = o.isIncomplete(done, told.status, seen.health)
-	told.emptied = len(told.status.Inventory) == 0 && done.helm.hook == nil && (!p.helm.purge || done.helm.purged)
+	told.emptied = len(told.status.Inventory) == 0 && done.helm.Hook == nil && (!p.helm.Purge || done.helm.Purged)
 	if trouble != nil && trouble.reason == metav1alpha1.ReasonFailed && o.unreachable == "" {
 		told.failure = trouble
 	}
@@ -44,7 +44,7 @@ func makeReport(o observation, p plan, done result, seen shown) report {
 // makeStatus makes the new status.
 func makeStatus(o observation, p plan, done result, seen shown, trouble *verdict) addonsv1alpha1.AddonReleaseStatus {
 	next := *done.status.DeepCopy()
-	next.Helm = done.helm.status.DeepCopy()
+	next.Helm = done.helm.Status.DeepCopy()
 	next.ObservedGeneration = o.release.Generation
 	if o.unreachable != "" {
 		reportUnreachable(&next, o)
@@ -60,7 +60,7 @@ func makeStatus(o observation, p plan, done result, seen shown, trouble *verdict
 	if trouble == nil && o.complete(done) {
 		next.InputsHash, next.Applying, next.Revision = o.inputs, "", o.release.Spec.Revision
 	}
-	applied := next.InputsHash == o.inputs && next.Applying == "" && trouble == nil && !done.helm.recordPending
+	applied := next.InputsHash == o.inputs && next.Applying == "" && trouble == nil && !done.helm.RecordPending
 	reportApplied(&next, o, trouble, applied)
 	worst := firstUnhealthy(o.Inventory, seen.health)
 	reportHealth(&next, o, applied, worst)
@@ -87,7 +87,7 @@ func (o observation) isIncomplete(done result, told addonsv1alpha1.AddonReleaseS
 
 // complete: the revision is in the cluster, and nothing else of ours is.
 func (o observation) complete(done result) bool {
-	return o.desiredKnown && !done.helm.recordPending && !o.suspension.Active && len(done.Removing) == 0 && o.release.DeletionTimestamp.IsZero()
+	return o.desiredKnown && !done.helm.RecordPending && !o.suspension.Active && len(done.Removing) == 0 && o.release.DeletionTimestamp.IsZero()
 }
 
 func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble *verdict, applied bool) {
@@ -107,7 +107,7 @@ func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, troub
 
 // due is when the release must be looked at again though nothing happens; zero for never.
 func due(o observation, p plan, done result, seen shown, next addonsv1alpha1.AddonReleaseStatus) time.Time {
-	times := []time.Time{p.WakeAt, o.suspension.Until, done.WakeAt, done.helm.wakeAt, seen.lookAt, o.givenUpAt()}
+	times := []time.Time{p.WakeAt, o.suspension.Until, done.WakeAt, done.helm.WakeAt, seen.lookAt, o.givenUpAt()}
 	if meta.IsStatusConditionTrue(next.Conditions, metav1alpha1.ConditionStalled) {
 		times = append(times, o.Now.Add(apply.RetryStalled))
 	}
@@ -117,7 +117,7 @@ func due(o observation, p plan, done result, seen shown, next addonsv1alpha1.Add
 	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() {
 		times = append(times, o.Now.Add(apply.RetryStalled))
 	}
-	if done.helm.recheck {
+	if done.helm.Recheck {
 		times = append(times, o.Now.Add(2*time.Second))
 	}
 	times = slices.DeleteFunc(times, time.Time.IsZero)

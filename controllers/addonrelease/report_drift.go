@@ -44,7 +44,7 @@ func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observation, p plan,
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
 	case len(p.Held) > 0:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonFighting, fightMessage(o, p))
-	case o.helm.recordDrifted && len(done.helm.reverted) == 0 && len(p.Reported) == 0:
+	case o.helm.RecordDrifted && len(done.helm.Reverted) == 0 && len(p.Reported) == 0:
 		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported,
 			"somebody used Helm on the release; its record is left as it is")
 	case len(p.Reported) > 0:

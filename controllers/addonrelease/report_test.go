@@ -79,17 +79,17 @@ func TestReport(t *testing.T) {
 			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit", Fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
 		{"ARecordThatIsPending", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.helm.recordPending = true
+			done.helm.RecordPending = true
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.helm.recordPending, o.inputs = true, "new"
+			done.helm.RecordPending, o.inputs = true, "new"
 			done.Written = []apply.Written{succeeded(a, apply.PurposeUpdate)}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.helm.recordPending, o.suspension = true, suspension.Suspension{Active: true}
+			done.helm.RecordPending, o.suspension = true, suspension.Suspension{Active: true}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 		{"ARecordThatIsPendingBesideReportedDrift", func(_ *observation, p *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.helm.recordPending = true
+			done.helm.RecordPending = true
 			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {

@@ -10,6 +10,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -52,8 +53,8 @@ func judge(o observation, p plan, done result) *verdict {
 	for _, w := range failed {
 		return judgeWrite(w, len(failed)-1)
 	}
-	if done.helm.hook != nil {
-		return judgeHook(*done.helm.hook)
+	if done.helm.Hook != nil {
+		return judgeHook(*done.helm.Hook)
 	}
 	if len(done.Awaiting) > 0 {
 		return &verdict{reason: addonsv1alpha1.ReasonWaiting, message: "waiting for " + apply.Names(done.Awaiting) + " to be established"}
@@ -64,12 +65,12 @@ func judge(o observation, p plan, done result) *verdict {
 	return nil
 }
 
-func judgeHook(hook hookReport) *verdict {
-	if hook.run.Phase == addonsv1alpha1.HookFailed {
+func judgeHook(hook helm.HookReport) *verdict {
+	if hook.Run.Phase == addonsv1alpha1.HookFailed {
 		return &verdict{
 			reason: addonsv1alpha1.ReasonHookFailed, stalled: true,
 			message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s%s",
-				hook, apply.RetryStalled, metav1alpha1.AnnotationRequestedAt, wayOut(hook.run.Event)),
+				hook, apply.RetryStalled, metav1alpha1.AnnotationRequestedAt, wayOut(hook.Run.Event)),
 		}
 	}
 	return &verdict{reason: addonsv1alpha1.ReasonHookRunning, message: hook.String()}
@@ -88,7 +89,7 @@ func wayOut(event string) string {
 func mayPass(problem error) bool { return !judgeProblem(problem).stalled }
 
 func judgeProblem(problem error) *verdict {
-	var foreign *foreignReleaseError
+	var foreign *helm.ForeignReleaseError
 	var shared *sharedReleaseError
 	if errors.As(problem, &foreign) || errors.As(problem, &shared) {
 		return &verdict{reason: addonsv1alpha1.ReasonConflict, message: problem.Error(), stalled: true}

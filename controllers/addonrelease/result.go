@@ -6,6 +6,7 @@ import (
 	"time"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -17,20 +18,20 @@ type result struct {
 	// status as it was recorded last, before the plan or in its course.
 	status addonsv1alpha1.AddonReleaseStatus
 	// helm is what came of the stages of a chart.
-	helm helmResult
+	helm helm.Result
 }
 
 // nothingDone is the result of no plan.
 func (o observation) nothingDone() result {
 	return result{
 		Result: apply.Result{Inventory: o.Inventory}, status: o.status,
-		helm: helmResult{status: o.status.Helm, recordPending: o.helm.recordPending},
+		helm: helm.Result{Status: o.status.Helm, RecordPending: o.helm.RecordPending},
 	}
 }
 
 // corrections are the writes that took something back.
 func (r result) corrections() []apply.Written {
-	return apply.Corrections(slices.Concat(r.Written, r.helm.reverted))
+	return apply.Corrections(slices.Concat(r.Written, r.helm.Reverted))
 }
 
 // apply carries a plan out, with the stages that its source adds.
@@ -47,24 +48,23 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 		Cluster: cluster, Rules: r.Rules, Installation: r.Installation, Stages: apply.NoStages{}, Journal: journal,
 		Clock: r.Clock, Log: r.Log, WebhookPatience: r.WebhookPatience,
 	}
-	if o.helm.chart == nil {
+	if o.helm.Chart == nil {
 		done.Result = applier.Apply(ctx, o.objects(), p.Plan)
 		done.status = journal.status
 		return done
 	}
-	chart := newHelmStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.lists())
-	applier.Stages, journal.helm = chart, chart.intended
+	chart := helm.NewStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.lists())
+	applier.Stages, journal.helm = chart, chart.Intended
 	done.Result = applier.Apply(ctx, o.objects(), p.Plan)
-	done.status, done.helm = journal.status, *chart.result
-	done.helm.status = chart.status.value
+	done.status, done.helm = journal.status, chart.Result()
 	return done
 }
 
 // helmTarget is what the stages of the release's chart work with.
-func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *statusJournal) helmTarget {
-	return helmTarget{
-		cluster: cluster, owner: ownerOf(o.release), holderName: r.holderName, journal: journal, renderings: r.renderings(o.release),
-		rules: r.Rules, installation: r.Installation, clock: r.Clock,
+func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *statusJournal) helm.Target {
+	return helm.Target{
+		Cluster: cluster, Owner: ownerOf(o.release), HolderName: r.holderName, Journal: journal, Renderings: r.renderings(o.release),
+		Rules: r.Rules, Installation: r.Installation, Clock: r.Clock,
 	}
 }
 

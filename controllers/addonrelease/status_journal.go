@@ -33,13 +33,13 @@ func (j *statusJournal) Intend(ctx context.Context, intended apply.Inventory) er
 }
 
 // storeHelm stores how far Helm's operation has come.
-func (j *statusJournal) storeHelm(ctx context.Context, helm *addonsv1alpha1.HelmRelease) error {
+func (j *statusJournal) Store(ctx context.Context, helm *addonsv1alpha1.HelmRelease) error {
 	j.status.Helm, j.status.ClusterID = helm.DeepCopy(), j.clusterID
 	return j.writer.record(ctx, j.status)
 }
 
 // confirm makes sure that the status is the latest one: the cache may be behind.
-func (j *statusJournal) confirm(ctx context.Context) error {
+func (j *statusJournal) Confirm(ctx context.Context) error {
 	if j.writer.recorded {
 		return nil
 	}

@@ -53,9 +53,9 @@ func checkRecordable(o observation) error {
 			count++
 		}
 	}
-	if o.helm.chart != nil {
-		for _, hook := range o.helm.chart.hooks {
-			size += len(hook.events) * (len(hook.ID()) + hookReserve)
+	if o.helm.Chart != nil {
+		for _, hook := range o.helm.Chart.Hooks {
+			size += len(hook.Events) * (len(hook.ID()) + hookReserve)
 		}
 	}
 	switch {

@@ -1,9 +1,9 @@
-package addonrelease
+package helm
 
 import (
 	"context"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -11,9 +11,9 @@ import (
 // recordedObjects are what the records declare that may have brought objects which no inventory knows: those of others
 // that came after our last one, and ours where it is replaced unseen.
 func (r *recorder) recordedObjects() ([]objects.Ref, error) {
-	entries := r.o.history.Foreign()
+	entries := r.o.History.Foreign()
 	if r.o.replaces() {
-		entries = append(entries, r.o.history.Replaced(r.o.inputs))
+		entries = append(entries, r.o.History.Replaced(r.o.Inputs))
 	}
 	var refs []objects.Ref
 	for _, entry := range entries {
@@ -22,16 +22,16 @@ func (r *recorder) recordedObjects() ([]objects.Ref, error) {
 			return nil, err
 		}
 		if record != nil {
-			refs = append(refs, helm.Objects(record.Manifest)...)
+			refs = append(refs, helmrecord.Objects(record.Manifest)...)
 		}
 	}
 	return refs, nil
 }
 
-// Strays implements stages: the objects that a record brought, the inventory does not list and the chart does not
+// Strays implements apply.Stages: the objects that a record brought, the inventory does not list and the chart does not
 // declare. The cluster tells which of them carry the release's marks: others are not touched.
-func (s *helmStages) Strays(ctx context.Context) ([]apply.Removal, error) {
-	if !s.plan.strays || s.recorder == nil {
+func (s *Stages) Strays(ctx context.Context) ([]apply.Removal, error) {
+	if !s.plan.Strays || s.recorder == nil {
 		return nil, nil
 	}
 	refs, err := s.recorder.recordedObjects()
@@ -40,17 +40,17 @@ func (s *helmStages) Strays(ctx context.Context) ([]apply.Removal, error) {
 	}
 	var found []apply.Removal
 	for _, ref := range refs {
-		resource, err := s.cluster.Resource(ctx, ref.GroupVersionKind)
+		resource, err := s.Cluster.Resource(ctx, ref.GroupVersionKind)
 		if err != nil {
 			continue // A kind that is not served has no objects.
 		}
 		if resource.Namespaced && ref.Namespace == "" {
-			ref.Namespace = s.o.chart.release.Namespace
+			ref.Namespace = s.o.Chart.Release.Namespace
 		}
 		if s.lists(ref.Key()) {
 			continue
 		}
-		object, err := s.cluster.Get(ctx, ref)
+		object, err := s.Cluster.Get(ctx, ref)
 		if apply.IgnoreGone(err) != nil {
 			return nil, err
 		}
@@ -61,5 +61,5 @@ func (s *helmStages) Strays(ctx context.Context) ([]apply.Removal, error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return found, s.cluster.Confirm(ctx) // They are deleted by the UIDs that were just read.
+	return found, s.Cluster.Confirm(ctx) // They are deleted by the UIDs that were just read.
 }

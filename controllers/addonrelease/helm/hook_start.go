@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"context"
@@ -19,11 +19,11 @@ const annotationOperation = "daytwo.dev/operation"
 // start creates a hook's object, once what an earlier run left there is gone. After a crash the object
 // of this run may be there already. What is there may be deleted, by the UID that it is read with, so the cluster is
 // confirmed first.
-func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
-	if err := h.cluster.Confirm(ctx); err != nil {
+func (h *hookRunner) start(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) error {
+	if err := h.Cluster.Confirm(ctx); err != nil {
 		return err
 	}
-	there, err := h.cluster.Get(ctx, one.Ref)
+	there, err := h.Cluster.Get(ctx, one.Ref)
 	switch {
 	case apierrors.IsNotFound(err):
 		return h.create(ctx, one, run)
@@ -36,14 +36,14 @@ func (h *hookRunner) start(ctx context.Context, one hook, run *addonsv1alpha1.Ho
 		h.end(run, addonsv1alpha1.HookFailed, "is there already, from an earlier run or by somebody else; delete it, or add before-hook-creation to its helm.sh/hook-delete-policy")
 		return nil
 	}
-	if err := apply.Delete(ctx, h.cluster, one.Ref, there.UID); err != nil {
+	if err := apply.Delete(ctx, h.Cluster, one.Ref, there.UID); err != nil {
 		return err
 	}
-	if _, err = h.cluster.Get(ctx, one.Ref); apierrors.IsNotFound(err) {
+	if _, err = h.Cluster.Get(ctx, one.Ref); apierrors.IsNotFound(err) {
 		return h.create(ctx, one, run)
 	}
 	run.Message = "waits until the one of an earlier run is gone"
-	h.result.recheck = true
+	h.result.Recheck = true
 	return err
 }
 
@@ -53,12 +53,12 @@ func (h *hookRunner) mark(run *addonsv1alpha1.HookRun) string {
 }
 
 // create makes a hook's object.
-func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+func (h *hookRunner) create(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) error {
 	body, err := h.body(one, run)
 	if err != nil {
 		return err
 	}
-	answer, err := h.cluster.Apply(ctx, one.Ref, "", body, true)
+	answer, err := h.Cluster.Apply(ctx, one.Ref, "", body, true)
 	if err != nil && apply.IsFinal(err) {
 		h.end(run, addonsv1alpha1.HookFailed, apply.Explain(one.Ref, err))
 		return nil
@@ -70,9 +70,9 @@ func (h *hookRunner) create(ctx context.Context, one hook, run *addonsv1alpha1.H
 	return nil
 }
 
-func (h *hookRunner) body(one hook, run *addonsv1alpha1.HookRun) ([]byte, error) {
+func (h *hookRunner) body(one Hook, run *addonsv1alpha1.HookRun) ([]byte, error) {
 	object := one.object.DeepCopy()
-	setIn(object, object.GetLabels(), metav1alpha1.LabelManagedBy, h.installation, (*unstructured.Unstructured).SetLabels)
+	setIn(object, object.GetLabels(), metav1alpha1.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
 	setIn(object, object.GetAnnotations(), annotationOperation, h.mark(run), (*unstructured.Unstructured).SetAnnotations)
 	return json.Marshal(object)
 }

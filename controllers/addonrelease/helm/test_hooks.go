@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"context"
@@ -14,37 +14,37 @@ import (
 )
 
 // test runs the test hooks, and keeps the verdict apart from the release's own state.
-func (s *helmStages) test(ctx context.Context) error {
+func (s *Stages) test(ctx context.Context) error {
 	status := s.status.get()
 	operation := status.Operation.DeepCopy()
 	if operation == nil {
-		operation = &addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmTest, ID: s.o.inputs + "-test"}
+		operation = &addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmTest, ID: s.o.Inputs + "-test"}
 	}
-	if status.Tests == nil || status.Tests.Token != s.plan.tests {
-		status.Tests = &addonsv1alpha1.HelmTests{Token: s.plan.tests, Phase: addonsv1alpha1.HookRunning}
+	if status.Tests == nil || status.Tests.Token != s.plan.Tests {
+		status.Tests = &addonsv1alpha1.HelmTests{Token: s.plan.Tests, Phase: addonsv1alpha1.HookRunning}
 		operation.Hooks = slices.DeleteFunc(operation.Hooks, isTest)
 	}
 	runner := s.runner(operation)
-	runner.result = &helmResult{}
+	runner.result = &Result{}
 	succeeded, err := runner.run(ctx, release.HookTest)
 	s.status.get().Operation = operation
-	s.result.recheck = s.result.recheck || runner.result.recheck
+	s.result.Recheck = s.result.Recheck || runner.result.Recheck
 	if err != nil {
 		return err
 	}
-	said := runner.result.hook
+	said := runner.result.Hook
 	switch {
 	case succeeded:
 		s.verdict(addonsv1alpha1.HookSucceeded, countTests(operation))
-	case said.run.Phase == addonsv1alpha1.HookFailed:
+	case said.Run.Phase == addonsv1alpha1.HookFailed:
 		s.verdict(addonsv1alpha1.HookFailed, said.String())
 	default:
-		s.status.get().Tests = &addonsv1alpha1.HelmTests{Token: s.plan.tests, Phase: addonsv1alpha1.HookRunning, Message: said.String()}
-		s.result.wake(runner.result.wakeAt)
+		s.status.get().Tests = &addonsv1alpha1.HelmTests{Token: s.plan.Tests, Phase: addonsv1alpha1.HookRunning, Message: said.String()}
+		s.result.wake(runner.result.WakeAt)
 		return nil
 	}
 	// As after `helm test`, the record tells of the tests too.
-	return s.recorder.write(operation, s.recorder.o.history.Latest().Status, description(operation))
+	return s.recorder.write(operation, s.recorder.o.History.Latest().Status, description(operation))
 }
 
 func countTests(operation *addonsv1alpha1.HelmOperation) string {
@@ -57,8 +57,8 @@ func countTests(operation *addonsv1alpha1.HelmOperation) string {
 
 func isTest(run addonsv1alpha1.HookRun) bool { return run.Event == string(release.HookTest) }
 
-func (s *helmStages) verdict(phase addonsv1alpha1.HookPhase, message string) {
+func (s *Stages) verdict(phase addonsv1alpha1.HookPhase, message string) {
 	s.status.get().Tests = &addonsv1alpha1.HelmTests{
-		Token: s.plan.tests, Phase: phase, Message: message, CompletedAt: ptr.To(metav1.NewMicroTime(s.clock.Now())),
+		Token: s.plan.Tests, Phase: phase, Message: message, CompletedAt: ptr.To(metav1.NewMicroTime(s.Clock.Now())),
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -20,8 +21,8 @@ import (
 func chartScene(change ...func(*observation)) observation {
 	o := scene()
 	o.inputs = "new"
-	o.helm.chart = &chart{release: helm.Release{Namespace: "cache", Name: "shop"}}
-	o.helm.history = helm.History{
+	o.helm.Chart = &helm.Chart{Release: helmrecord.Release{Namespace: "cache", Name: "shop"}}
+	o.helm.History = helmrecord.History{
 		{Version: 2, Status: common.StatusDeployed, Inputs: "old"},
 		{Version: 1, Status: common.StatusSuperseded, Inputs: "older"},
 	}
@@ -59,18 +60,18 @@ func skippingHooks(o *observation) {
 
 func settled(o *observation) { o.inputs = "old" }
 
-func summarizeHelm(h helmPlan) string {
+func summarizeHelm(h helm.Plan) string {
 	text := ""
-	if h.operation != nil {
-		text += fmt.Sprintf("%s %s %s..%s (%d run) ", h.operation.Kind, h.operation.ID, h.before, h.after, len(h.operation.Hooks))
+	if h.Operation != nil {
+		text += fmt.Sprintf("%s %s %s..%s (%d run) ", h.Operation.Kind, h.Operation.ID, h.Before, h.After, len(h.Operation.Hooks))
 	}
-	if h.operation != nil && h.operation.RollbackTo != 0 {
-		text += fmt.Sprintf("to %d ", h.operation.RollbackTo)
+	if h.Operation != nil && h.Operation.RollbackTo != 0 {
+		text += fmt.Sprintf("to %d ", h.Operation.RollbackTo)
 	}
 	for _, one := range []struct {
 		said string
 		is   bool
-	}{{"blocked ", h.blocked != nil}, {"record ", h.record}, {"strays ", h.strays}, {"purge ", h.purge}, {"tests " + h.tests, h.tests != ""}} {
+	}{{"blocked ", h.Blocked != nil}, {"record ", h.Record}, {"strays ", h.Strays}, {"purge ", h.Purge}, {"tests " + h.Tests, h.Tests != ""}} {
 		if one.is {
 			text += one.said
 		}
@@ -80,7 +81,7 @@ func summarizeHelm(h helmPlan) string {
 
 func TestPlanHelm(t *testing.T) {
 	foreign := func(o *observation) {
-		o.helm.history = append(helm.History{{Version: 3, Status: common.StatusDeployed}}, o.helm.history...)
+		o.helm.History = append(helmrecord.History{{Version: 3, Status: common.StatusDeployed}}, o.helm.History...)
 	}
 	rows := []struct {
 		name string
@@ -89,7 +90,7 @@ func TestPlanHelm(t *testing.T) {
 	}{
 		{"Manifests", scene(), ""},
 		{"SettledNeedsNothing", chartScene(settled), ""},
-		{"Install", chartScene(func(o *observation) { o.helm.history, o.status.Helm = nil, nil }), "Install new-1 pre-install..post-install (0 run) record "},
+		{"Install", chartScene(func(o *observation) { o.helm.History, o.status.Helm = nil, nil }), "Install new-1 pre-install..post-install (0 run) record "},
 		{"Upgrade", chartScene(), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"BackToAnOldOne", chartScene(func(o *observation) { o.inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
 		{"GoesOnWithWhatWasBegun", chartScene(begun(addonsv1alpha1.HookSucceeded, 0)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) record "},
@@ -97,27 +98,27 @@ func TestPlanHelm(t *testing.T) {
 		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, apply.RetryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observation) { o.Request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observation) { o.inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.helm.recordDrifted = true }), "record strays "},
+		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.helm.RecordDrifted = true }), "record strays "},
 		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observation) {
-			o.helm.recordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
+			o.helm.RecordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
 		}), "strays "},
-		{"Adoption", chartScene(func(o *observation) { o.helm.history = helm.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
+		{"Adoption", chartScene(func(o *observation) { o.helm.History = helmrecord.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
 		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observation) { o.status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},
 		{"SuspensionHoldsAll", chartScene(func(o *observation) { o.suspension = suspension.Suspension{Active: true} }), ""},
 		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
 		{"UninstallWithoutHooks", chartScene(deleting, skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
 		{"AHookThatFailedDoesNotHoldThat", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed), skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
 		{"AHookOfAnUninstallHolds", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed)), "Uninstall uninstall-new pre-delete..post-delete (1 run) blocked purge "},
-		{"NothingToUninstall", chartScene(deleting, func(o *observation) { o.helm.history = nil }), ""},
-		{"Tests", chartScene(settled, func(o *observation) { o.helm.tests = "token" }), "tests token"},
+		{"NothingToUninstall", chartScene(deleting, func(o *observation) { o.helm.History = nil }), ""},
+		{"Tests", chartScene(settled, func(o *observation) { o.helm.Tests = "token" }), "tests token"},
 		{"TestsThatHaveRun", chartScene(settled, func(o *observation) {
-			o.helm.tests = "token"
+			o.helm.Tests = "token"
 			o.status.Helm.Tests = &addonsv1alpha1.HelmTests{Token: "token", Phase: addonsv1alpha1.HookFailed}
 		}), ""},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			if got := summarizeHelm(planHelm(row.o.forHelm())); got != row.want {
+			if got := summarizeHelm(helm.MakePlan(row.o.forHelm())); got != row.want {
 				t.Errorf("got  %q\nwant %q", got, row.want)
 			}
 		})

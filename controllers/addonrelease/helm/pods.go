@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 )
 
 // podState says of a hook's pods what a person would look for: which container, and why.
-func (h *hookRunner) podState(ctx context.Context, one hook, what string) string {
+func (h *hookRunner) podState(ctx context.Context, one Hook, what string) string {
 	selector := "job-name=" + one.Name
 	if one.Kind == "Pod" {
 		selector = ""
 	}
-	pods, err := h.cluster.Pods(ctx, one.Namespace, selector)
+	pods, err := h.Cluster.Pods(ctx, one.Namespace, selector)
 	if err != nil {
 		return what + "; its pods could not be read: " + err.Error()
 	}

@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"context"
@@ -18,14 +18,15 @@ import (
 // and those that the history may go back to. The CRD says the same.
 const maxRenderings = 6
 
-// renderings are those of one target's chart that cannot be made again, in the management cluster.
-type renderings struct {
-	client    client.Client
-	apiReader client.Reader
-	owner     revision.Owner
+// Renderings are those of one target's chart that cannot be made again, in the management cluster.
+type Renderings struct {
+	Client    client.Client
+	APIReader client.Reader
+	Owner     revision.Owner
 }
 
-func keptRendering(status *addonsv1alpha1.HelmRelease, inputs string) string {
+// KeptRendering names the rendering of inputs that was kept; empty if none was.
+func KeptRendering(status *addonsv1alpha1.HelmRelease, inputs string) string {
 	if status == nil {
 		return ""
 	}
@@ -37,10 +38,10 @@ func keptRendering(status *addonsv1alpha1.HelmRelease, inputs string) string {
 	return ""
 }
 
-// recall reads a rendering that was kept.
-func (r renderings) recall(ctx context.Context, name string) (*render.RenderedChart, error) {
-	key := types.NamespacedName{Namespace: r.owner.Object.GetNamespace(), Name: name}
-	raw, err := revision.Read(ctx, r.apiReader, key)
+// Recall reads a rendering that was kept.
+func (r Renderings) Recall(ctx context.Context, name string) (*render.RenderedChart, error) {
+	key := types.NamespacedName{Namespace: r.Owner.Object.GetNamespace(), Name: name}
+	raw, err := revision.Read(ctx, r.APIReader, key)
 	if err != nil {
 		return nil, fmt.Errorf("the rendering that was kept: %w", err)
 	}
@@ -54,39 +55,39 @@ func (r renderings) recall(ctx context.Context, name string) (*render.RenderedCh
 
 // keep stores a rendering that cannot be made again, before anything of it is applied, and
 // drops the oldest ones.
-func (r renderings) keep(ctx context.Context, o helmObservation, status *helmStatus, journal helmJournal) error {
-	if keptRendering(status.value, o.inputs) != "" {
+func (r Renderings) keep(ctx context.Context, o Observation, status *releaseStatus, journal Journal) error {
+	if KeptRendering(status.value, o.Inputs) != "" {
 		status.value.Renderings = latestUsed(status.value.Renderings, o)
 		return nil
 	}
-	if o.chart.volatile == nil {
+	if o.Chart.volatile == nil {
 		return nil
 	}
-	snapshot, err := revision.EncodeSnapshot(r.owner.Object.GetName(), o.chart.volatile)
+	snapshot, err := revision.EncodeSnapshot(r.Owner.Object.GetName(), o.Chart.volatile)
 	if err != nil {
 		return fmt.Errorf("keep the rendering: %w", err)
 	}
-	if err := revision.Write(ctx, r.client, r.apiReader, r.owner, snapshot); err != nil {
+	if err := revision.Write(ctx, r.Client, r.APIReader, r.Owner, snapshot); err != nil {
 		return fmt.Errorf("keep the rendering: %w", err)
 	}
 	said := status.get()
-	list := latestUsed(append(said.Renderings, addonsv1alpha1.KeptRendering{InputsHash: o.inputs, Name: snapshot.Name}), o)
+	list := latestUsed(append(said.Renderings, addonsv1alpha1.KeptRendering{InputsHash: o.Inputs, Name: snapshot.Name}), o)
 	said.Renderings = list[:min(len(list), maxRenderings)]
-	if err := journal.storeHelm(ctx, said); err != nil {
+	if err := journal.Store(ctx, said); err != nil {
 		return fmt.Errorf("keep the rendering: %w", err)
 	}
-	o.chart.volatile = nil // From now on it is recalled.
+	o.Chart.volatile = nil // From now on it is recalled.
 	return r.prune(ctx, said.Renderings)
 }
 
 // latestUsed moves the rendering that is used, and the one that is deployed, to the front: those that
 // were not used for the longest time are dropped first.
-func latestUsed(list []addonsv1alpha1.KeptRendering, o helmObservation) []addonsv1alpha1.KeptRendering {
+func latestUsed(list []addonsv1alpha1.KeptRendering, o Observation) []addonsv1alpha1.KeptRendering {
 	rank := func(kept addonsv1alpha1.KeptRendering) int {
 		switch kept.InputsHash {
-		case o.inputs:
+		case o.Inputs:
 			return 0
-		case o.deployed:
+		case o.Deployed:
 			return 1
 		}
 		return 2
@@ -98,8 +99,8 @@ func latestUsed(list []addonsv1alpha1.KeptRendering, o helmObservation) []addons
 
 // prune removes those that the status does not name: the oldest, and what a manager that died
 // stored and never used.
-func (r renderings) prune(ctx context.Context, kept []addonsv1alpha1.KeptRendering) error {
-	stored, err := revision.List(ctx, r.apiReader, r.owner)
+func (r Renderings) prune(ctx context.Context, kept []addonsv1alpha1.KeptRendering) error {
+	stored, err := revision.List(ctx, r.APIReader, r.Owner)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (r renderings) prune(ctx context.Context, kept []addonsv1alpha1.KeptRenderi
 		if named {
 			continue
 		}
-		if err := revision.Remove(ctx, r.client, r.owner.Object.GetNamespace(), one); err != nil {
+		if err := revision.Remove(ctx, r.Client, r.Owner.Object.GetNamespace(), one); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"context"
@@ -19,38 +19,41 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
+// maxHookMessage keeps what is said of one hook short, in bytes; the CRD allows twice that.
+const maxHookMessage = 1024
+
 // hookRunner runs the hooks of one operation, as far as it gets without waiting. What it waits for
 // comes back as a watch event; how far it came is in the operation.
 type hookRunner struct {
-	helmTarget
-	chart     *chart
-	status    *helmStatus
+	Target
+	chart     *Chart
+	status    *releaseStatus
 	operation *addonsv1alpha1.HelmOperation
-	result    *helmResult
+	result    *Result
 }
 
-// hookReport is a hook that everything else waits for.
-type hookReport struct {
-	hook
-	run addonsv1alpha1.HookRun
+// HookReport is a hook that everything else waits for.
+type HookReport struct {
+	Hook
+	Run addonsv1alpha1.HookRun
 }
 
 // String is the form for people.
-func (h hookReport) String() string {
-	text := fmt.Sprintf("%s hook %s", h.run.Event, h.Ref)
+func (h HookReport) String() string {
+	text := fmt.Sprintf("%s hook %s", h.Run.Event, h.Ref)
 	switch {
-	case h.run.Message != "":
-		return text + " " + h.run.Message
-	case h.run.Phase == addonsv1alpha1.HookRunning:
+	case h.Run.Message != "":
+		return text + " " + h.Run.Message
+	case h.Run.Phase == addonsv1alpha1.HookRunning:
 		return text + " is running"
 	}
-	return text + " " + string(h.run.Phase)
+	return text + " " + string(h.Run.Phase)
 }
 
 // run runs the hooks of an event in their order, and returns whether all of them have succeeded.
 func (h *hookRunner) run(ctx context.Context, event release.HookEvent) (bool, error) {
-	var ran []hook
-	for _, one := range h.chart.hooks {
+	var ran []Hook
+	for _, one := range h.chart.Hooks {
 		if !one.runsAt(string(event)) {
 			continue
 		}
@@ -72,12 +75,12 @@ func (h *hookRunner) run(ctx context.Context, event release.HookEvent) (bool, er
 }
 
 // wait says what is waited for, and until when at most.
-func (h *hookRunner) wait(one hook, run *addonsv1alpha1.HookRun) {
-	h.result.hook = &hookReport{hook: one, run: *run}
-	h.result.wake(run.StartedAt.Add(h.chart.hookTimeout))
+func (h *hookRunner) wait(one Hook, run *addonsv1alpha1.HookRun) {
+	h.result.Hook = &HookReport{Hook: one, Run: *run}
+	h.result.wake(run.StartedAt.Add(h.chart.HookTimeout))
 }
 
-func (h *hookRunner) find(one hook, event string) *addonsv1alpha1.HookRun {
+func (h *hookRunner) find(one Hook, event string) *addonsv1alpha1.HookRun {
 	for i := range h.operation.Hooks {
 		if run := &h.operation.Hooks[i]; run.Event == event && run.Object == one.ID() {
 			return run
@@ -87,7 +90,7 @@ func (h *hookRunner) find(one hook, event string) *addonsv1alpha1.HookRun {
 }
 
 // step starts a hook, or looks what became of it.
-func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv1alpha1.HookRun, error) {
+func (h *hookRunner) step(ctx context.Context, one Hook, event string) (*addonsv1alpha1.HookRun, error) {
 	run := h.find(one, event)
 	if run == nil {
 		if err := h.intend(ctx, one, event); err != nil {
@@ -99,11 +102,11 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 		return run, nil
 	}
 	// Claimed first, so that the watch keeps what it lists of it.
-	if holder, ok := h.cluster.Tracker.Claim(h.owner, one.Key()); !ok {
-		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.holderName(ctx, holder)+" too; rename one of them")
+	if holder, ok := h.Cluster.Tracker.Claim(h.Owner, one.Key()); !ok {
+		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.HolderName(ctx, holder)+" too; rename one of them")
 		return run, nil
 	}
-	if err := h.cluster.Watch(ctx, one.GroupVersionKind); err != nil {
+	if err := h.Cluster.Watch(ctx, one.GroupVersionKind); err != nil {
 		return nil, err
 	}
 	if run.UID == "" {
@@ -123,7 +126,7 @@ func (h *hookRunner) step(ctx context.Context, one hook, event string) (*addonsv
 
 // intend writes that a hook is about to be created: if the manager dies in between, the next one knows
 // that it may be there.
-func (h *hookRunner) intend(ctx context.Context, one hook, event string) error {
+func (h *hookRunner) intend(ctx context.Context, one Hook, event string) error {
 	h.operation.Hooks = append(h.operation.Hooks, addonsv1alpha1.HookRun{
 		Event: event, Object: one.ID(), Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.now()),
 	})
@@ -137,32 +140,32 @@ func (h *hookRunner) intend(ctx context.Context, one hook, event string) error {
 func (h *hookRunner) store(ctx context.Context) error {
 	status := h.status.get()
 	status.Operation = h.operation.DeepCopy()
-	return h.journal.storeHelm(ctx, status)
+	return h.Journal.Store(ctx, status)
 }
 
-func (h *hookRunner) now() time.Time { return h.clock.Now() }
+func (h *hookRunner) now() time.Time { return h.Clock.Now() }
 
 // sight returns what the watch saw of a hook; nil if nothing. Of one that ended before it was claimed, a watch that was
 // there already says nothing: it is read.
-func (h *hookRunner) sight(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) (*fleet.Seen, error) {
-	seen, _ := h.cluster.Tracker.Look(one.Key())
-	if seen != nil || run.UID == "" || !h.cluster.Tracker.Kind(one.GroupKind()).Listed {
+func (h *hookRunner) sight(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) (*fleet.Seen, error) {
+	seen, _ := h.Cluster.Tracker.Look(one.Key())
+	if seen != nil || run.UID == "" || !h.Cluster.Tracker.Kind(one.GroupKind()).Listed {
 		return seen, nil
 	}
-	err := h.cluster.Observe(ctx, one.Ref)
-	seen, _ = h.cluster.Tracker.Look(one.Key())
+	err := h.Cluster.Observe(ctx, one.Ref)
+	seen, _ = h.Cluster.Tracker.Look(one.Key())
 	return seen, err
 }
 
 // look finds out whether a hook has ended.
-func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) error {
+func (h *hookRunner) look(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) error {
 	seen, err := h.sight(ctx, one, run)
 	if err != nil {
 		return err
 	}
 	same := seen != nil && seen.UID == types.UID(run.UID)
 	switch {
-	case !h.cluster.Tracker.Kind(one.GroupKind()).Listed:
+	case !h.Cluster.Tracker.Kind(one.GroupKind()).Listed:
 		// The watch has not listed yet: what ended meanwhile is not known. It tells when it has.
 	case same && seen.Health.End == fleet.Succeeded:
 		h.end(run, addonsv1alpha1.HookSucceeded, "")
@@ -170,28 +173,28 @@ func (h *hookRunner) look(ctx context.Context, one hook, run *addonsv1alpha1.Hoo
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
 	case run.UID != "" && seen != nil && seen.Gone && h.isGone(ctx, one, run):
 		h.end(run, addonsv1alpha1.HookFailed, "was deleted, and nothing was seen of how it ended; if it deletes itself, raise its ttlSecondsAfterFinished")
-	case !h.now().Before(run.StartedAt.Add(h.chart.hookTimeout)):
-		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.chart.hookTimeout)))
+	case !h.now().Before(run.StartedAt.Add(h.chart.HookTimeout)):
+		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.chart.HookTimeout)))
 	}
 	return nil
 }
 
 // isGone makes sure: a watch that listed just before the hook was created does not know of it.
-func (h *hookRunner) isGone(ctx context.Context, one hook, run *addonsv1alpha1.HookRun) bool {
-	object, err := h.cluster.Get(ctx, one.Ref)
+func (h *hookRunner) isGone(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) bool {
+	object, err := h.Cluster.Get(ctx, one.Ref)
 	return apierrors.IsNotFound(err) || err == nil && object.UID != types.UID(run.UID)
 }
 
 func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookPhase, message string) {
-	run.Phase, run.Message = phase, brief.Message(message, maxMessage)
+	run.Phase, run.Message = phase, brief.Message(message, maxHookMessage)
 	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.now()))
 }
 
 // failed deletes what is to be deleted after a failure, and reports it.
-func (h *hookRunner) failed(ctx context.Context, one hook, run *addonsv1alpha1.HookRun, ran []hook) error {
-	h.result.hook = &hookReport{hook: one, run: *run}
+func (h *hookRunner) failed(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun, ran []Hook) error {
+	h.result.Hook = &HookReport{Hook: one, Run: *run}
 	h.result.wake(run.CompletedAt.Add(apply.RetryStalled))
-	if err := h.clear(ctx, []hook{one}, run.Event, deleteFailed); err != nil {
+	if err := h.clear(ctx, []Hook{one}, run.Event, deleteFailed); err != nil {
 		return err
 	}
 	return h.clear(ctx, ran, run.Event, deleteSucceeded)
@@ -199,8 +202,8 @@ func (h *hookRunner) failed(ctx context.Context, one hook, run *addonsv1alpha1.H
 
 // clear deletes the objects of hooks with a policy. A run without a UID has no object any more. How they
 // ended is written before: once they are gone, nobody can tell.
-func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy string) error {
-	hooks = slices.DeleteFunc(slices.Clone(hooks), func(one hook) bool {
+func (h *hookRunner) clear(ctx context.Context, hooks []Hook, event, policy string) error {
+	hooks = slices.DeleteFunc(slices.Clone(hooks), func(one Hook) bool {
 		run := h.find(one, event)
 		return !one.isDeleted(policy) || run == nil || run.UID == ""
 	})
@@ -212,7 +215,7 @@ func (h *hookRunner) clear(ctx context.Context, hooks []hook, event, policy stri
 	}
 	for _, one := range hooks {
 		run := h.find(one, event)
-		if err := apply.Delete(ctx, h.cluster, one.Ref, types.UID(run.UID)); err != nil {
+		if err := apply.Delete(ctx, h.Cluster, one.Ref, types.UID(run.UID)); err != nil {
 			return fmt.Errorf("delete %s hook %s: %w", event, one.Ref, err)
 		}
 		run.UID = ""

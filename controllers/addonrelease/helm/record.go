@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -20,14 +20,14 @@ import (
 // recorder keeps the records of one release up to date during one reconcile.
 type recorder struct {
 	// o has the history as it is with the records that were written since.
-	o       helmObservation
-	store   *helm.Store
+	o       Observation
+	store   *helmrecord.Store
 	tracker *fleet.Tracker
 	owner   fleet.Owner
 	rules   managedfields.Rules
-	journal helmJournal
-	status  *helmStatus
-	result  *helmResult
+	journal Journal
+	status  *releaseStatus
+	result  *Result
 	// before is the record that was installed when the operation began; read when it is needed.
 	before *release.Release
 }
@@ -36,11 +36,11 @@ type recorder struct {
 // already. Whether it is, the release's status says; it is made sure of first, since the cache may be behind.
 func (r *recorder) begin(ctx context.Context, operation *addonsv1alpha1.HelmOperation) error {
 	status := pendingStatus(operation.Kind)
-	if latest := r.o.history.Latest(); latest.Inputs == r.o.inputs && latest.Status == status {
-		r.result.recordPending = true
+	if latest := r.o.History.Latest(); latest.Inputs == r.o.Inputs && latest.Status == status {
+		r.result.RecordPending = true
 		return nil
 	}
-	if err := r.journal.confirm(ctx); err != nil {
+	if err := r.journal.Confirm(ctx); err != nil {
 		return fmt.Errorf("make sure that the operation is still to be made: %w", err)
 	}
 	return r.write(operation, status, "Hooks are running")
@@ -48,7 +48,7 @@ func (r *recorder) begin(ctx context.Context, operation *addonsv1alpha1.HelmOper
 
 // fail writes that an operation failed.
 func (r *recorder) fail(operation *addonsv1alpha1.HelmOperation, why string) error {
-	return r.write(operation, helmcommon.StatusFailed, fmt.Sprintf("%s %q failed: %s", operation.Kind, r.o.chart.release.Name, why))
+	return r.write(operation, helmcommon.StatusFailed, fmt.Sprintf("%s %q failed: %s", operation.Kind, r.o.Chart.Release.Name, why))
 }
 
 // finish writes that the release is deployed, and settles what other records say.
@@ -57,12 +57,12 @@ func (r *recorder) finish(operation *addonsv1alpha1.HelmOperation) error {
 		return err
 	}
 	version := int(r.status.get().Version)
-	for _, entry := range r.o.history.Unsettled(version) {
+	for _, entry := range r.o.History.Unsettled(version) {
 		if err := r.store.Settle(entry); err != nil {
 			return err
 		}
 	}
-	for _, entry := range r.o.history.Outdated(version) {
+	for _, entry := range r.o.History.Outdated(version) {
 		if err := r.store.Delete(entry); err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ func description(operation *addonsv1alpha1.HelmOperation) string {
 // write writes the record of what the release is made of now: again, if the latest one is of the same,
 // or as the next version.
 func (r *recorder) write(operation *addonsv1alpha1.HelmOperation, status helmcommon.Status, description string) error {
-	latest := r.o.history.Latest()
-	again := latest.Inputs == r.o.inputs && latest.Status != helmcommon.StatusSuperseded
+	latest := r.o.History.Latest()
+	again := latest.Inputs == r.o.Inputs && latest.Status != helmcommon.StatusSuperseded
 	version := latest.Version + 1
 	if again {
 		version = latest.Version
@@ -94,16 +94,16 @@ func (r *recorder) write(operation *addonsv1alpha1.HelmOperation, status helmcom
 		return err
 	}
 	record.Info.Status, record.Info.Description = status, description
-	key := objects.Key{GroupKind: secretKind.GroupKind(), Namespace: r.o.chart.release.Namespace, Name: r.o.chart.release.SecretName(version)}
+	key := objects.Key{GroupKind: SecretKind.GroupKind(), Namespace: r.o.Chart.Release.Namespace, Name: r.o.Chart.Release.SecretName(version)}
 	r.tracker.Claim(r.owner, key)
 	r.tracker.Begin(key)
 	if status.IsPending() {
-		r.result.recordPending = true // Whether or not the answer arrives.
+		r.result.RecordPending = true // Whether or not the answer arrives.
 	}
 	written, err := r.put(record, again)
 	var expected *fleet.Expectation
 	if err == nil {
-		r.result.recordPending = status.IsPending()
+		r.result.RecordPending = status.IsPending()
 		expected = &fleet.Expectation{UID: written.UID, ResourceVersion: written.ResourceVersion, Fingerprint: r.fingerprint(written)}
 		r.note(version, status, written)
 	}
@@ -113,27 +113,27 @@ func (r *recorder) write(operation *addonsv1alpha1.HelmOperation, status helmcom
 
 func (r *recorder) put(record *release.Release, again bool) (*metav1.ObjectMeta, error) {
 	if again {
-		return r.store.Update(r.o.history.Latest(), record, r.o.inputs)
+		return r.store.Update(r.o.History.Latest(), record, r.o.Inputs)
 	}
-	return r.store.Create(record, r.o.inputs)
+	return r.store.Create(record, r.o.Inputs)
 }
 
 func (r *recorder) fingerprint(written *metav1.ObjectMeta) string {
-	return r.rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, managedfields.Subject{Kind: secretKind.GroupKind()}).Fingerprint
+	return r.rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, managedfields.Subject{Kind: SecretKind.GroupKind()}).Fingerprint
 }
 
 // note takes what was written into the history and the status.
 func (r *recorder) note(version int, status helmcommon.Status, written *metav1.ObjectMeta) {
-	entry := helm.Entry{Version: version, Status: status, Inputs: r.o.inputs, UID: written.UID}
-	if r.o.history.Latest().Version == version {
-		r.o.history[0] = entry
+	entry := helmrecord.Entry{Version: version, Status: status, Inputs: r.o.Inputs, UID: written.UID}
+	if r.o.History.Latest().Version == version {
+		r.o.History[0] = entry
 	} else {
-		r.o.history = append(helm.History{entry}, r.o.history...)
+		r.o.History = append(helmrecord.History{entry}, r.o.History...)
 	}
 	said := r.status.get()
 	said.Version = int32(version)
 	said.Record = &metav1alpha1.InventoryEntry{
-		ID:  objects.Ref{GroupVersionKind: secretKind, Namespace: written.Namespace, Name: written.Name}.ID(),
+		ID:  objects.Ref{GroupVersionKind: SecretKind, Namespace: written.Namespace, Name: written.Name}.ID(),
 		UID: string(written.UID), Fingerprint: r.fingerprint(written),
 	}
 }
@@ -144,7 +144,7 @@ func (r *recorder) purge() error {
 		return err
 	}
 	for _, ours := range []bool{false, true} {
-		for _, entry := range r.o.history {
+		for _, entry := range r.o.History {
 			if entry.IsOurs() != ours {
 				continue
 			}

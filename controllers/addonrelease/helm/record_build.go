@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 // build makes a record of the rendering and of the course of the operation.
 func (r *recorder) build(operation *addonsv1alpha1.HelmOperation, version int) (*release.Release, error) {
 	record := &release.Release{}
-	if err := json.Unmarshal(r.o.chart.record, record); err != nil {
-		return nil, fmt.Errorf("record of Helm release %s: %w", r.o.chart.release, err)
+	if err := json.Unmarshal(r.o.Chart.Record, record); err != nil {
+		return nil, fmt.Errorf("record of Helm release %s: %w", r.o.Chart.Release, err)
 	}
 	if record.Info == nil {
 		record.Info = &release.Info{}
@@ -22,7 +22,7 @@ func (r *recorder) build(operation *addonsv1alpha1.HelmOperation, version int) (
 		return nil, err
 	}
 	record.Version = version
-	record.Info.FirstDeployed, record.Info.LastDeployed = r.o.now, r.o.now
+	record.Info.FirstDeployed, record.Info.LastDeployed = r.o.Now, r.o.Now
 	if r.before != nil && !r.before.Info.FirstDeployed.IsZero() {
 		record.Info.FirstDeployed = r.before.Info.FirstDeployed
 	}
@@ -33,14 +33,14 @@ func (r *recorder) build(operation *addonsv1alpha1.HelmOperation, version int) (
 	// would meet conflicts wherever it changes something.
 	record.ApplyMethod = string(release.ApplyMethodClientSideApply)
 	if operation != nil {
-		setLastRuns(record.Hooks, operation.Hooks, r.o.chart.hooks)
+		setLastRuns(record.Hooks, operation.Hooks, r.o.Chart.Hooks)
 	}
 	return record, nil
 }
 
 // readBefore reads the record that is installed, which knows when the release was deployed first.
 func (r *recorder) readBefore() error {
-	installed := r.o.history.Installed()
+	installed := r.o.History.Installed()
 	if r.before != nil || installed.Version == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func keepLastRuns(hooks, before []*release.Hook) {
 }
 
 // setLastRuns tells of each hook in a record how its last run came out.
-func setLastRuns(hooks []*release.Hook, runs []addonsv1alpha1.HookRun, declared []hook) {
+func setLastRuns(hooks []*release.Hook, runs []addonsv1alpha1.HookRun, declared []Hook) {
 	paths := map[string]string{}
 	for _, one := range declared {
 		paths[one.ID()] = hookIdentity(one.path, one.Kind, one.Name)

@@ -1,4 +1,4 @@
-package addonrelease
+package helm
 
 import (
 	"strconv"
@@ -11,68 +11,68 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// helmPlan is what to do about a Helm release beside its objects. The zero plan is to do nothing.
-type helmPlan struct {
-	// operation that is under way; nil if there is none.
-	operation *addonsv1alpha1.HelmOperation
-	// before and after are the events of the hooks that run before the objects are applied, or removed,
+// Plan is what to do about a Helm release beside its objects. The zero plan is to do nothing.
+type Plan struct {
+	// Operation that is under way; nil if there is none.
+	Operation *addonsv1alpha1.HelmOperation
+	// Before and After are the events of the hooks that run before the objects are applied, or removed,
 	// and after that.
-	before, after release.HookEvent
-	// blocked is a hook that failed and is not due for another try.
-	blocked *addonsv1alpha1.HookRun
-	// record: the release's record is to say that it is deployed.
-	record bool
-	// strays: what is deployed is the record of another program, or one of ours that no inventory knows; what only that one
+	Before, After release.HookEvent
+	// Blocked is a hook that failed and is not due for another try.
+	Blocked *addonsv1alpha1.HookRun
+	// Record: the release's record is to say that it is deployed.
+	Record bool
+	// Strays: what is deployed is the record of another program, or one of ours that no inventory knows; what only that one
 	// brought has to go.
-	strays bool
-	// purge removes the records.
-	purge bool
-	// tests is the token of a run of the test hooks that is to be made, or under way.
-	tests string
+	Strays bool
+	// Purge removes the records.
+	Purge bool
+	// Tests is the token of a run of the test hooks that is to be made, or under way.
+	Tests string
 }
 
-// planHelm decides what a chart needs beside its objects. It is pure.
-func planHelm(o helmObservation) helmPlan {
-	if o.chart == nil {
-		return helmPlan{}
+// MakePlan decides what a chart needs beside its objects. It is pure.
+func MakePlan(o Observation) Plan {
+	if o.Chart == nil {
+		return Plan{}
 	}
-	if o.deleted {
+	if o.Deleted {
 		return planUninstall(o)
 	}
-	if o.suspended {
-		return helmPlan{}
+	if o.Suspended {
+		return Plan{}
 	}
-	h := helmPlan{record: !o.settled || revertsRecord(o), strays: o.history.HasStrays() || o.replaces()}
-	if !o.settled {
+	h := Plan{Record: !o.Settled || revertsRecord(o), Strays: o.History.HasStrays() || o.replaces()}
+	if !o.Settled {
 		operation := operationFor(o)
 		h.begin(o, operation)
 		return h
 	}
-	h.tests = testsDue(o.tests, o.status)
+	h.Tests = TestsDue(o.Tests, o.Status)
 	return h
 }
 
 // revertsRecord: somebody changed the record, and it is time to put it right. Corrections of the same record back off
 // exponentially.
-func revertsRecord(o helmObservation) bool {
-	return o.recordDrifted && o.corrects && !o.recordReady.After(o.now)
+func revertsRecord(o Observation) bool {
+	return o.RecordDrifted && o.Corrects && !o.RecordReady.After(o.Now)
 }
 
 // begin sets what an operation needs, and finds out whether it is held up by a hook that failed.
-func (h *helmPlan) begin(o helmObservation, operation addonsv1alpha1.HelmOperation) {
-	h.operation = &operation
-	h.before, h.after = hookEvents(operation.Kind)
+func (h *Plan) begin(o Observation, operation addonsv1alpha1.HelmOperation) {
+	h.Operation = &operation
+	h.Before, h.After = hookEvents(operation.Kind)
 	for i, run := range operation.Hooks {
 		if run.Phase != addonsv1alpha1.HookFailed || run.Event == string(release.HookTest) {
 			continue
 		}
-		if due := run.CompletedAt.Add(apply.RetryStalled); due.After(o.now) && !o.requested {
-			h.blocked = &operation.Hooks[i]
+		if due := run.CompletedAt.Add(apply.RetryStalled); due.After(o.Now) && !o.Requested {
+			h.Blocked = &operation.Hooks[i]
 			return
 		}
 		// Another try is another run of all hooks: they cannot know how far the first one came.
 		operation.Hooks = nil
-		h.operation = &operation
+		h.Operation = &operation
 		return
 	}
 }
@@ -92,25 +92,25 @@ func hookEvents(kind addonsv1alpha1.HelmOperationKind) (before, after release.Ho
 }
 
 // operationFor goes on with the operation that was begun for the same inputs, or begins one.
-func operationFor(o helmObservation) addonsv1alpha1.HelmOperation {
-	if begun := begunFor(o, o.inputs); begun != nil {
+func operationFor(o Observation) addonsv1alpha1.HelmOperation {
+	if begun := begunFor(o, o.Inputs); begun != nil {
 		return *begun.DeepCopy()
 	}
 	operation := addonsv1alpha1.HelmOperation{
 		Kind: addonsv1alpha1.HelmUpgrade,
-		ID:   o.inputs + "-" + strconv.Itoa(o.history.Latest().Version+1),
+		ID:   o.Inputs + "-" + strconv.Itoa(o.History.Latest().Version+1),
 	}
-	if o.history.Installed().Version == 0 {
+	if o.History.Installed().Version == 0 {
 		operation.Kind = addonsv1alpha1.HelmInstall
-	} else if back, ok := o.history.Find(o.inputs); ok {
+	} else if back, ok := o.History.Find(o.Inputs); ok {
 		operation.Kind, operation.RollbackTo = addonsv1alpha1.HelmRollback, int32(back.Version)
 	}
 	return operation
 }
 
 // begunFor returns the operation in the status, if it has the given prefix of an ID.
-func begunFor(o helmObservation, prefix string) *addonsv1alpha1.HelmOperation {
-	status := o.status
+func begunFor(o Observation, prefix string) *addonsv1alpha1.HelmOperation {
+	status := o.Status
 	if status == nil || status.Operation == nil || !strings.HasPrefix(status.Operation.ID, prefix+"-") {
 		return nil
 	}
@@ -118,26 +118,26 @@ func begunFor(o helmObservation, prefix string) *addonsv1alpha1.HelmOperation {
 }
 
 // planUninstall removes the records of a release that was installed, and runs the hooks around it.
-func planUninstall(o helmObservation) helmPlan {
-	if !o.history.HasOurs() {
-		return helmPlan{}
+func planUninstall(o Observation) Plan {
+	if !o.History.HasOurs() {
+		return Plan{}
 	}
-	operation := addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-" + o.inputs}
+	operation := addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-" + o.Inputs}
 	if begun := begunFor(o, "uninstall"); begun != nil {
 		operation = *begun.DeepCopy()
 	}
-	h := helmPlan{purge: true}
-	if o.skipsDeleteHooks {
+	h := Plan{Purge: true}
+	if o.SkipsDeleteHooks {
 		// An operation of its own, so that a hook that still runs is deleted with the one that it belongs to.
-		h.operation = &addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-without-hooks-" + o.inputs}
+		h.Operation = &addonsv1alpha1.HelmOperation{Kind: addonsv1alpha1.HelmUninstall, ID: "uninstall-without-hooks-" + o.Inputs}
 		return h
 	}
 	h.begin(o, operation)
 	return h
 }
 
-// testsDue is the token of the tests that are asked for and were not run, or not to their end.
-func testsDue(token string, status *addonsv1alpha1.HelmRelease) string {
+// TestsDue is the token of the tests that are asked for and were not run, or not to their end.
+func TestsDue(token string, status *addonsv1alpha1.HelmRelease) string {
 	if token == "" || status == nil {
 		return ""
 	}

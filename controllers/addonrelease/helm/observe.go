@@ -1,0 +1,173 @@
+package helm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// SecretKind is the kind of the records of Helm releases.
+var SecretKind = corev1.SchemeGroupVersion.WithKind("Secret")
+
+// Observation is what is to be known of a chart's release beside its objects.
+type Observation struct {
+	Now time.Time
+	// Status is what the target's status says of the Helm release; nil if there is none.
+	Status *addonsv1alpha1.HelmRelease
+	// Chart is what the desired objects come with; nil for manifests, and as long as they are not known.
+	Chart *Chart
+	// Inputs of what is to be deployed; Deployed are those of what was deployed completely last.
+	Inputs, Deployed string
+	// Settled: what is to be in the cluster was applied completely, and nothing else was begun since.
+	Settled bool
+	// Deleted: the target is being deleted.
+	Deleted bool
+	// SkipsDeleteHooks: a person wants the release to be removed without its hooks.
+	SkipsDeleteHooks bool
+	Suspended        bool
+	Requested        bool
+	// Corrects: what others change is put right.
+	Corrects bool
+	// Adopts: a release that another program made is taken over.
+	Adopts bool
+	// RecordReady is when the next correction of the record may be made; it may be in the past.
+	RecordReady time.Time
+
+	// History of the Helm release, where something is to be done to it.
+	History helmrecord.History
+	// RecordDrifted: somebody changed the Helm release's record, or took its place.
+	RecordDrifted bool
+	// RecordPending: as far as is known, the record says that an operation is under way.
+	RecordPending bool
+	// RecordSeen is what the watch saw of it.
+	RecordSeen *fleet.Seen
+	// Tests is the token of the tests that somebody asks for.
+	Tests string
+	// Unrendered is why a release ends without its hooks: nothing can tell any more what they are.
+	Unrendered error
+}
+
+// replaces is whether objects of our deployed record may be in no inventory: the cluster or the management cluster was
+// put back, or the release was kept when the one before this was deleted.
+func (o Observation) replaces() bool {
+	return o.Deployed == "" && o.History.Replaced(o.Inputs).IsOurs()
+}
+
+// RecordKey names the record that was written last.
+func RecordKey(status *addonsv1alpha1.HelmRelease) (objects.Key, bool) {
+	ref, ok := recordRef(status)
+	return ref.Key(), ok
+}
+
+func recordRef(status *addonsv1alpha1.HelmRelease) (objects.Ref, bool) {
+	if status == nil || status.Record == nil {
+		return objects.Ref{}, false
+	}
+	ref, err := objects.ParseID(status.Record.ID)
+	return ref, err == nil
+}
+
+// ReleaseKey stands for a Helm release as a whole, so that no two targets keep the same.
+func ReleaseKey(release helmrecord.Release) objects.Key {
+	return objects.Key{GroupKind: SecretKind.GroupKind(), Namespace: release.Namespace, Name: "sh.helm.release.v1." + release.Name}
+}
+
+// Owns is whether an object is the release itself, its record, or a hook that runs.
+func Owns(status *addonsv1alpha1.HelmRelease, key objects.Key) bool {
+	if status == nil {
+		return false
+	}
+	if key == ReleaseKey(helmrecord.Release{Namespace: status.Namespace, Name: status.Name}) {
+		return true
+	}
+	if record, ok := RecordKey(status); ok && key == record {
+		return true
+	}
+	return slices.Contains(runningHooks(status), key)
+}
+
+// runningHooks are the objects of hooks that have not ended, as far as is known.
+func runningHooks(status *addonsv1alpha1.HelmRelease) []objects.Key {
+	if status.Operation == nil {
+		return nil
+	}
+	var running []objects.Key
+	for _, run := range status.Operation.Hooks {
+		if ref, err := objects.ParseID(run.Object); err == nil && run.Phase == addonsv1alpha1.HookRunning {
+			running = append(running, ref.Key())
+		}
+	}
+	return running
+}
+
+// Claim tells the tracker of the Helm release that a target owns already.
+func Claim(tracker *fleet.Tracker, owner fleet.Owner, status *addonsv1alpha1.HelmRelease) {
+	if status == nil {
+		return
+	}
+	tracker.Claim(owner, ReleaseKey(helmrecord.Release{Namespace: status.Namespace, Name: status.Name}))
+	for _, key := range runningHooks(status) {
+		tracker.Claim(owner, key)
+	}
+	if key, ok := RecordKey(status); ok {
+		tracker.Claim(owner, key)
+		tracker.Expect(key, fleet.Expectation{UID: types.UID(status.Record.UID), Fingerprint: status.Record.Fingerprint})
+	}
+}
+
+// HistoryLister lists the records of Helm releases.
+type HistoryLister interface {
+	List(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string) ([]metav1.PartialObjectMetadata, error)
+}
+
+// ReadHistory reads a release's history where it matters: something is to be done to it.
+func ReadHistory(ctx context.Context, o Observation, release helmrecord.Release, cluster HistoryLister) (helmrecord.History, error) {
+	if o.Settled && !o.Deleted && !o.RecordDrifted && TestsDue(o.Tests, o.Status) == "" {
+		return nil, nil
+	}
+	secrets, err := cluster.List(ctx, SecretKind, release.Namespace, release.Selector())
+	if err != nil {
+		return nil, fmt.Errorf("look up the records of Helm release %s: %w", release, err)
+	}
+	return helmrecord.NewHistory(release, secrets), nil
+}
+
+// IsSetBack is whether the cluster was put back to before the operation for the inputs, and the data that its hooks
+// changed with it.
+func (o Observation) IsSetBack() bool {
+	return o.Settled && !o.Deleted && !o.Suspended && revertsRecord(o) && o.History.SetBack(o.Inputs)
+}
+
+// RefuseForeign returns an error for a release that another program made, unless it is to be adopted.
+func RefuseForeign(o Observation, release helmrecord.Release) error {
+	known := o.Status
+	ours := known != nil && known.Version > 0 && known.Name == release.Name && known.Namespace == release.Namespace
+	if o.Deleted || o.Adopts || ours || o.History.Installed().Version == 0 || o.History.HasOurs() {
+		return nil
+	}
+	found := o.History.Installed()
+	return &ForeignReleaseError{release: release, version: found.Version, status: string(found.Status)}
+}
+
+// ForeignReleaseError is a Helm release that Daytwo did not make.
+type ForeignReleaseError struct {
+	release helmrecord.Release
+	version int
+	status  string
+}
+
+func (e *ForeignReleaseError) Error() string {
+	return fmt.Sprintf("Helm release %s is there already (version %d, %s) and was not made by Daytwo; "+
+		"set spec.adopt: true to take it over as it is, uninstall it, or set spec.source.chart.releaseName", e.release, e.version, e.status)
+}
