@@ -286,12 +286,13 @@ type listed struct{ toolscache.ListWatch }
 func (*listed) IsWatchListSemanticsUnSupported() bool { return true }
 
 func listOf(objects []kruntime.Object) toolscache.ListerWatcher {
-	list := func(metav1.ListOptions) (kruntime.Object, error) {
+	list := func(context.Context, metav1.ListOptions) (kruntime.Object, error) {
 		list := &corev1.List{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}
 		for _, object := range objects {
 			list.Items = append(list.Items, kruntime.RawExtension{Object: object})
 		}
 		return list, nil
 	}
-	return &listed{toolscache.ListWatch{ListFunc: list, WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }}}
+	silent := func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }
+	return &listed{toolscache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: silent}}
 }

@@ -10,18 +10,27 @@ import (
 // After is the input once the plan has been carried out and no target has reported anything yet.
 // Planning again on it gives an empty plan.
 func (in Input) After(plan Plan) Input {
+	after := in
+	if record := plan.Record(); record != nil {
+		after.Withdrawals = *record
+	}
+	if !plan.Empty() {
+		after.Targets = in.targetsAfter(plan)
+	}
+	after.settle()
+	return after
+}
+
+// targetsAfter are the targets once the plan has been carried out.
+func (in Input) targetsAfter(plan Plan) []Target {
 	updates := map[string]Cluster{}
 	for _, update := range plan.Update {
 		updates[update.Target] = update.Cluster
 	}
 	synced, deleted := sets.New(plan.SyncSettings...), sets.New(plan.Delete...)
-	after := in
-	if record := plan.Record(); record != nil {
-		after.Withdrawals = *record
-	}
-	after.Targets = slices.Clone(in.Targets)
-	for i := range after.Targets {
-		target := &after.Targets[i]
+	targets := slices.Grow(slices.Clone(in.Targets), len(plan.Create))
+	for i := range targets {
+		target := &targets[i]
 		if cluster, updated := updates[target.Name]; updated {
 			target.Revision, target.Parameters = cluster.Revision, cluster.Parameters
 			target.written()
@@ -32,7 +41,7 @@ func (in Input) After(plan Plan) Input {
 		target.Deleting = target.Deleting || deleted.Has(target.Name)
 	}
 	for _, cluster := range plan.Create {
-		after.Targets = append(after.Targets, Target{
+		targets = append(targets, Target{
 			Name:            TargetName(in.Policy.Name, cluster.ClusterKey),
 			Cluster:         cluster.ClusterKey,
 			Revision:        cluster.Revision,
@@ -40,8 +49,7 @@ func (in Input) After(plan Plan) Input {
 			SettingsCurrent: true,
 		})
 	}
-	after.settle()
-	return after
+	return targets
 }
 
 // written: what a target reported was about an older generation.

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -83,17 +82,16 @@ func match(input Input) (pairs []pair, unselected []*Target) {
 	if !input.Policy.Deleting {
 		pairs = pairsOf(input.Clusters)
 	}
-	index := make(map[ClusterKey]int, len(pairs))
-	for i := range pairs {
-		index[pairs[i].cluster.ClusterKey] = i
-	}
+	rest := pairs
 	for _, target := range sorted(input.Targets) {
-		i, selected := index[target.Cluster]
-		if !selected || pairs[i].target != nil {
+		for len(rest) > 0 && rest[0].cluster.Compare(target.Cluster) < 0 {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || rest[0].cluster.ClusterKey != target.Cluster || rest[0].target != nil {
 			unselected = append(unselected, target)
 			continue
 		}
-		pairs[i].target = target
+		rest[0].target = target
 	}
 	return pairs, unselected
 }
@@ -106,7 +104,10 @@ func pairsOf(clusters []Cluster) []pair {
 			pairs = append(pairs, pair{cluster: &clusters[i]})
 		}
 	}
-	slices.SortFunc(pairs, func(a, b pair) int { return a.cluster.Compare(b.cluster.ClusterKey) })
+	byCluster := func(a, b pair) int { return a.cluster.Compare(b.cluster.ClusterKey) }
+	if !slices.IsSortedFunc(pairs, byCluster) {
+		slices.SortFunc(pairs, byCluster)
+	}
 	return pairs
 }
 
@@ -115,9 +116,9 @@ func sorted(targets []Target) []*Target {
 	for i := range targets {
 		ordered[i] = &targets[i]
 	}
-	slices.SortFunc(ordered, func(a, b *Target) int {
-		return cmp.Or(a.Cluster.Compare(b.Cluster), cmp.Compare(a.Name, b.Name))
-	})
+	if !slices.IsSortedFunc(ordered, (*Target).compare) {
+		slices.SortFunc(ordered, (*Target).compare)
+	}
 	return ordered
 }
 
@@ -126,9 +127,8 @@ func sorted(targets []Target) []*Target {
 func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
 	broken, others, held := candidates(policy, pairs)
 	free := max(max(policy.MaxConcurrent, 1)-held, 0)
-	queue := slices.Concat(urgentFirst(broken), urgentFirst(others))
-	now := queue[:min(free, len(queue))]
-	p.Waiting = len(queue) - len(now)
+	now := firstOf(free, urgentFirst(broken), urgentFirst(others))
+	p.Waiting = len(broken) + len(others) - len(now)
 
 	updated := map[string]bool{}
 	for _, next := range now {
@@ -142,11 +142,29 @@ func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
 	return updated
 }
 
+// urgentFirst puts the pairs with overrides first and keeps the order otherwise.
 func urgentFirst(pairs []pair) []pair {
+	if !slices.ContainsFunc(pairs, pair.isUrgent) {
+		return pairs
+	}
 	slices.SortStableFunc(pairs, func(a, b pair) int {
-		return cmp.Compare(min(len(b.cluster.Overrides), 1), min(len(a.cluster.Overrides), 1))
+		switch {
+		case a.isUrgent() == b.isUrgent():
+			return 0
+		case a.isUrgent():
+			return -1
+		}
+		return 1
 	})
 	return pairs
+}
+
+// firstOf are as many pairs of the queues, those of an earlier queue first.
+func firstOf(count int, queues ...[]pair) (first []pair) {
+	for _, queue := range queues {
+		first = append(first, queue[:min(count-len(first), len(queue))]...)
+	}
+	return first
 }
 
 // candidates are the pairs that could change now, apart by whether their target is broken

@@ -48,26 +48,20 @@ type Waiting struct {
 	Clusters        metav1alpha1.ClusterCount
 }
 
-// waiting collects the names of clusters by the reason for which they wait.
-type waiting map[string]*struct {
-	message string
-	names   []string
-}
+// waiting counts clusters by the reason for which they wait.
+type waiting map[string]*Waiting
 
 func (w waiting) add(gate *Gate, name string) {
 	if w[gate.Reason] == nil {
-		w[gate.Reason] = &struct {
-			message string
-			names   []string
-		}{message: gate.Message}
+		w[gate.Reason] = &Waiting{Reason: gate.Reason, Message: gate.Message}
 	}
-	w[gate.Reason].names = append(w[gate.Reason].names, name)
+	add(&w[gate.Reason].Clusters, name)
 }
 
 func (w waiting) count() []Waiting {
 	var counts []Waiting
-	for reason, found := range w {
-		counts = append(counts, Waiting{Reason: reason, Message: found.message, Clusters: Count(found.names)})
+	for _, found := range w {
+		counts = append(counts, *found)
 	}
 	slices.SortFunc(counts, func(a, b Waiting) int { return strings.Compare(a.Reason, b.Reason) })
 	return counts
@@ -77,42 +71,37 @@ func (w waiting) count() []Waiting {
 func Summarize(input Input) Summary {
 	pairs, unselected := match(input)
 	policy := &input.Policy
-	var selected, updated, ready, failed, unreachable, progressing []string
-	failures, waiting := map[string]string{}, waiting{}
+	waiting := waiting{}
 	var summary Summary
 	for _, p := range pairs {
 		if p.cluster.Deleting {
 			continue
 		}
 		name := displayName(policy, p.cluster.ClusterKey)
-		selected = append(selected, name)
+		add(&summary.Selected, name)
 		if p.isUpdated() {
-			updated = append(updated, name)
+			add(&summary.Updated, name)
 		}
 		gate := p.waitsFor(policy)
 		switch {
 		case !p.cluster.Connected || (p.target != nil && p.target.State == Unreachable):
-			unreachable = append(unreachable, name)
+			add(&summary.Unreachable, name)
 			summary.FirstUnknown = cmp.Or(summary.FirstUnknown, p.whyUnknown(name))
 		case p.isReady():
-			ready = append(ready, name)
+			add(&summary.Ready, name)
 		case p.target != nil && p.target.State == Failed:
-			failed = append(failed, name)
-			failures[name] = p.target.Message
+			if add(&summary.Failed, name); summary.Failed.Names[0] == name {
+				summary.FirstFailure = p.target.Message
+			}
 		case gate != nil:
 			waiting.add(gate, name)
 		default:
-			progressing = append(progressing, name)
+			add(&summary.Progressing, name)
 		}
 	}
-	summary.Selected, summary.Updated, summary.Ready = Count(selected), Count(updated), Count(ready)
-	summary.Failed, summary.Unreachable, summary.Progressing = Count(failed), Count(unreachable), Count(progressing)
 	summary.Waiting = waiting.count()
 	summary.Withdrawal = input.withdraw(unselected)
 	summary.countTerminating(policy, pairs, unselected)
-	if len(failed) > 0 {
-		summary.FirstFailure = failures[summary.Failed.Names[0]]
-	}
 	return summary
 }
 
@@ -127,10 +116,9 @@ func (p pair) whyUnknown(name string) string {
 // countTerminating counts the clusters that are being deleted and those of targets that nothing selects any
 // more, and tells what keeps the first of the latter that says so. What the guard holds back stays.
 func (s *Summary) countTerminating(policy *Policy, pairs []pair, unselected []*Target) {
-	var terminating []string
 	for _, p := range pairs {
 		if p.cluster.Deleting && p.target != nil {
-			terminating = append(terminating, displayName(policy, p.cluster.ClusterKey))
+			add(&s.Terminating, displayName(policy, p.cluster.ClusterKey))
 		}
 	}
 	for _, target := range unselected {
@@ -138,12 +126,11 @@ func (s *Summary) countTerminating(policy *Policy, pairs []pair, unselected []*T
 			continue
 		}
 		name := displayName(policy, target.Cluster)
-		terminating = append(terminating, name)
+		add(&s.Terminating, name)
 		if s.FirstObstacle == "" && target.Message != "" && (target.State == Failed || target.State == Unreachable) {
 			s.FirstObstacle = name + ": " + target.Message
 		}
 	}
-	s.Terminating = Count(terminating)
 }
 
 // displayName is how a policy's status names a cluster.
@@ -155,10 +142,21 @@ func displayName(policy *Policy, cluster ClusterKey) string {
 }
 
 // Count counts names and keeps the first ten in alphabetical order.
-func Count(names []string) metav1alpha1.ClusterCount {
-	ordered := slices.Sorted(slices.Values(names))
-	return metav1alpha1.ClusterCount{
-		Count: int32(len(ordered)),
-		Names: ordered[:min(len(ordered), countedNames)],
+func Count(names []string) (count metav1alpha1.ClusterCount) {
+	for _, name := range names {
+		add(&count, name)
 	}
+	return count
+}
+
+// add counts a name, and keeps it if it is one of the first.
+func add(count *metav1alpha1.ClusterCount, name string) {
+	count.Count++
+	kept := len(count.Names)
+	if kept == countedNames && name >= count.Names[kept-1] {
+		return
+	}
+	at, _ := slices.BinarySearch(count.Names, name)
+	count.Names = slices.Insert(count.Names, at, name)
+	count.Names = count.Names[:min(kept+1, countedNames)]
 }
