@@ -32,6 +32,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
@@ -170,10 +171,10 @@ func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
 		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.ledger(),
-		Metrics: addonrelease.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
+		Metrics: target.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
-		addonrelease.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
 }
 
 func (b *base) setUpLedgers() error {

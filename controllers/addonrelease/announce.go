@@ -5,12 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
 // Events: types, reasons and actions.
@@ -29,15 +28,14 @@ const (
 )
 
 // announce tells people, by events, and metrics what was done.
-func (r *Reconciler) announce(o observation, told report, done result) {
+func (r *Reconciler) announce(o observation, done result) {
 	release := o.release
-	policy := release.Labels[metav1alpha1.LabelPolicy]
 	for _, w := range done.corrections() {
-		r.Metrics.corrected(release.Namespace, policy, w)
+		r.Metrics.Corrected(release, w)
 		correction := describe(w, r.Rules)
 		r.Recorder.Eventf(release, nil, eventWarning, eventDriftCorrected, actionCorrect, "%s changed %s in %s (%s): taken back %s after it was seen",
 			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.Took.Round(time.Microsecond*100))
-		r.Log.Info("drift corrected", "cluster", clusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
+		r.Log.Info("drift corrected", "cluster", target.ClusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
 			"operation", correction.Operation, "fields", correction.Fields, "took", w.Took.String())
 	}
 	if why := o.whyWithoutHooks(); why != "" && done.helm.Purged {
@@ -46,7 +44,6 @@ func (r *Reconciler) announce(o observation, told report, done result) {
 	for _, left := range done.Left {
 		r.Recorder.Eventf(release, nil, eventNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, release.Spec.ClusterRef.Name, left.Because)
 	}
-	r.Metrics.setReady(seriesOf(release), readiness(told.status))
 }
 
 // whyWithoutHooks says why a release ends without its hooks; empty if it does not.
@@ -67,7 +64,7 @@ func (r *Reconciler) countReported(release *addonsv1alpha1.AddonRelease, p plan,
 	for _, w := range p.Reported {
 		shown := w.Seen.Fingerprint
 		if counted, again := before[w.Key()]; !again || counted != shown {
-			r.Metrics.noticed(release.Namespace, release.Labels[metav1alpha1.LabelPolicy], w.Actor)
+			r.Metrics.Noticed(release, w.Actor)
 		}
 		known.reported[w.Key()] = shown
 	}
@@ -78,15 +75,4 @@ func changes(correction addonsv1alpha1.DriftCorrection) string {
 		return correction.Operation
 	}
 	return correction.Operation + " " + strings.Join(correction.Fields, ", ")
-}
-
-func readiness(status addonsv1alpha1.AddonReleaseStatus) float64 {
-	condition := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
-	switch {
-	case condition == nil || condition.Status == metav1.ConditionUnknown:
-		return -1
-	case condition.Status == metav1.ConditionTrue:
-		return 1
-	}
-	return 0
 }

@@ -104,7 +104,7 @@ func TestPlanHelm(t *testing.T) {
 		}), "strays "},
 		{"Adoption", chartScene(func(o *observation) { o.helm.History = helmrecord.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
 		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observation) { o.status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},
-		{"SuspensionHoldsAll", chartScene(func(o *observation) { o.suspension = suspension.Suspension{Active: true} }), ""},
+		{"SuspensionHoldsAll", chartScene(func(o *observation) { o.Suspension = suspension.Suspension{Active: true} }), ""},
 		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
 		{"UninstallWithoutHooks", chartScene(deleting, skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},
 		{"AHookThatFailedDoesNotHoldThat", chartScene(deleting, begunUninstall(addonsv1alpha1.HookFailed), skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},

@@ -11,6 +11,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -51,21 +52,21 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 func TestADeadlineWakesOnlyWhereItDecides(t *testing.T) {
 	deadline := noon.Add(-time.Minute)
 	for name, row := range map[string]struct {
-		going       *clusterDeletion
+		going       *target.ClusterDeletion
 		unreachable string
 		want        time.Time
 	}{
 		"the TenantCluster stays":                {nil, "no answer", time.Time{}},
-		"the cluster goes along":                 {&clusterDeletion{cluster: clusterDeleted, deadline: deadline}, "", deadline},
-		"it lives on, and does not answer":       {&clusterDeletion{cluster: clusterKept, deadline: deadline}, "no answer", deadline},
-		"it lives on, and answers":               {&clusterDeletion{cluster: clusterKept, deadline: deadline}, "", time.Time{}},
-		"it answers, and is backed up first":     {&clusterDeletion{cluster: clusterDeleted, deadline: deadline, backupFirst: true}, "", time.Time{}},
-		"it takes as long as it takes to answer": {&clusterDeletion{cluster: clusterKept}, "no answer", time.Time{}},
+		"the cluster goes along":                 {&target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: deadline}, "", deadline},
+		"it lives on, and does not answer":       {&target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: deadline}, "no answer", deadline},
+		"it lives on, and answers":               {&target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: deadline}, "", time.Time{}},
+		"it answers, and is backed up first":     {&target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: deadline, BackupFirst: true}, "", time.Time{}},
+		"it takes as long as it takes to answer": {&target.ClusterDeletion{Outcome: target.ClusterKept}, "no answer", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene(deleting)
-			o.going, o.unreachable = row.going, row.unreachable
-			if got := o.givenUpAt(); !got.Equal(row.want) {
+			o.ClusterDeletion, o.Unreachable = row.going, row.unreachable
+			if got := o.GivenUpAt(); !got.Equal(row.want) {
 				t.Errorf("%s, want %s", got, row.want)
 			}
 		})

@@ -10,16 +10,15 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -46,76 +45,77 @@ type Reconciler struct {
 	Recorder     events.EventRecorder
 	// Orphans is where what may outlive a cluster is recorded.
 	Orphans orphans.Ledger
-	Metrics *Metrics
+	Metrics *target.Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
 
 	// WebhookPatience of removals; DefaultWebhookPatience if it is zero.
 	WebhookPatience time.Duration
 
-	memory memory
 	caches caches
+	room   *target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
 }
 
-// Reconcile observes, plans, applies and reports.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	release := &addonsv1alpha1.AddonRelease{}
-	if err := r.Client.Get(ctx, request.NamespacedName, release); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			r.forget(request)
-		}
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+// What the room knows and writes of an AddonRelease.
+type (
+	known        = target.Known[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
+	statusWriter = target.StatusWriter[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
+)
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) error {
+	r.caches = newCaches()
+	r.room = &target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]{
+		Client: r.Client, APIReader: r.APIReader, Fleet: r.Fleet, Metrics: r.Metrics, Log: r.Log, Kind: r,
 	}
-	known := r.memory.of(request.NamespacedName)
-	known.freshen(release)
+	return r.room.SetupWithManager(mgr, options)
+}
+
+// Work implements target.Kind: it observes, plans, applies and reports.
+func (r *Reconciler) Work(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *known) (ctrl.Result, error) {
 	o, cluster, err := r.observe(ctx, release, known)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if o.waiting() && !o.isAbandonable() {
-		return ctrl.Result{RequeueAfter: o.untilGivenUp()}, nil
+		return ctrl.Result{RequeueAfter: o.UntilGivenUp()}, nil
 	}
 	p := makePlan(o)
 	if err := r.commit(ctx, o, cluster); err != nil {
 		return ctrl.Result{}, err
 	}
-	writer := r.statusWriter(release, known)
+	writer := r.room.Writer(release, known)
 	done := r.apply(ctx, o, p, cluster, writer)
-	known.recordPending = done.helm.RecordPending
+	known.Kind.recordPending = done.helm.RecordPending
 	if err := r.recordKept(ctx, o, done); err != nil {
 		return ctrl.Result{}, err
 	}
 	o.Inventory = done.Inventory
 	told := makeReport(o, p, done, r.look(ctx, o, done, cluster))
 	r.remember(o, p, done, known)
-	r.announce(o, told, done)
+	r.room.Measure(release, &told.status.TargetStatus, known)
+	r.announce(o, done)
 	if told.incomplete {
-		known.unsaved = release.DeepCopy()
-		known.unsaved.Status = told.status
+		known.Postpone(release, told.status)
 		return ctrl.Result{RequeueAfter: apply.SightOfWrites}, nil
 	}
-	if err := writer.write(ctx, told.status); err != nil {
+	if err := writer.Write(ctx, told.status); err != nil {
 		return ctrl.Result{}, err
 	}
-	known.unsaved = nil
+	known.Saved()
 	if cluster != nil {
-		retainClaims(o, told.status, cluster)
+		r.retainClaims(o, told.status, cluster)
 	}
 	if o.status = told.status; p.finalize && done.Err == nil && (told.emptied || o.isAbandonable()) {
-		return ctrl.Result{}, r.removeFinalizer(ctx, o, writer.stored)
+		return ctrl.Result{}, r.finish(ctx, o, writer.Stored())
 	}
 	return told.next(release, o.Now)
-}
-
-// statusWriter writes the status of a release as it was just read.
-func (r *Reconciler) statusWriter(release *addonsv1alpha1.AddonRelease, known *remembered) *statusWriter {
-	return &statusWriter{client: r.Client, apiReader: r.APIReader, stored: release, wrote: known.wrote}
 }
 
 // next asks for another try where one may help, or at the time that was computed.
 func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.Result, error) {
 	if r.failure != nil {
-		return ctrl.Result{}, fmt.Errorf("%s in %s: %w", release.Name, clusterKey(release), r.failure)
+		return ctrl.Result{}, fmt.Errorf("%s in %s: %w", release.Name, target.ClusterKey(release), r.failure)
 	}
 	if !r.due.IsZero() {
 		return ctrl.Result{RequeueAfter: max(r.due.Sub(now), time.Millisecond)}, nil
@@ -124,38 +124,28 @@ func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.
 }
 
 // remember keeps what the next reconcile needs to know, and counts drift that is left in place.
-func (r *Reconciler) remember(o observation, p plan, done result, known *remembered) {
-	known.series = seriesOf(o.release)
-	known.set.Take(o.Observation, done.Result, done.corrections())
-	r.countReported(o.release, p, known)
+func (r *Reconciler) remember(o observation, p plan, done result, known *known) {
+	known.Kind.set.Take(o.Observation, done.Result, done.corrections())
+	r.countReported(o.release, p, &known.Kind)
 }
 
 // retainClaims ends the claims on what the release has nothing to do with any more. A status says so that was written:
 // otherwise the next reconcile goes on from an older one, and a watch does not show once more what it showed before.
-func retainClaims(o observation, written addonsv1alpha1.AddonReleaseStatus, cluster *fleet.Cluster) {
+func (r *Reconciler) retainClaims(o observation, written addonsv1alpha1.AddonReleaseStatus, cluster *fleet.Cluster) {
 	declared := map[objects.Key]bool{}
 	for _, d := range o.Desired {
 		declared[d.Key()] = true
 	}
-	cluster.Tracker.Retain(ownerOf(o.release), func(key objects.Key) bool {
+	cluster.Tracker.Retain(r.room.Owner(o.release), func(key objects.Key) bool {
 		_, listed := o.Inventory[key]
 		return listed || declared[key] || helm.Owns(written.Helm, key)
 	})
 }
 
-// removeFinalizer lets the release go: nothing is left to do in the cluster, or nothing will be done.
-func (r *Reconciler) removeFinalizer(ctx context.Context, o observation, release *addonsv1alpha1.AddonRelease) error {
+// finish ends a release, once the ledger is told what stays in the cluster.
+func (r *Reconciler) finish(ctx context.Context, o observation, release *addonsv1alpha1.AddonRelease) error {
 	if err := r.recordUnremoved(ctx, o); err != nil {
 		return err
 	}
-	r.Fleet.Tracker(clusterKey(release)).Retain(ownerOf(release), func(objects.Key) bool { return false })
-	before := release.DeepCopy()
-	controllerutil.RemoveFinalizer(release, metav1alpha1.FinalizerTarget)
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(r.Client.Patch(ctx, release, patch))
-}
-
-func (r *Reconciler) forget(request ctrl.Request) {
-	r.Metrics.forget(r.memory.of(request.NamespacedName).series)
-	r.memory.forget(request.NamespacedName)
+	return r.room.Finish(ctx, release)
 }

@@ -100,7 +100,7 @@ func TestAStatusIsWrittenOnlyInPlaceOfTheOneThatWasRead(t *testing.T) {
 		release.Annotations = map[string]string{"note": "changed meanwhile"}
 	})
 	status.Drift.Count = 1
-	if err := w.record(t.Context(), status); err != nil || a.get().Status.Drift.Count != 1 {
+	if err := w.Record(t.Context(), status); err != nil || a.get().Status.Drift.Count != 1 {
 		t.Errorf("beside a changed annotation: %v", err)
 	}
 	theirs := a.get()
@@ -110,7 +110,7 @@ func TestAStatusIsWrittenOnlyInPlaceOfTheOneThatWasRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	status.Drift.Count = 7
-	if err := w.record(t.Context(), status); err == nil || a.get().Status.Drift.Count == 7 {
+	if err := w.Record(t.Context(), status); err == nil || a.get().Status.Drift.Count == 7 {
 		t.Errorf("written over another status, and told %v", err)
 	}
 }

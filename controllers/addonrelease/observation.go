@@ -1,21 +1,21 @@
 package addonrelease
 
 import (
+	"slices"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // observation is all that a plan and a report are made from.
 type observation struct {
 	apply.Observation
+	target.Preconditions
 	// helm is what is known of the Helm release, if the source is a chart.
 	helm helm.Observation
 
@@ -25,16 +25,7 @@ type observation struct {
 	// what does not hold in the cluster as it is now.
 	status addonsv1alpha1.AddonReleaseStatus
 	// restored: the status is one that waited to be written.
-	restored   bool
-	suspension suspension.Suspension
-	// unreachable says why the cluster cannot be worked with; empty if it can.
-	unreachable string
-	// pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
-	// does, or is found unreachable, what was known before stands.
-	pending   bool
-	clusterID types.UID
-	// going is what is known of the deletion of the TenantCluster; nil if it stays.
-	going *clusterDeletion
+	restored bool
 	// replaced is what the release has in another cluster, in whose place the provider accepted this one.
 	replaced orphans.Entry
 	inputs   string
@@ -48,7 +39,7 @@ type observation struct {
 func (o observation) objects() apply.Observation {
 	set := o.Observation
 	set.Settings, set.ComparedWith = settingsOf(o.release.Spec.Drift), o.status.Drift.Rules
-	set.Suspended, set.Requested, set.ClusterDeleted = o.suspension.Active, o.requested(), o.isClusterDeleted()
+	set.Suspended, set.Requested, set.ClusterDeleted = o.Suspension.Active, o.requested(), o.IsClusterDeleted()
 	return set
 }
 
@@ -57,7 +48,7 @@ func (o observation) forHelm() helm.Observation {
 	chart := o.helm
 	chart.Now, chart.Status = o.Now, o.status.Helm
 	chart.Inputs, chart.Deployed, chart.Settled = o.inputs, o.status.InputsHash, o.settled()
-	chart.Deleted, chart.Suspended, chart.Requested = !o.release.DeletionTimestamp.IsZero(), o.suspension.Active, o.requested()
+	chart.Deleted, chart.Suspended, chart.Requested = !o.release.DeletionTimestamp.IsZero(), o.Suspension.Active, o.requested()
 	chart.SkipsDeleteHooks, chart.Adopts = skipsDeleteHooks(o.release), o.release.Spec.Adopt
 	chart.Corrects, chart.RecordReady = o.driftMode() == apply.Correct, o.recordReady()
 	return chart
@@ -72,15 +63,11 @@ func (o observation) recordReady() time.Time {
 	return o.Contentions[key].Ready()
 }
 
-func (o observation) reachable() bool { return o.unreachable == "" && !o.waiting() }
+func (o observation) reachable() bool { return o.Unreachable == "" && !o.waiting() }
 
 // waiting: there is nothing to say yet. What is awaited, a connection or the first list of a watch,
 // makes for another reconcile.
-func (o observation) waiting() bool { return o.pending || o.Unlisted > 0 }
-
-func (o observation) abandoned() bool {
-	return o.unreachable != "" && o.release.Annotations[metav1alpha1.AnnotationAbandon] == "true"
-}
+func (o observation) waiting() bool { return o.Pending || o.Unlisted > 0 }
 
 func (o observation) driftMode() apply.Mode { return settingsOf(o.release.Spec.Drift).Mode }
 
@@ -97,7 +84,7 @@ func (o observation) needsDesired() bool {
 		return false
 	}
 	if !o.release.DeletionTimestamp.IsZero() {
-		return o.status.Helm != nil && !orphaned(o.release) && !o.awaitsBackup()
+		return o.status.Helm != nil && !target.IsOrphaned(o.release) && !o.AwaitsBackup()
 	}
 	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.status.Drift.Rules == "" ||
 		o.helm.RecordDrifted || helm.TestsDue(o.helm.Tests, o.status.Helm) != "" {
@@ -120,3 +107,25 @@ func (o observation) driftPolicyChanged() bool {
 func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
 	return release.Annotations[metav1alpha1.AnnotationSkipDeleteHooks] == "true"
 }
+
+// moveFrom forgets what is in another cluster, in whose place the provider accepted this one: it is not in this one.
+// The ledger is told before, so that it is swept if that cluster is ever registered again.
+func (o *observation) moveFrom(before string) {
+	if !target.IsOrphaned(o.release) {
+		o.replaced = orphans.Entry{
+			Cluster: target.ClusterKey(o.release), ClusterID: before, Holder: holderOf(o.release), Objects: o.leftBehind(), At: o.Now,
+			Why: "the provider accepted another cluster in its place",
+		}
+	}
+	o.Inventory = apply.Inventory{}
+	o.status.InputsHash, o.status.Applying, o.status.Revision = "", "", ""
+	o.status.Helm = nil
+}
+
+// external lists what stands for something outside of the cluster.
+func (o observation) external() []apply.Entry {
+	return slices.DeleteFunc(o.Inventory.Sorted(), func(e apply.Entry) bool { return !e.External })
+}
+
+// isAbandonable is whether a deleted release goes without removing what it applied.
+func (o observation) isAbandonable() bool { return o.IsAbandonable(len(o.external()) > 0) }

@@ -3,25 +3,19 @@ package addonrelease
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
-	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // observe reads everything once, after what the release has in its cluster is followed there. It returns the cluster to
 // work with, nil if there is none. It passes over what goes wrong where nothing is done in the cluster any more.
-func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *remembered) (observation, *fleet.Cluster, error) {
+func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonRelease, known *known) (observation, *fleet.Cluster, error) {
 	o, err := r.observeRelease(release, known)
 	var cluster *fleet.Cluster
 	if err == nil {
@@ -35,20 +29,20 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 		err = r.observeCluster(ctx, &o, cluster, unserved)
 	}
 	if err != nil && o.isAbandonable() {
-		o.unreachable, cluster, err = cmp.Or(o.unreachable, err.Error()), nil, nil
+		o.Unreachable, cluster, err = cmp.Or(o.Unreachable, err.Error()), nil, nil
 	}
 	return o, cluster, err
 }
 
 // observeRelease takes in the release, and what is remembered of it.
-func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known *remembered) (observation, error) {
-	o := observation{release: release}
-	o.status, o.restored = known.latestStatus(release)
+func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known *known) (observation, error) {
+	now := r.Clock.Now()
+	o := observation{release: release, Preconditions: target.NewPreconditions(release, now)}
+	o.status, o.restored = latestStatus(release, known)
 	o.inputs = r.inputsOf(release, o.status)
-	o.Now, o.Rules, o.RulesVersion = r.Clock.Now(), r.Rules, rulesVersion(r.Rules, release.Spec.Drift)
-	o.suspension = suspension.Of(release.Spec.Suspend, release.Annotations, o.Now)
-	o.Recall(known.set)
-	o.helm.RecordPending = known.recordPending
+	o.Now, o.Rules, o.RulesVersion = now, r.Rules, rulesVersion(r.Rules, release.Spec.Drift)
+	o.Recall(known.Kind.set)
+	o.helm.RecordPending = known.Kind.recordPending
 	if o.helm.Tests = metav1alpha1.TestsRequested(release); o.helm.Tests == "" {
 		o.helm.Tests = release.Spec.RunTests
 	}
@@ -59,26 +53,14 @@ func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known 
 
 // observeTenant finds the cluster, or why there is none to work with.
 func (r *Reconciler) observeTenant(ctx context.Context, o *observation) (*fleet.Cluster, error) {
-	key := clusterKey(o.release)
-	tenant := &tenancyv1alpha1.TenantCluster{}
-	if err := r.Client.Get(ctx, key, tenant); apierrors.IsNotFound(err) {
-		o.unreachable = fmt.Sprintf("TenantCluster %s does not exist", key)
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("get TenantCluster %s: %w", key, err)
+	cluster, err := r.room.Observe(ctx, &o.Preconditions)
+	if err != nil {
+		return nil, err
 	}
-	if o.Request = requestOf(o.release, tenant); o.requested() {
+	if o.Request = o.Requests; o.requested() {
 		o.Contentions = nil // A person who asks for a try need not wait for another correction.
 	}
-	o.suspension = o.suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, o.Now)).Or(upgradeOf(tenant))
-	o.going = clusterDeletionOf(tenant, o.release)
-	cluster, connected := r.Fleet.Get(key)
-	if !connected {
-		o.findOut(tenant, attemptOf(r.Fleet.State(key)))
-		return nil, nil
-	}
-	o.clusterID = cluster.ID
-	if before := o.status.ClusterID; before != "" && before != string(cluster.ID) {
+	if before := o.status.ClusterID; cluster != nil && before != "" && before != string(cluster.ID) {
 		o.moveFrom(before)
 	}
 	return cluster, nil
@@ -110,22 +92,4 @@ func (o *observation) observeUnrendered(ctx context.Context, cluster helm.Histor
 	var err error
 	o.helm.History, err = helm.ReadHistory(ctx, o.forHelm(), o.helm.Chart.Release, cluster)
 	return err
-}
-
-// upgradeOf holds work off while the cluster gets another version of Kubernetes.
-func upgradeOf(tenant *tenancyv1alpha1.TenantCluster) suspension.Suspension {
-	up := tenant.Status.Upgrade
-	if up == nil {
-		return suspension.Suspension{}
-	}
-	return suspension.During(fmt.Sprintf("the cluster is upgraded from %s to %s", up.From, up.To))
-}
-
-// requestOf tells one request of a person from another, wherever they made it.
-func requestOf(release *addonsv1alpha1.AddonRelease, tenant *tenancyv1alpha1.TenantCluster) string {
-	made := []string{release.Spec.RequestedAt, metav1alpha1.RequestedAt(release), metav1alpha1.RequestedAt(tenant)}
-	if made = slices.DeleteFunc(made, func(one string) bool { return one == "" }); len(made) == 0 {
-		return ""
-	}
-	return strings.Join(made, " ")
 }

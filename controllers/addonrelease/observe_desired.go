@@ -25,7 +25,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 	if err != nil {
 		return err
 	}
-	owner := ownerOf(o.release)
+	owner := r.room.Owner(o.release)
 	if content.Chart != nil {
 		if err := r.observeHistory(ctx, o, content, cluster); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 // observeHistory looks who keeps the chart's release, and what its records say.
 func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) error {
 	release := helmrecord.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
-	if holder, taken := cluster.Tracker.Holder(helm.ReleaseKey(release)); taken && holder != ownerOf(o.release) {
+	if holder, taken := cluster.Tracker.Holder(helm.ReleaseKey(release)); taken && holder != r.room.Owner(o.release) {
 		return &sharedReleaseError{release: release, holder: r.holderName(ctx, holder)}
 	}
 	var err error
@@ -137,14 +137,4 @@ func (r *Reconciler) inputsHash(release *addonsv1alpha1.AddonRelease) string {
 	}
 	digest := sha256.Sum256(inputs)
 	return hex.EncodeToString(digest[:8])
-}
-
-func clusterKey(release *addonsv1alpha1.AddonRelease) types.NamespacedName {
-	return types.NamespacedName{Namespace: release.Spec.ClusterRef.Namespace, Name: release.Spec.ClusterRef.Name}
-}
-
-const ownerKind = "AddonRelease"
-
-func ownerOf(release *addonsv1alpha1.AddonRelease) fleet.Owner {
-	return fleet.Owner{Kind: ownerKind, NamespacedName: types.NamespacedName{Namespace: release.Namespace, Name: release.Name}}
 }

@@ -11,23 +11,24 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // recordUnremoved tells what a release that is let go leaves: what may remain outside of a cluster that goes
 // with it, and all there is in one that lives on.
 func (r *Reconciler) recordUnremoved(ctx context.Context, o observation) error {
-	if o.isClusterDeleted() {
+	if o.IsClusterDeleted() {
 		return r.recordOrphans(ctx, o, orphans.Entry{Holder: holderOf(o.release), Objects: orphansOf(o.external()), Why: whyLeft(o)})
 	}
-	if o.isLeft() {
+	if o.IsLeft() {
 		if err := r.enter(ctx, o, orphans.Entry{Holder: holderOf(o.release), Objects: o.leftBehind(), Why: whyLeft(o)}); err != nil {
 			return err
 		}
 	}
-	if (o.abandoned() || o.isGivenUp()) && len(o.Inventory) > 0 {
+	if (o.IsAbandoned() || o.IsGivenUp()) && len(o.Inventory) > 0 {
 		r.Recorder.Eventf(o.release, nil, eventWarning, eventAbandoned, actionDelete, "%d objects were left in TenantCluster %s: %s: %s",
-			len(o.Inventory), clusterKey(o.release), brief.Cut(apply.Names(o.Inventory.Sorted()), maxNamesTold), brief.Cut(whyLeft(o), maxWhyTold))
+			len(o.Inventory), target.ClusterKey(o.release), brief.Cut(apply.Names(o.Inventory.Sorted()), maxNamesTold), brief.Cut(whyLeft(o), maxWhyTold))
 	}
 	return nil
 }
@@ -42,7 +43,7 @@ func (r *Reconciler) recordReplaced(ctx context.Context, o observation) error {
 
 // recordKept tells what may remain because it was not to be removed, such as a chart's volumes.
 func (r *Reconciler) recordKept(ctx context.Context, o observation, done result) error {
-	if !o.isClusterDeleted() {
+	if !o.IsClusterDeleted() {
 		return nil
 	}
 	var kept []apply.Entry
@@ -57,10 +58,6 @@ func (r *Reconciler) recordKept(ctx context.Context, o observation, done result)
 	return errors.Join(err, r.recordOrphans(ctx, o, orphans.Entry{
 		Holder: holderOf(o.release) + " (volumes)", Objects: staying(orphansOf(volumesOf(done.Gone))), Why: "volumes that a StatefulSet claimed stay when it goes",
 	}))
-}
-
-func (o observation) isClusterDeleted() bool {
-	return o.going != nil && o.going.cluster == clusterDeleted
 }
 
 // volumesOf are the StatefulSets among objects that are gone. Kubernetes leaves their claims, which are not in
@@ -113,7 +110,7 @@ func (r *Reconciler) recordOrphans(ctx context.Context, o observation, left orph
 		return err
 	}
 	r.Recorder.Eventf(o.release, nil, eventWarning, eventOrphaned, actionDelete,
-		"what %s stand for may remain outside of TenantCluster %s: %s", left, clusterKey(o.release), brief.Cut(left.Why, maxWhyTold))
+		"what %s stand for may remain outside of TenantCluster %s: %s", left, target.ClusterKey(o.release), brief.Cut(left.Why, maxWhyTold))
 	return nil
 }
 
@@ -122,7 +119,7 @@ func (r *Reconciler) enter(ctx context.Context, o observation, left orphans.Entr
 	if len(left.Objects) == 0 {
 		return nil
 	}
-	left.Cluster, left.ClusterID, left.At = clusterKey(o.release), o.status.ClusterID, o.Now
+	left.Cluster, left.ClusterID, left.At = target.ClusterKey(o.release), o.status.ClusterID, o.Now
 	return r.Orphans.Record(ctx, left)
 }
 
@@ -131,12 +128,12 @@ const maxNamesTold, maxWhyTold = 400, 300
 
 func whyLeft(o observation) string {
 	switch {
-	case orphaned(o.release):
+	case target.IsOrphaned(o.release):
 		return "spec.deletionPolicy is Orphan"
-	case o.abandoned():
-		return "they were abandoned: " + o.unreachable
-	case o.unreachable != "":
-		return "they could not be removed before the deletion was due: " + o.unreachable
+	case o.IsAbandoned():
+		return "they were abandoned: " + o.Unreachable
+	case o.Unreachable != "":
+		return "they could not be removed before the deletion was due: " + o.Unreachable
 	}
 	return "they could not be removed before the deletion was due"
 }

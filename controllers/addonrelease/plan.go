@@ -2,6 +2,7 @@ package addonrelease
 
 import (
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
 import "github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -36,11 +37,11 @@ func planDeletion(o observation) plan {
 	if o.isAbandonable() || len(o.Inventory) == 0 && o.status.Helm == nil {
 		return plan{finalize: true}
 	}
-	if !o.reachable() || o.problem != nil || o.awaitsBackup() {
+	if !o.reachable() || o.problem != nil || o.AwaitsBackup() {
 		return plan{}
 	}
 	p := plan{finalize: true}
-	if !orphaned(o.release) {
+	if !target.IsOrphaned(o.release) {
 		p.helm = helm.MakePlan(o.forHelm())
 	}
 	everything := o.objects()

@@ -18,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -47,8 +48,10 @@ func scene(change ...func(*observation)) observation {
 			Now: noon, Rules: managedfields.DefaultRules("test"), Desired: []apply.Object{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 			Inventory: apply.Inventory{}, States: map[objects.Key]apply.ObjectState{}, Holders: map[objects.Key]string{}, Contentions: map[objects.Key]apply.Contention{},
 		},
-		clusterID: "id", desiredKnown: true,
+		desiredKnown: true,
 	}
+	o.Preconditions = target.NewPreconditions(o.release, noon)
+	o.ClusterID = "id"
 	for _, name := range []string{"a", "b"} {
 		o.hold(configMapRef(name), "1")
 	}
@@ -136,7 +139,7 @@ func TestPlan(t *testing.T) {
 		}, "rest correct a; reported correct a; "},
 		{"OffIgnoresDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftOff; o.drift(a) }, ""},
 		{"SuspensionStopsAllButReports", func(o *observation) {
-			o.suspension = suspension.Suspension{Active: true}
+			o.Suspension = suspension.Suspension{Active: true}
 			o.drift(a)
 			o.Desired = []apply.Object{declared(a, "2"), declared(c, "1")}
 		}, "reported correct a; "},
@@ -181,67 +184,67 @@ func TestPlan(t *testing.T) {
 			o.Desired = append(o.Desired, declared(c, "1"))
 			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon, Err: terminating}}
 		}, "rest create c; "},
-		{"AnUnreachableClusterIsLeftAlone", func(o *observation) { o.unreachable = "no answer"; o.drift(a) }, ""},
+		{"AnUnreachableClusterIsLeftAlone", func(o *observation) { o.Unreachable = "no answer"; o.drift(a) }, ""},
 		{"ABadRevisionIsNotApplied", func(o *observation) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},
 		{"DeletionRemovesEverything", deleting, "remove a; remove b; release; "},
 		{"DeletionOfAnOrphanRemovesNothing", func(o *observation) {
 			deleting(o)
 			o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
 		}, "release; "},
-		{"DeletionWaitsForTheCluster", func(o *observation) { deleting(o); o.unreachable = "no answer" }, ""},
+		{"DeletionWaitsForTheCluster", func(o *observation) { deleting(o); o.Unreachable = "no answer" }, ""},
 		{"AnAbandonedTargetIsLetGo", func(o *observation) {
 			deleting(o)
-			o.unreachable = "no answer"
+			o.Unreachable = "no answer"
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, deadline: noon.Add(time.Second)}
+			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(time.Second)}
 		}, ""},
 		{"ItsReleaseIsThenLetGo", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, deadline: noon}
+			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon}
 		}, "release; "},
 		{"AnImportedClusterThatAnswersIsWaitedForHoweverLong", func(o *observation) {
 			deleting(o)
-			o.going = &clusterDeletion{cluster: clusterKept, deadline: noon.Add(-time.Hour)}
+			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(-time.Hour)}
 		}, "remove a; remove b; release; "},
 		{"WithoutADeadlineItTakesAsLongAsItTakes", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept}
+			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept}
 		}, ""},
 		{"AClusterThatGoesAlongTakesWhatIsInItAlong", func(o *observation) {
 			deleting(o)
-			o.going = &clusterDeletion{cluster: clusterDeleted, deadline: noon.Add(time.Hour)}
+			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: noon.Add(time.Hour)}
 		}, "release; "},
 		{"WhatHasThingsOutsideIsCleanedUpInIt", func(o *observation) {
 			deleting(o)
 			o.standOutside(a)
-			o.going = &clusterDeletion{cluster: clusterDeleted, deadline: noon.Add(time.Hour)}
+			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: noon.Add(time.Hour)}
 		}, "remove a; remove b; release; "},
 		{"NothingGoesBeforeTheFinalBackup", func(o *observation) {
 			deleting(o)
-			o.going = &clusterDeletion{cluster: clusterKept, deadline: noon.Add(time.Hour), backupFirst: true}
+			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(time.Hour), BackupFirst: true}
 		}, ""},
 		{"NorFromAClusterThatGoesAlongHoweverLongThatTakes", func(o *observation) {
 			deleting(o)
 			o.standOutside(a)
-			o.going = &clusterDeletion{cluster: clusterDeleted, deadline: noon.Add(-time.Hour), backupFirst: true}
+			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: noon.Add(-time.Hour), BackupFirst: true}
 		}, ""},
 		{"AClusterThatIsGivenUpIsNotBackedUp", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, deadline: noon, backupFirst: true}
+			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon, BackupFirst: true}
 		}, "release; "},
 		{"WhatIsAbandonedWaitsForNoBackup", func(o *observation) {
 			deleting(o)
-			o.unreachable, o.going = "no answer", &clusterDeletion{cluster: clusterKept, backupFirst: true}
+			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, BackupFirst: true}
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observation) {
 			deleting(o)
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "remove a; remove b; release; "},
-		{"DeletionGoesOnWhileSuspended", func(o *observation) { deleting(o); o.suspension = suspension.Suspension{Active: true} }, "remove a; remove b; release; "},
+		{"DeletionGoesOnWhileSuspended", func(o *observation) { deleting(o); o.Suspension = suspension.Suspension{Active: true} }, "remove a; remove b; release; "},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
 // tenantWith has conditions like "Connected=False/Unreachable".
@@ -57,10 +58,10 @@ func TestADeletedReleaseIsGivenUpForWhatIsFoundOutNow(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(deleting)
-			o.going = &clusterDeletion{cluster: clusterKept, deadline: noon.Add(-time.Hour)}
-			o.findOut(tenantWith(row.conditions...), attemptOf(fleet.State{Phase: row.phase}, row.phase != ""))
-			if got := summarize(makePlan(o)); got != row.plan || o.unreachable != row.why || o.pending != (row.why == "") {
-				t.Errorf("plan is %q, unreachable %q, pending %v", got, o.unreachable, o.pending)
+			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(-time.Hour)}
+			o.NotConnected(tenantWith(row.conditions...), fleet.State{Phase: row.phase}, row.phase != "")
+			if got := summarize(makePlan(o)); got != row.plan || o.Unreachable != row.why || o.Pending != (row.why == "") {
+				t.Errorf("plan is %q, unreachable %q, pending %v", got, o.Unreachable, o.Pending)
 			}
 		})
 	}
@@ -68,8 +69,8 @@ func TestADeletedReleaseIsGivenUpForWhatIsFoundOutNow(t *testing.T) {
 
 func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
 	o := scene()
-	if o.findOut(tenantWith("Connected=False/Unreachable"), underWay); o.unreachable == "" || o.pending {
-		t.Errorf("unreachable %q, pending %v", o.unreachable, o.pending)
+	if o.NotConnected(tenantWith("Connected=False/Unreachable"), fleet.State{}, false); o.Unreachable == "" || o.Pending {
+		t.Errorf("unreachable %q, pending %v", o.Unreachable, o.Pending)
 	}
 }
 
@@ -79,7 +80,7 @@ func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
 	})
 	o.moveFrom("id-before")
 	want := orphans.Entry{
-		Cluster: clusterKey(o.release), ClusterID: "id-before", Holder: "AddonRelease fleet/cache-prod", At: noon,
+		Cluster: target.ClusterKey(o.release), ClusterID: "id-before", Holder: "AddonRelease fleet/cache-prod", At: noon,
 		Objects: []orphans.Object{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
 		Why:     "the provider accepted another cluster in its place",
 	}
@@ -97,14 +98,14 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	tenant := tenantWith("Connected=True/Connected")
 	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
 	o := scene(deleting)
-	o.going = clusterDeletionOf(tenant, o.release)
+	o.ClusterDeletion = target.ClusterDeletionOf(tenant, o.release)
 	next := makeReport(o, makePlan(o), o.nothingDone(), shown{}).status
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}
-	if o.going = clusterDeletionOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
+	if o.ClusterDeletion = target.ClusterDeletionOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
 		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
 	}
 }

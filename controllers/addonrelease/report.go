@@ -35,7 +35,7 @@ func makeReport(o observation, p plan, done result, seen shown) report {
 	told.due = due(o, p, done, seen, told.status)
 	told.incomplete = o.isIncomplete(done, told.status, seen.health)
 	told.emptied = len(told.status.Inventory) == 0 && done.helm.Hook == nil && (!p.helm.Purge || done.helm.Purged)
-	if trouble != nil && trouble.reason == metav1alpha1.ReasonFailed && o.unreachable == "" {
+	if trouble != nil && trouble.reason == metav1alpha1.ReasonFailed && o.Unreachable == "" {
 		told.failure = trouble
 	}
 	return told
@@ -46,12 +46,12 @@ func makeStatus(o observation, p plan, done result, seen shown, trouble *verdict
 	next := *done.status.DeepCopy()
 	next.Helm = done.helm.Status.DeepCopy()
 	next.ObservedGeneration = o.release.Generation
-	if o.unreachable != "" {
+	if o.Unreachable != "" {
 		reportUnreachable(&next, o)
 		return next
 	}
 	next.Inventory = o.Inventory.Stored()
-	next.ClusterID = string(o.clusterID)
+	next.ClusterID = string(o.ClusterID)
 	next.HandledRequest = o.Request
 	reportDrift(&next, o, p, done, seen.tolerated)
 	if trouble == nil {
@@ -87,7 +87,7 @@ func (o observation) isIncomplete(done result, told addonsv1alpha1.AddonReleaseS
 
 // complete: the revision is in the cluster, and nothing else of ours is.
 func (o observation) complete(done result) bool {
-	return o.desiredKnown && !done.helm.RecordPending && !o.suspension.Active && len(done.Removing) == 0 && o.release.DeletionTimestamp.IsZero()
+	return o.desiredKnown && !done.helm.RecordPending && !o.Suspension.Active && len(done.Removing) == 0 && o.release.DeletionTimestamp.IsZero()
 }
 
 func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble *verdict, applied bool) {
@@ -97,9 +97,9 @@ func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, troub
 	case applied:
 		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded,
 			fmt.Sprintf("%d objects of revision %s", len(next.Inventory), next.Revision))
-	case o.suspension.Active:
+	case o.Suspension.Active:
 		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonSuspended,
-			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
+			fmt.Sprintf("%s; revision %s waits", o.Suspension, o.release.Spec.Revision))
 	default:
 		set(next, o, addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, "not applied yet")
 	}
@@ -107,7 +107,7 @@ func reportApplied(next *addonsv1alpha1.AddonReleaseStatus, o observation, troub
 
 // due is when the release must be looked at again though nothing happens; zero for never.
 func due(o observation, p plan, done result, seen shown, next addonsv1alpha1.AddonReleaseStatus) time.Time {
-	times := []time.Time{p.WakeAt, o.suspension.Until, done.WakeAt, done.helm.WakeAt, seen.lookAt, o.givenUpAt()}
+	times := []time.Time{p.WakeAt, o.Suspension.Until, done.WakeAt, done.helm.WakeAt, seen.lookAt, o.GivenUpAt()}
 	if meta.IsStatusConditionTrue(next.Conditions, metav1alpha1.ConditionStalled) {
 		times = append(times, o.Now.Add(apply.RetryStalled))
 	}

@@ -11,6 +11,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -27,9 +28,9 @@ func reportReady(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble
 		set(next, o, metav1alpha1.ConditionStalled, metav1.ConditionTrue, trouble.reason, trouble.message)
 	case trouble != nil:
 		progress(next, o, trouble.reason, trouble.message)
-	case !applied && o.suspension.Active:
+	case !applied && o.Suspension.Active:
 		set(next, o, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonSuspended,
-			fmt.Sprintf("%s; revision %s waits", o.suspension, o.release.Spec.Revision))
+			fmt.Sprintf("%s; revision %s waits", o.Suspension, o.release.Spec.Revision))
 	case !applied:
 		progress(next, o, metav1alpha1.ReasonProgressing, "applying revision "+o.release.Spec.Revision)
 	case worst != nil && worst.Status == status.FailedStatus:
@@ -50,26 +51,26 @@ func readyMessage(next *addonsv1alpha1.AddonReleaseStatus, o observation, drifte
 	if drifted != nil && drifted.Status == metav1.ConditionTrue {
 		message = drifted.Message
 	}
-	if o.suspension.Active {
-		message = o.suspension.String() + "; " + message
+	if o.Suspension.Active {
+		message = o.Suspension.String() + "; " + message
 	}
-	if o.suspension.Complaint != "" {
-		message += "; " + o.suspension.Complaint
+	if o.Suspension.Complaint != "" {
+		message += "; " + o.Suspension.Complaint
 	}
 	return message
 }
 
 // reportUnreachable leaves nothing green on old news.
 func reportUnreachable(next *addonsv1alpha1.AddonReleaseStatus, o observation) {
-	message, reason := o.unreachable, metav1alpha1.ReasonClusterUnreachable
+	message, reason := o.Unreachable, metav1alpha1.ReasonClusterUnreachable
 	switch {
 	case o.release.DeletionTimestamp.IsZero():
-	case o.isLeft():
+	case o.IsLeft():
 		reason = metav1alpha1.ReasonAbandoned
-		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.unreachable, orphans.Name)
+		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable, orphans.Name)
 	default:
 		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
-			len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.unreachable, o.givenUpWhen(), metav1alpha1.AnnotationAbandon)
+			len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable, o.GivenUpWhen(), metav1alpha1.AnnotationAbandon)
 	}
 	for _, condition := range []string{
 		metav1alpha1.ConditionReady, addonsv1alpha1.ConditionApplied, addonsv1alpha1.ConditionHealthy, addonsv1alpha1.ConditionDrifted,
@@ -102,9 +103,9 @@ func unset(next *addonsv1alpha1.AddonReleaseStatus, condition string) {
 }
 
 func deletionMessage(next *addonsv1alpha1.AddonReleaseStatus, o observation, trouble *verdict) string {
-	if o.awaitsBackup() && len(next.Inventory) > 0 {
+	if o.AwaitsBackup() && len(next.Inventory) > 0 {
 		return fmt.Sprintf("%d objects stay until the final backup of TenantCluster %s is made; to remove them without one, set its spec.deletion.finalBackup to false",
-			len(next.Inventory), clusterKey(o.release))
+			len(next.Inventory), target.ClusterKey(o.release))
 	}
 	message := fmt.Sprintf("removing %d objects", len(next.Inventory))
 	if trouble != nil {

@@ -44,12 +44,12 @@ func TestReport(t *testing.T) {
 		{"Ready", func(*observation, *plan, *result, map[objects.Key]fleet.Health) {},
 			metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "2 objects as declared"},
 		{"Unreachable", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
-			o.unreachable = "connection refused"
+			o.Unreachable = "connection refused"
 		},
 			metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "connection refused"},
 		{"UnreachableWhileDeleted", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			deleting(o)
-			o.unreachable = "connection refused"
+			o.Unreachable = "connection refused"
 		}, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "ConfigMap cache/a, ConfigMap cache/b"},
 		{"InProgress", func(_ *observation, _ *plan, _ *result, health map[objects.Key]fleet.Health) {
 			health[a.Key()] = fleet.Health{Status: status.InProgressStatus, Message: "Available: 0/2"}
@@ -86,14 +86,14 @@ func TestReport(t *testing.T) {
 			done.Written = []apply.Written{succeeded(a, apply.PurposeUpdate)}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.helm.RecordPending, o.suspension = true, suspension.Suspension{Active: true}
+			done.helm.RecordPending, o.Suspension = true, suspension.Suspension{Active: true}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 		{"ARecordThatIsPendingBesideReportedDrift", func(_ *observation, p *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.helm.RecordPending = true
 			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
-			o.suspension = suspension.Suspension{Active: true}
+			o.Suspension = suspension.Suspension{Active: true}
 			o.inputs = "other"
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 	}

@@ -40,7 +40,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 	if cluster == nil {
 		return done
 	}
-	journal := &statusJournal{writer: writer, status: o.status, clusterID: string(o.clusterID)}
+	journal := &statusJournal{writer: writer, status: o.status, clusterID: string(o.ClusterID)}
 	if p.Begins {
 		journal.begins = o.inputs
 	}
@@ -63,7 +63,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 // helmTarget is what the stages of the release's chart work with.
 func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *statusJournal) helm.Target {
 	return helm.Target{
-		Cluster: cluster, Owner: ownerOf(o.release), HolderName: r.holderName, Journal: journal, Renderings: r.renderings(o.release),
+		Cluster: cluster, Owner: r.room.Owner(o.release), HolderName: r.holderName, Journal: journal, Renderings: r.renderings(o.release),
 		Rules: r.Rules, Installation: r.Installation, Clock: r.Clock,
 	}
 }

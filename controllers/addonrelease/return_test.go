@@ -129,7 +129,7 @@ func (o *overdue) reconcileDeleted() {
 		err := shared.reconciler.Client.Get(o.Context(), key, seen)
 		return apierrors.IsNotFound(err) || err == nil && seen.DeletionTimestamp != nil, fmt.Sprint(err)
 	})
-	_, err := shared.reconciler.Reconcile(o.Context(), ctrl.Request{NamespacedName: key})
+	_, err := shared.reconciler.room.Reconcile(o.Context(), ctrl.Request{NamespacedName: key})
 	o.must(err)
 }
 

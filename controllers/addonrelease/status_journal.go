@@ -20,7 +20,7 @@ type statusJournal struct {
 	helm func() *addonsv1alpha1.HelmRelease
 }
 
-// Intend implements journal.
+// Intend implements apply.Journal.
 func (j *statusJournal) Intend(ctx context.Context, intended apply.Inventory) error {
 	j.status.Inventory, j.status.ClusterID = intended.Stored(), j.clusterID
 	if j.begins != "" {
@@ -29,19 +29,14 @@ func (j *statusJournal) Intend(ctx context.Context, intended apply.Inventory) er
 	if j.helm != nil {
 		j.status.Helm = j.helm().DeepCopy()
 	}
-	return j.writer.record(ctx, j.status)
+	return j.writer.Record(ctx, j.status)
 }
 
-// storeHelm stores how far Helm's operation has come.
+// Store implements helm.Journal: it stores how far Helm's operation has come.
 func (j *statusJournal) Store(ctx context.Context, helm *addonsv1alpha1.HelmRelease) error {
 	j.status.Helm, j.status.ClusterID = helm.DeepCopy(), j.clusterID
-	return j.writer.record(ctx, j.status)
+	return j.writer.Record(ctx, j.status)
 }
 
-// confirm makes sure that the status is the latest one: the cache may be behind.
-func (j *statusJournal) Confirm(ctx context.Context) error {
-	if j.writer.recorded {
-		return nil
-	}
-	return j.writer.record(ctx, j.status)
-}
+// Confirm implements helm.Journal.
+func (j *statusJournal) Confirm(ctx context.Context) error { return j.writer.Confirm(ctx, j.status) }

@@ -9,6 +9,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
 // doubling delivers each write of a status twice, and returns the answer to the second delivery.
@@ -37,12 +38,16 @@ func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
 	status.Revision = "written-by-us"
 	// The API server keeps seconds.
 	status.Conditions[0].LastTransitionTime = metav1.Now()
-	if err := w.record(t.Context(), *status); err != nil {
+	if err := w.Record(t.Context(), *status); err != nil {
 		t.Fatal(err)
 	}
-	stored := w.stored
-	if !w.recorded || stored.ResourceVersion != a.get().ResourceVersion || stored.Status.Revision != "written-by-us" {
-		t.Errorf("recorded %t, at version %q of %q, with revision %q", w.recorded, stored.ResourceVersion, a.get().ResourceVersion, stored.Status.Revision)
+	stored := w.Stored()
+	if stored.ResourceVersion != a.get().ResourceVersion || stored.Status.Revision != "written-by-us" {
+		t.Errorf("recorded at version %q of %q, with revision %q", stored.ResourceVersion, a.get().ResourceVersion, stored.Status.Revision)
+	}
+	status.Revision = "not-written"
+	if err := w.Confirm(t.Context(), *status); err != nil || a.get().Status.Revision != "written-by-us" {
+		t.Errorf("confirmed by another write, though it is recorded: %v", err)
 	}
 	behind, theirs := writing(doubling{shared.management}, stored), stored.DeepCopy()
 	theirs.Status.Revision = "written-by-another"
@@ -50,12 +55,15 @@ func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	status.Revision = "written-too-late"
-	if err := behind.record(t.Context(), *status); err == nil {
+	if err := behind.Record(t.Context(), *status); err == nil {
 		t.Error("the status of another manager is overwritten")
 	}
 }
 
 // writing writes the status of a release as it was read.
 func writing(c client.Client, release *addonsv1alpha1.AddonRelease) *statusWriter {
-	return &statusWriter{client: c, apiReader: shared.management, stored: release, wrote: func(*addonsv1alpha1.AddonRelease) {}}
+	room := target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]{
+		Client: c, APIReader: shared.management, Kind: shared.reconciler,
+	}
+	return room.Writer(release, &known{})
 }

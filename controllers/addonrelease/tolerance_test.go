@@ -42,7 +42,7 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		"an object that was deleted":           {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Gone = true }, "rest correct a; "},
 		"the same rules":                       {func(o *observation) { newRules(o); o.status.Drift.Rules = "new" }, "rest correct a; "},
 		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport }, "reported correct a; "},
-		"a suspension":                         {func(o *observation) { newRules(o); o.suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
+		"a suspension":                         {func(o *observation) { newRules(o); o.Suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
 		"settings, and what was seen before": {func(o *observation) {
 			o.RulesVersion, o.status.Drift.Rules = "new", "old"
 			o.States[a.Key()].Seen.Tolerated = []string{"mesh"}

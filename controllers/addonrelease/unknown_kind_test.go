@@ -153,7 +153,7 @@ func (a *addon) expectOthersKept(group, news string) {
 func (w *world) restart(t *testing.T, a *addon, meanwhile func()) {
 	t.Helper()
 	w.connections.Forget(types.NamespacedName{Namespace: "default", Name: tenantName})
-	w.reconciler.memory.forget(types.NamespacedName{Namespace: "default", Name: a.name})
+	w.reconciler.room.Forget(types.NamespacedName{Namespace: "default", Name: a.name})
 	meanwhile()
 	workload, err := w.fleet.Cluster("workload-1")
 	if err != nil {

@@ -34,6 +34,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -57,7 +58,7 @@ type world struct {
 	// rivalConfig is of a cluster where Helm does what Daytwo does in the other.
 	rivalConfig *rest.Config
 	reconciler  *Reconciler
-	metrics     *Metrics
+	registry    *prometheus.Registry
 }
 
 var shared world
@@ -137,9 +138,10 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 		Installation: installation, Rules: rules, Timeouts: timeouts,
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
-	r := newReconciler(mgr, w.connections, rules)
-	w.metrics, w.reconciler, w.workloadConfig = r.Metrics, r, workload.Config()
-	if err := r.SetupWithManager(mgr, Options{}); err != nil {
+	w.registry = prometheus.NewRegistry()
+	r := newReconciler(mgr, w.connections, rules, w.registry)
+	w.reconciler, w.workloadConfig = r, workload.Config()
+	if err := r.SetupWithManager(mgr, target.Options{}); err != nil {
 		return nil, err
 	}
 	if err := w.createTenant(ctx, tenantName); err != nil {
@@ -148,12 +150,12 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 	return mgr, w.connect(ctx, workload)
 }
 
-func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules) *Reconciler {
+func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules, registry *prometheus.Registry) *Reconciler {
 	return &Reconciler{
 		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
 		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
 		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
+		Metrics: target.NewMetrics(registry), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
 		WebhookPatience: time.Second,
 	}
 }

@@ -1,12 +1,15 @@
-package addonrelease
+package target
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
@@ -21,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -40,22 +42,22 @@ const spread = 2 * time.Second
 // of its own, and there may be thousands. What was done by then is not done again.
 const longestReconcile = 10 * time.Minute
 
-// clusterIndex finds the releases in a TenantCluster.
+// clusterIndex finds the targets in a TenantCluster.
 const clusterIndex = "spec.clusterRef"
 
 // Options of the controller.
 type Options struct {
-	// MaxConcurrentReconciles is how many releases are worked on at a time; default 32.
+	// MaxConcurrentReconciles is how many targets are worked on at a time; default 32.
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if it is not nil.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
 }
 
-// SetupWithManager starts the controller with the manager.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
-	r.caches = newCaches()
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &addonsv1alpha1.AddonRelease{}, clusterIndex, indexCluster); err != nil {
-		return fmt.Errorf("index AddonReleases by cluster: %w", err)
+// SetupWithManager starts the controller with the manager, under the name of the kind.
+func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options) error {
+	name := r.Kind.Name()
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), r.Kind.New(), clusterIndex, indexCluster); err != nil {
+		return fmt.Errorf("index %ss by cluster: %w", name, err)
 	}
 	if options.MaxConcurrentReconciles == 0 {
 		options.MaxConcurrentReconciles = 32
@@ -67,8 +69,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	changed := predicate.And(r.caughtUp(),
 		predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("addonrelease").
-		For(&addonsv1alpha1.AddonRelease{}, builder.WithPredicates(changed)).
+		Named(strings.ToLower(name)).
+		For(r.Kind.New(), builder.WithPredicates(changed)).
 		Watches(&tenancyv1alpha1.TenantCluster{}, r.tenantChanges()).
 		WatchesRawSource(source.Func(r.subscribe)).
 		WithOptions(controller.Options{
@@ -79,50 +81,50 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		Complete(reconciler)
 }
 
-// caughtUp lets every event through, and lets go of what was remembered until the cache shows it.
-func (r *Reconciler) caughtUp() predicate.Predicate {
+// caughtUp lets every event through, and forgets what was remembered until the cache shows it.
+func (r *Reconciler[T, S, M]) caughtUp() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(updated event.UpdateEvent) bool {
-		r.memory.shown(updated.ObjectNew.(*addonsv1alpha1.AddonRelease))
+		r.memory.shown(updated.ObjectNew.(T))
 		return true
 	}}
 }
 
 func indexCluster(object client.Object) []string {
-	return []string{clusterKey(object.(*addonsv1alpha1.AddonRelease)).String()}
+	return []string{ClusterKey(object.(Object)).String()}
 }
 
-// releasesIn lists the releases in a cluster, from the cache.
-func (r *Reconciler) releasesIn(ctx context.Context, cluster types.NamespacedName) ([]addonsv1alpha1.AddonRelease, error) {
-	var list addonsv1alpha1.AddonReleaseList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{clusterIndex: cluster.String()}); err != nil {
-		return nil, fmt.Errorf("list the AddonReleases in %s: %w", cluster, err)
+// targetsIn lists the targets of the kind in a cluster, from the cache.
+func (r *Reconciler[T, S, M]) targetsIn(ctx context.Context, cluster types.NamespacedName) ([]T, error) {
+	list := r.Kind.NewList()
+	if err := r.Client.List(ctx, list, client.MatchingFields{clusterIndex: cluster.String()}); err != nil {
+		return nil, fmt.Errorf("list the %ss in %s: %w", r.Kind.Name(), cluster, err)
 	}
-	return list.Items, nil
+	var targets []T
+	return targets, meta.EachListItem(list, func(one runtime.Object) error {
+		targets = append(targets, one.(T))
+		return nil
+	})
 }
 
-func everyRelease(*addonsv1alpha1.AddonRelease) bool { return true }
+func everyTarget(Object) bool { return true }
 
-func deletedRelease(release *addonsv1alpha1.AddonRelease) bool {
-	return !release.DeletionTimestamp.IsZero()
-}
-
-func (r *Reconciler) enqueue(ctx context.Context, cluster types.NamespacedName, which func(*addonsv1alpha1.AddonRelease) bool, add func(reconcile.Request)) {
-	releases, err := r.releasesIn(ctx, cluster)
+func (r *Reconciler[T, S, M]) enqueue(ctx context.Context, cluster types.NamespacedName, which func(Object) bool, add func(reconcile.Request)) {
+	targets, err := r.targetsIn(ctx, cluster)
 	if err != nil {
-		r.Log.Error(err, "the releases of a cluster are not told of its change", "cluster", cluster.String())
+		r.Log.Error(err, "the targets in a cluster are not told of its change", "cluster", cluster.String())
 		return
 	}
-	for i := range releases {
-		if which(&releases[i]) {
-			add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&releases[i])})
+	for _, one := range targets {
+		if which(one) {
+			add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(one)})
 		}
 	}
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// tenantChanges tells the releases of what people change on their TenantCluster, and of its loss.
-func (r *Reconciler) tenantChanges() handler.EventHandler {
+// tenantChanges tells the targets of what people change on their TenantCluster, and of its loss.
+func (r *Reconciler[T, S, M]) tenantChanges() handler.EventHandler {
 	return handler.Funcs{
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
 			before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
@@ -131,12 +133,12 @@ func (r *Reconciler) tenantChanges() handler.EventHandler {
 				before.TakesClusterAlong() == after.TakesClusterAlong() && equality.Semantic.DeepEqual(before.Status.Deletion, after.Status.Deletion) {
 				return
 			}
-			r.enqueue(ctx, client.ObjectKeyFromObject(after), everyRelease, func(request reconcile.Request) {
+			r.enqueue(ctx, client.ObjectKeyFromObject(after), everyTarget, func(request reconcile.Request) {
 				queue.AddAfter(request, rand.N(spread))
 			})
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) {
-			r.enqueue(ctx, client.ObjectKeyFromObject(e.Object), everyRelease, func(request reconcile.Request) { queue.Add(request) })
+			r.enqueue(ctx, client.ObjectKeyFromObject(e.Object), everyTarget, func(request reconcile.Request) { queue.Add(request) })
 		},
 	}
 }
@@ -144,17 +146,17 @@ func (r *Reconciler) tenantChanges() handler.EventHandler {
 // subscribe turns what the fleet tells into requests. That a cluster was lost comes by way of its
 // TenantCluster, with the reason. If that said so before, as after a start of the manager, nothing comes: what is
 // deleted has waited for just this.
-func (r *Reconciler) subscribe(ctx context.Context, queue queue) error {
+func (r *Reconciler[T, S, M]) subscribe(ctx context.Context, queue queue) error {
 	r.Fleet.Subscribe(fleet.Subscriber{
 		Object: func(owner fleet.Owner, drifted bool) {
-			if owner.Kind == ownerKind {
+			if owner.Kind == r.Kind.Name() {
 				add(queue, reconcile.Request{NamespacedName: owner.NamespacedName}, drifted)
 			}
 		},
 		Cluster: func(key types.NamespacedName) {
-			which := everyRelease
+			which := everyTarget
 			if _, connected := r.Fleet.Get(key); !connected {
-				which = deletedRelease
+				which = isDeleted
 			}
 			r.enqueue(ctx, key, which, func(request reconcile.Request) { queue.Add(request) })
 		},

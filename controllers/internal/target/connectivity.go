@@ -1,4 +1,4 @@
-package addonrelease
+package target
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // attempt to connect to a cluster that cannot be worked with now.
@@ -29,19 +27,19 @@ func attemptOf(state fleet.State, known bool) attempt {
 	return failedLast
 }
 
-// findOut tells a cluster that does not answer from one that was not asked yet. A deleted release is given up for
-// what is found out now, and not for what was true before the manager started.
-func (o *observation) findOut(tenant *tenancyv1alpha1.TenantCluster, latest attempt) {
-	deleted := !o.release.DeletionTimestamp.IsZero()
-	if deleted && latest == underWay && !isHopeless(tenant) {
-		o.pending = true
+// NotConnected tells a cluster that does not answer from one that was not asked yet. State is that of its connection, if
+// one is known. A deleted target is given up for what is found out now, and not for what was true before the manager
+// started.
+func (p *Preconditions) NotConnected(tenant *tenancyv1alpha1.TenantCluster, state fleet.State, known bool) {
+	if isDeleted(p.target) && attemptOf(state, known) == underWay && !isHopeless(tenant) {
+		p.Pending = true
 		return
 	}
-	o.unreachable = whyUnreachable(tenant)
-	o.pending = o.unreachable == ""
+	p.Unreachable = whyUnreachable(tenant)
+	p.Pending = p.Unreachable == ""
 }
 
-// isHopeless: no connection comes of it before somebody does something.
+// isHopeless is whether a person has to do something before a connection comes of it.
 func isHopeless(tenant *tenancyv1alpha1.TenantCluster) bool {
 	connected := meta.FindStatusCondition(tenant.Status.Conditions, tenancyv1alpha1.ConditionConnected)
 	return meta.IsStatusConditionTrue(tenant.Status.Conditions, tenancyv1alpha1.ConditionIdentityConflict) ||
@@ -67,18 +65,4 @@ func whyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
 		return ""
 	}
 	return fmt.Sprintf("TenantCluster %s/%s is not connected yet", tenant.Namespace, tenant.Name)
-}
-
-// moveFrom forgets what is in another cluster, in whose place the provider accepted this one: it is not in this one.
-// The ledger is told before, so that it is swept if that cluster is ever registered again.
-func (o *observation) moveFrom(before string) {
-	if !orphaned(o.release) {
-		o.replaced = orphans.Entry{
-			Cluster: clusterKey(o.release), ClusterID: before, Holder: holderOf(o.release), Objects: o.leftBehind(), At: o.Now,
-			Why: "the provider accepted another cluster in its place",
-		}
-	}
-	o.Inventory = apply.Inventory{}
-	o.status.InputsHash, o.status.Applying, o.status.Revision = "", "", ""
-	o.status.Helm = nil
 }

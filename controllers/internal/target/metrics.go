@@ -1,15 +1,16 @@
-package addonrelease
+package target
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// Metrics of releases.
+// Metrics of targets. All kinds share them, so they are registered once.
 type Metrics struct {
 	ready    *prometheus.GaugeVec
 	detected *prometheus.CounterVec
@@ -43,37 +44,41 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return metrics
 }
 
-func (m *Metrics) setReady(t series, value float64) {
-	m.ready.WithLabelValues(ownerKind, t.namespace, t.policy, t.cluster.Namespace, t.cluster.Name).Set(value)
-}
-
-func (m *Metrics) forget(t series) {
-	m.ready.DeleteLabelValues(ownerKind, t.namespace, t.policy, t.cluster.Namespace, t.cluster.Name)
-}
-
 // series is what tells one target's metrics from another's.
 type series struct {
-	namespace, policy string
-	cluster           types.NamespacedName
+	kind, namespace, policy string
+	cluster                 types.NamespacedName
 }
 
-func seriesOf(release *addonsv1alpha1.AddonRelease) series {
-	return series{namespace: release.Namespace, policy: release.Labels[metav1alpha1.LabelPolicy], cluster: clusterKey(release)}
+func seriesOf(kind string, target Object) series {
+	return series{kind: kind, namespace: target.GetNamespace(), policy: policyOf(target), cluster: ClusterKey(target)}
 }
 
-// corrected counts one correction.
-func (m *Metrics) corrected(namespace, policy string, w apply.Written) {
-	m.noticed(namespace, policy, w.Actor)
+func policyOf(target Object) string { return target.GetLabels()[metav1alpha1.LabelPolicy] }
+
+func (s series) labels() []string {
+	return []string{s.kind, s.namespace, s.policy, s.cluster.Namespace, s.cluster.Name}
+}
+
+func (m *Metrics) setReady(of series, value float64) {
+	m.ready.WithLabelValues(of.labels()...).Set(value)
+}
+
+func (m *Metrics) forget(of series) { m.ready.DeleteLabelValues(of.labels()...) }
+
+// Corrected counts one correction of an object of a target.
+func (m *Metrics) Corrected(target Object, w apply.Written) {
+	m.Noticed(target, w.Actor)
 	m.rollback.Observe(w.Took.Seconds())
 	if changed := w.Actor.At; changed != nil {
 		m.exposure.Observe(max(0, w.At.Truncate(1e9).Sub(changed.Time).Seconds()))
 	}
 }
 
-// noticed counts one change by others. The manager label is what the cluster says, so a person could
+// Noticed counts one change by others. The manager label is what the cluster says, so a person could
 // fill the metrics with names of their own: only well-known ones are kept apart.
-func (m *Metrics) noticed(namespace, policy string, by apply.Actor) {
-	m.detected.WithLabelValues(namespace, policy, wellKnown(by.Manager)).Inc()
+func (m *Metrics) Noticed(target Object, by apply.Actor) {
+	m.detected.WithLabelValues(target.GetNamespace(), policyOf(target), wellKnown(by.Manager)).Inc()
 }
 
 func wellKnown(manager string) string {
@@ -83,4 +88,16 @@ func wellKnown(manager string) string {
 		return manager
 	}
 	return "other"
+}
+
+// readiness is the value of a target's conditions in the metric.
+func readiness(conditions []metav1.Condition) float64 {
+	condition := meta.FindStatusCondition(conditions, metav1alpha1.ConditionReady)
+	switch {
+	case condition == nil || condition.Status == metav1.ConditionUnknown:
+		return -1
+	case condition.Status == metav1.ConditionTrue:
+		return 1
+	}
+	return 0
 }

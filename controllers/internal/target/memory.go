@@ -1,0 +1,117 @@
+package target
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// memory is what is known of the targets of a kind beyond what the cache has caught up with. All of it can be
+// rebuilt from their status.
+type memory[T Object, S, M any] struct {
+	mu      sync.Mutex
+	targets map[types.NamespacedName]*Known[T, S, M]
+}
+
+// Known is what is remembered of a target. One worker at a time touches it, since a target is never in two; apart from
+// what was written.
+type Known[T Object, S, M any] struct {
+	// Kind is what the kind remembers.
+	Kind M
+
+	mu sync.Mutex
+	// written is the target as the last status update returned it, until the cache shows it; nil otherwise.
+	written []T
+	// unsaved is a status that waits for what the watches are about to show; nil if none does.
+	unsaved *unsaved[S]
+	// series of the target's metrics, to remove them by.
+	series series
+}
+
+// unsaved is a status that was not written yet.
+type unsaved[S any] struct {
+	uid    types.UID
+	status S
+}
+
+func (m *memory[T, S, M]) of(key types.NamespacedName) *Known[T, S, M] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.targets == nil {
+		m.targets = map[types.NamespacedName]*Known[T, S, M]{}
+	}
+	found := m.targets[key]
+	if found == nil {
+		found = &Known[T, S, M]{}
+		m.targets[key] = found
+	}
+	return found
+}
+
+func (m *memory[T, S, M]) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.targets, key)
+}
+
+// shown forgets what was written as soon as the cache shows it: it is as large as the inventory.
+func (m *memory[T, S, M]) shown(target T) {
+	m.mu.Lock()
+	known := m.targets[client.ObjectKeyFromObject(target)]
+	m.mu.Unlock()
+	if known == nil {
+		return
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	known.isBehind(target)
+}
+
+// Postpone keeps a status that is not written yet.
+func (k *Known[T, S, M]) Postpone(target T, status S) {
+	k.unsaved = &unsaved[S]{uid: target.GetUID(), status: status}
+}
+
+// Saved forgets the status that was postponed: it, or a newer one, is written.
+func (k *Known[T, S, M]) Saved() { k.unsaved = nil }
+
+// Postponed returns the status of a target that was not written yet, if there is one. If it is lost with the manager, it
+// is found out anew: what was about to be applied was written before.
+func (k *Known[T, S, M]) Postponed(target T) (status *S, ok bool) {
+	if k.unsaved == nil || k.unsaved.uid != target.GetUID() {
+		return nil, false
+	}
+	return &k.unsaved.status, true
+}
+
+// wrote keeps what a status update returned.
+func (k *Known[T, S, M]) wrote(target T) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.written = []T{clone(target)}
+}
+
+// latest returns the target that was written last in place of an older one from the cache.
+func (k *Known[T, S, M]) latest(target T) T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.isBehind(target) {
+		return clone(k.written[0])
+	}
+	return target
+}
+
+// isBehind tells whether a target from the cache is older than what was written, which is forgotten if it is not.
+func (k *Known[T, S, M]) isBehind(target T) bool {
+	if k.written == nil || k.written[0].GetUID() != target.GetUID() {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(target.GetResourceVersion(), k.written[0].GetResourceVersion())
+	if err != nil || order >= 0 {
+		k.written = nil
+		return false
+	}
+	return true
+}

@@ -1,0 +1,90 @@
+package target
+
+import (
+	"context"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// Reconciler works on the targets of one kind.
+type Reconciler[T Object, S, M any] struct {
+	// Client reads from the manager's cache and writes to the management cluster.
+	Client client.Client
+	// APIReader reads from the API server.
+	APIReader client.Reader
+	// Fleet of connected workload clusters.
+	Fleet   *fleet.Fleet
+	Metrics *Metrics
+	Log     logr.Logger
+	// Kind of the targets.
+	Kind Kind[T, S, M]
+
+	memory memory[T, S, M]
+}
+
+// Reconcile lets the kind work on the latest version of a target, and forgets one that is gone.
+func (r *Reconciler[T, S, M]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	target := r.Kind.New()
+	if err := r.Client.Get(ctx, request.NamespacedName, target); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.Metrics.forget(r.memory.of(request.NamespacedName).series)
+			r.memory.forget(request.NamespacedName)
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	known := r.memory.of(request.NamespacedName)
+	return r.Kind.Work(ctx, known.latest(target), known)
+}
+
+// Forget what is remembered of a target, as a start of the manager does.
+func (r *Reconciler[T, S, M]) Forget(key types.NamespacedName) { r.memory.forget(key) }
+
+// Writer writes the status of a target during one reconcile.
+func (r *Reconciler[T, S, M]) Writer(target T, known *Known[T, S, M]) *StatusWriter[T, S, M] {
+	return &StatusWriter[T, S, M]{client: r.Client, apiReader: r.APIReader, kind: r.Kind, stored: target, wrote: known.wrote}
+}
+
+// Owner stands for a target in the tracker of a cluster.
+func (r *Reconciler[T, S, M]) Owner(target T) fleet.Owner {
+	return fleet.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(target)}
+}
+
+// Restore tells the tracker of all targets of a cluster what they have there, before any watch lists it: a watch keeps
+// nothing of objects that no target claimed. It does so once for each connection.
+func (r *Reconciler[T, S, M]) Restore(ctx context.Context, key types.NamespacedName, cluster *fleet.Cluster) error {
+	return cluster.Tracker.Restore(r.Kind.Name(), func(tracker *fleet.Tracker) error {
+		targets, err := r.targetsIn(ctx, key)
+		if err != nil {
+			return err
+		}
+		for _, one := range targets {
+			if one.GetTargetStatus().ClusterID == string(cluster.ID) { // What is in another one, its own reconcile tells.
+				r.Kind.Restore(tracker, one)
+			}
+		}
+		return nil
+	})
+}
+
+// Measure shows in the metrics whether a target is ready, by the conditions of its new status.
+func (r *Reconciler[T, S, M]) Measure(target T, status *metav1alpha1.TargetStatus, known *Known[T, S, M]) {
+	known.series = seriesOf(r.Kind.Name(), target)
+	r.Metrics.setReady(known.series, readiness(status.Conditions))
+}
+
+// Finish removes the finalizer: nothing is left to do in the cluster, or nothing will be done.
+func (r *Reconciler[T, S, M]) Finish(ctx context.Context, target T) error {
+	r.Fleet.Tracker(ClusterKey(target)).Retain(r.Owner(target), func(objects.Key) bool { return false })
+	next := clone(target)
+	controllerutil.RemoveFinalizer(next, metav1alpha1.FinalizerTarget)
+	patch := client.MergeFromWithOptions(target, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Client.Patch(ctx, next, patch))
+}
