@@ -1,0 +1,62 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// interrupted are stages that cannot end what another operation left running.
+type interrupted struct {
+	NoStages
+	err error
+}
+
+// Begin implements Stages.
+func (i interrupted) Begin(context.Context) error { return i.err }
+
+// unused is a journal that nothing is to be stored in.
+type unused struct{ *testing.T }
+
+// Intend implements Journal.
+func (u unused) Intend(context.Context, Inventory) error {
+	u.Error("it is recorded that something is about to be applied")
+	return nil
+}
+
+// Without a cluster, any further step panics.
+func TestWhereTheStagesDoNotBeginNothingIsRecordedOrApplied(t *testing.T) {
+	refused := errors.New("delete hook Job cache/migrate, which was interrupted: refused")
+	c := declared(objects.Ref{Name: "c"}, "1")
+	applier := &Applier{Stages: interrupted{err: refused}, Journal: unused{t}}
+	o := Observation{Now: noon, Desired: []Object{c}, Inventory: Inventory{}}
+	done := applier.Apply(t.Context(), o, Plan{Begins: true, Rest: []Write{{Object: c, Purpose: PurposeCreate}}})
+	if !errors.Is(done.Err, refused) || len(done.Written) > 0 || len(done.Inventory) > 0 {
+		t.Errorf("it ends with %v, %d objects written and %d listed", done.Err, len(done.Written), len(done.Inventory))
+	}
+}
+
+func TestATargetThatLosesTheRaceForAClaimPlansAgain(t *testing.T) {
+	tracker := fleet.NewTracker(func(fleet.Owner, bool) {})
+	ours, theirs := fleet.Owner{Kind: "Note"}, fleet.Owner{Kind: "Note"}
+	ours.Name, theirs.Name = "ours", "theirs"
+	c := declared(objects.Ref{Name: "c"}, "1")
+	o := Observation{Now: noon, Desired: []Object{c}, Inventory: Inventory{}, Holders: map[objects.Key]string{}}
+	if planned := MakePlan(o); len(planned.Rest) != 1 {
+		t.Fatalf("before the race, %d writes are planned", len(planned.Rest))
+	}
+	tracker.Claim(theirs, c.Key())
+	if err := o.Claim(tracker, ours); err == nil {
+		t.Error("what another target was faster to claim is claimed too")
+	}
+	o.Holders[c.Key()] = "theirs"
+	if planned := MakePlan(o); len(planned.Rest) > 0 || len(planned.Conflicts) != 1 {
+		t.Errorf("planned again, there are %d writes and %d conflicts", len(planned.Rest), len(planned.Conflicts))
+	}
+	if err := o.Claim(tracker, ours); err != nil {
+		t.Errorf("the next plan does not get past the claim: %v", err)
+	}
+}
