@@ -17,6 +17,7 @@ const abandonedLimit = 10
 // abandonment is a target that was removed, with what it left behind: a person did that, or the deletion of its
 // TenantCluster was due.
 type abandonment struct {
+	name    string
 	target  types.UID
 	cluster metav1alpha1.ClusterReference
 	objects metav1alpha1.ObjectCount
@@ -30,6 +31,7 @@ func abandonmentOf[T Target](target T, objectsOf func(T) []string) *abandonment 
 		return nil
 	}
 	return &abandonment{
+		name:    target.GetName(),
 		target:  target.GetUID(),
 		cluster: target.GetTargetSpec().ClusterRef,
 		objects: metav1alpha1.ObjectCount(rollout.Count(objectsOf(target))),
@@ -66,7 +68,7 @@ func recordAbandoned(recorded []metav1alpha1.AbandonedTarget, found []abandonmen
 	return all[:min(len(all), abandonedLimit)], added
 }
 
-// abandonedMemory keeps targets that were seen being abandoned, until they are gone and the policy's status names them.
+// abandonedMemory keeps targets that events showed being abandoned, until they are gone and the policy's status names them.
 // One that is there still may be cleaned up after all, if its cluster answers at the last moment.
 type abandonedMemory[T Target] struct {
 	mutex    sync.Mutex
@@ -76,10 +78,6 @@ type abandonedMemory[T Target] struct {
 func (m *abandonedMemory[T]) note(policy types.NamespacedName, target T, objectsOf func(T) []string) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	m.noteLocked(policy, target, objectsOf)
-}
-
-func (m *abandonedMemory[T]) noteLocked(policy types.NamespacedName, target T, objectsOf func(T) []string) {
 	found := abandonmentOf(target, objectsOf)
 	if found == nil {
 		delete(m.byPolicy[policy], target.GetUID())
@@ -94,18 +92,14 @@ func (m *abandonedMemory[T]) noteLocked(policy types.NamespacedName, target T, o
 	m.byPolicy[policy][found.target] = *found
 }
 
-// with returns the targets that were abandoned and are not among those that are there, by cluster.
-func (m *abandonedMemory[T]) with(policy types.NamespacedName, targets []T, objectsOf func(T) []string) []abandonment {
+// gone returns the targets that were abandoned and are not there any more, by cluster. The function tells the UID of the
+// target that has a name now; empty for none.
+func (m *abandonedMemory[T]) gone(policy types.NamespacedName, uidOf func(name string) types.UID) []abandonment {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	there := make(map[types.UID]bool, len(targets))
-	for _, target := range targets {
-		there[target.GetUID()] = true
-		m.noteLocked(policy, target, objectsOf)
-	}
 	var all []abandonment
 	for _, noted := range m.byPolicy[policy] {
-		if !there[noted.target] {
+		if uidOf(noted.name) != noted.target {
 			all = append(all, noted)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -58,25 +59,25 @@ func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
 			var memory abandonedMemory[*addonsv1alpha1.AddonRelease]
 			first, last := saying(metav1alpha1.ReasonAbandoned), saying(row.last)
 			memory.note(addon, first, testKind{}.Objects)
-			if found := memory.with(addon, []*addonsv1alpha1.AddonRelease{first}, testKind{}.Objects); len(found) > 0 {
+			if found := memory.gone(addon, func(string) types.UID { return first.UID }); len(found) > 0 {
 				t.Errorf("it counts while it is there: %+v", found)
 			}
 			memory.note(addon, last, testKind{}.Objects)
-			if found := memory.with(addon, nil, testKind{}.Objects); len(found) != row.want {
+			if found := memory.gone(addon, func(string) types.UID { return "" }); len(found) != row.want {
 				t.Errorf("when it is gone it counts as %+v", found)
 			}
 		})
 	}
 }
 
-// A manager that started in between knows of it from the list of targets.
+// A manager that started in between knows of it from the first event, which tells of each target that is there.
 func TestATargetThatWasOnlyListedCountsWhenItIsGone(t *testing.T) {
 	now := metav1.NewTime(noon)
-	var memory abandonedMemory[*addonsv1alpha1.AddonRelease]
-	target := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now}}
+	target := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now}}
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonAbandoned}}
-	memory.with(types.NamespacedName{}, []*addonsv1alpha1.AddonRelease{&target}, testKind{}.Objects)
-	if found := memory.with(types.NamespacedName{}, nil, testKind{}.Objects); len(found) != 1 {
+	room := &Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{Kind: testKind{}}
+	room.targetEvents().Create(t.Context(), event.CreateEvent{Object: target}, discard{})
+	if found := room.abandoned.gone(types.NamespacedName{}, func(string) types.UID { return "" }); len(found) != 1 {
 		t.Errorf("it counts as %+v", found)
 	}
 }

@@ -40,7 +40,7 @@ func (r *Reconciler[P, T]) apply(ctx context.Context, seen *observation[P, T], p
 		planned.rollout.Create, planned.rollout.Update = nil, nil
 		done.note(err)
 	}
-	writer := r.newTargetWriter(seen, planned)
+	writer := r.newTargetWriter(seen.policy, planned.settings)
 	done.rollout.Create = carryOut(&done, planned.rollout.Create, func(cluster rollout.Cluster) error { return writer.create(ctx, cluster) })
 	done.rollout.Update = carryOut(&done, planned.rollout.Update, func(update rollout.TargetUpdate) error { return writer.update(ctx, update) })
 	done.rollout.SyncSettings = carryOut(&done, planned.rollout.SyncSettings, func(name string) error { return writer.syncSettings(ctx, name) })
@@ -124,6 +124,7 @@ func (r *Reconciler[P, T]) prepare(ctx context.Context, policy P, planned plan) 
 	if err != nil {
 		return err
 	}
+	r.views.noteRevisions(client.ObjectKeyFromObject(policy))
 	return revision.Write(ctx, r.Client, r.APIReader, owner, planned.store)
 }
 
@@ -151,7 +152,7 @@ func (r *Reconciler[P, T]) release(ctx context.Context, seen *observation[P, T])
 	if len(left.Items) > 0 {
 		return errOutdated
 	}
-	if err := r.prune(ctx, policy.GetNamespace(), seen.stored); err != nil {
+	if err := r.prune(ctx, policy.GetNamespace(), seen.view.stored); err != nil {
 		return err
 	}
 	base := policy.DeepCopyObject().(P)

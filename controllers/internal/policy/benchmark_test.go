@@ -3,31 +3,21 @@ package policy
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"runtime"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	testingclock "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -83,14 +73,14 @@ func liveBytes() uint64 {
 type benchmarkRoom struct {
 	*Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]
 	policy    types.NamespacedName
-	informers map[schema.GroupVersionKind]toolscache.SharedIndexInformer
+	informers informers
 	targets   []*addonsv1alpha1.AddonRelease
 	changes   int
 	queue     discard
 }
 
 func newBenchmarkRoom(b *testing.B, clusters int) *benchmarkRoom {
-	room := &benchmarkRoom{policy: types.NamespacedName{Namespace: "acme", Name: "cache"}, informers: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{}}
+	room := &benchmarkRoom{policy: types.NamespacedName{Namespace: "acme", Name: "cache"}, informers: informers{}}
 	snapshot, err := revision.NewSnapshot("cache", []byte("content"))
 	if err != nil {
 		b.Fatal(err)
@@ -107,15 +97,7 @@ func newBenchmarkRoom(b *testing.B, clusters int) *benchmarkRoom {
 	if err := room.SetupWithManager(mgr, Options{}); err != nil {
 		b.Fatal(err)
 	}
-	go func() { _ = mgr.GetCache().Start(b.Context()) }()
-	for _, object := range []client.Object{&addonsv1alpha1.SaaSAddon{}, &addonsv1alpha1.AddonRelease{}, &tenancyv1alpha1.TenantCluster{}, metadataOf("Secret"), metadataOf("Namespace"), metadataOf("ConfigMap")} {
-		if _, err := mgr.GetCache().GetInformer(b.Context(), object, cache.BlockUntilSynced(false)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if !mgr.GetCache().WaitForCacheSync(b.Context()) {
-		b.Fatal("the caches are not filled")
-	}
+	startCache(b, mgr)
 	return room
 }
 
@@ -129,12 +111,6 @@ func (room *benchmarkRoom) storeStatus(written client.Object) {
 	_ = room.Client.Get(context.Background(), room.policy, addon)
 	addon.Status = written.(*addonsv1alpha1.SaaSAddon).Status
 	room.store("SaaSAddon", addon)
-}
-
-func metadataOf(kind string) *metav1.PartialObjectMetadata {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	return object
 }
 
 // objects are what the API server would have of a policy that is settled.
@@ -210,8 +186,16 @@ func (room *benchmarkRoom) reconcile(b *testing.B) {
 }
 
 func (room *benchmarkRoom) allButPlanning(b *testing.B) {
-	seen, err := room.observe(b.Context(), room.policy)
-	if err != nil || seen == nil || seen.cacheBehind || seen.stall != nil {
+	policy, ctx := &addonsv1alpha1.SaaSAddon{}, b.Context()
+	if err := room.Client.Get(ctx, room.policy, policy); err != nil || room.isCacheBehind(ctx, room.policy, noon) {
+		b.Fatalf("the cache is behind, or lacks the policy: %v", err)
+	}
+	view, err := room.follow(ctx, policy, noon)
+	if err != nil {
+		b.Fatal(err)
+	}
+	seen, err := room.observe(ctx, policy, view, noon)
+	if err != nil || seen.stall != nil {
 		b.Fatalf("observed %+v, %v", seen, err)
 	}
 	if done := room.apply(b.Context(), seen, plan{}); done.err != nil {
@@ -244,55 +228,3 @@ func (s offlineStatus) Patch(_ context.Context, object client.Object, _ client.P
 type discard struct{ queue }
 
 func (discard) AddAfter(reconcile.Request, time.Duration) {}
-
-// newOfflineManager is a manager whose informers list the objects and see no changes.
-func newOfflineManager(b *testing.B, objects map[schema.GroupVersionKind][]kruntime.Object, informers map[schema.GroupVersionKind]toolscache.SharedIndexInformer) ctrl.Manager {
-	scheme := apis.NewScheme()
-	mapper := meta.NewDefaultRESTMapper(nil)
-	for kind := range scheme.AllKnownTypes() {
-		scope := meta.RESTScopeNamespace
-		if kind.Kind == "Namespace" {
-			scope = meta.RESTScopeRoot
-		}
-		mapper.Add(kind, scope)
-	}
-	newInformer := func(_ toolscache.ListerWatcher, object kruntime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-		kind := object.GetObjectKind().GroupVersionKind()
-		if kind.Empty() {
-			kinds, _, err := scheme.ObjectKinds(object)
-			if err != nil {
-				b.Fatal(err)
-			}
-			kind = kinds[0]
-		}
-		informers[kind] = toolscache.NewSharedIndexInformer(listOf(objects[kind]), object, resync, indexers)
-		return informers[kind]
-	}
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
-		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper, nil },
-		Cache:          cache.Options{NewInformer: newInformer},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return mgr
-}
-
-// listed lists objects and never tells of a change.
-type listed struct{ toolscache.ListWatch }
-
-// IsWatchListSemanticsUnSupported: a list is one answer, not a watch.
-func (*listed) IsWatchListSemanticsUnSupported() bool { return true }
-
-func listOf(objects []kruntime.Object) toolscache.ListerWatcher {
-	list := func(context.Context, metav1.ListOptions) (kruntime.Object, error) {
-		list := &corev1.List{ListMeta: metav1.ListMeta{ResourceVersion: "10"}}
-		for _, object := range objects {
-			list.Items = append(list.Items, kruntime.RawExtension{Object: object})
-		}
-		return list, nil
-	}
-	silent := func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }
-	return &listed{toolscache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: silent}}
-}

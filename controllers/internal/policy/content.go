@@ -32,7 +32,7 @@ func (r *Reconciler[P, T]) observeContent(ctx context.Context, seen *observation
 	if err != nil {
 		return err
 	}
-	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(seen.stored) {
+	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(seen.view.stored) {
 		seen.snapshot = known
 		return nil
 	}

@@ -33,28 +33,34 @@ type Reconciler[P Policy, T Target] struct {
 	// ProviderNamespace is where policies may select clusters of other namespaces.
 	ProviderNamespace string
 
-	expectations expectations[T]
+	views        views
+	expectations expectations
 	contents     contentCache
-	parameters   parameterCache
 	abandoned    abandonedMemory[T]
 	woken        chan event.GenericEvent
 }
 
 // Reconcile brings one policy a step further.
 func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	seen, err := r.observe(ctx, request.NamespacedName)
+	policy, now := r.Kind.NewPolicy(), r.Clock.Now()
+	if err := r.Client.Get(ctx, request.NamespacedName, policy); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(request.NamespacedName)
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.isCacheBehind(ctx, request.NamespacedName, now) {
+		return reconcile.Result{RequeueAfter: catchUp}, nil
+	}
+	view, err := r.follow(ctx, policy, now)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if seen == nil {
-		r.forget(request.NamespacedName)
-		return reconcile.Result{}, nil
+	seen, err := r.observe(ctx, policy, view, now)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
-	if seen.cacheBehind {
-		return reconcile.Result{RequeueAfter: catchUp}, nil
-	}
-
-	planned := makePlan(r.Kind, *seen)
+	planned := makePlan(*seen)
 	done := r.apply(ctx, seen, planned)
 	if done.removed {
 		r.announceAbandoned(*seen)
@@ -79,7 +85,15 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	return reconcile.Result{RequeueAfter: done.requeueAfter(reported.again)}, nil
 }
 
+// isCacheBehind is whether the cached targets do not show this process's own writes yet; then nothing may be concluded.
+func (r *Reconciler[P, T]) isCacheBehind(ctx context.Context, policy types.NamespacedName, now time.Time) bool {
+	return r.expectations.unmet(policy, func(name string) (client.Object, bool) {
+		return r.target(ctx, types.NamespacedName{Namespace: policy.Namespace, Name: name})
+	}, now)
+}
+
 func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
+	r.views.forget(policy)
 	r.expectations.forget(policy)
 	r.contents.forget(policy)
 	r.abandoned.forgetAll(policy)

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -17,7 +16,7 @@ const expectationLifetime = 10 * time.Second
 
 // expectations remembers which targets this process wrote and deleted, until the cache has that. A plan
 // made on older ones could hand the same slot out twice, or count the same withdrawal.
-type expectations[T client.Object] struct {
+type expectations struct {
 	mutex    sync.Mutex
 	byPolicy map[types.NamespacedName]map[string]expectation
 }
@@ -38,16 +37,16 @@ func (w expectation) shownBy(cached client.Object) bool {
 
 func (w expectation) isDeletion() bool { return w.resourceVersion == "" }
 
-func (w *expectations[T]) record(policy types.NamespacedName, target, resourceVersion string, now time.Time) {
+func (w *expectations) record(policy types.NamespacedName, target, resourceVersion string, now time.Time) {
 	w.remember(policy, target, expectation{resourceVersion: resourceVersion, at: now})
 }
 
 // recordDeletion is awaited until the cache shows the target being deleted, or it is gone.
-func (w *expectations[T]) recordDeletion(policy types.NamespacedName, target string, now time.Time) {
+func (w *expectations) recordDeletion(policy types.NamespacedName, target string, now time.Time) {
 	w.remember(policy, target, expectation{at: now})
 }
 
-func (w *expectations[T]) remember(policy types.NamespacedName, target string, write expectation) {
+func (w *expectations) remember(policy types.NamespacedName, target string, write expectation) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.byPolicy == nil {
@@ -59,39 +58,30 @@ func (w *expectations[T]) remember(policy types.NamespacedName, target string, w
 	w.byPolicy[policy][target] = write
 }
 
-// unmet is whether the cached targets lack one of the writes.
-func (w *expectations[T]) unmet(policy types.NamespacedName, cached []T, now time.Time) bool {
+// unmet is whether the cached targets lack one of the writes. The function returns the target of a name, and whether there
+// is one.
+func (w *expectations) unmet(policy types.NamespacedName, find func(name string) (client.Object, bool), now time.Time) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	writes := w.byPolicy[policy]
-	if len(writes) == 0 {
-		return false
-	}
-	found := sets.New[string]()
-	for _, target := range cached {
-		found.Insert(target.GetName())
-		write, waiting := writes[target.GetName()]
-		if waiting && write.shownBy(target) {
-			delete(writes, target.GetName())
-		}
-	}
-	for target, write := range writes {
-		gone := write.isDeletion() && !found.Has(target)
-		if gone || now.Sub(write.at) > expectationLifetime {
-			delete(writes, target)
+	for name, write := range writes {
+		cached, found := find(name)
+		shown := found && write.shownBy(cached) || !found && write.isDeletion()
+		if shown || now.Sub(write.at) > expectationLifetime {
+			delete(writes, name)
 		}
 	}
 	return len(writes) > 0
 }
 
 // gone forgets a target that was deleted.
-func (w *expectations[T]) gone(policy types.NamespacedName, target string) {
+func (w *expectations) gone(policy types.NamespacedName, target string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.byPolicy[policy], target)
 }
 
-func (w *expectations[T]) forget(policy types.NamespacedName) {
+func (w *expectations) forget(policy types.NamespacedName) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.byPolicy, policy)

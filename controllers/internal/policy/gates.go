@@ -5,9 +5,25 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
+
+// gatesChangeAt is when the gates of a cluster are others though nothing changes; zero for never.
+func gatesChangeAt(cluster *tenancyv1alpha1.TenantCluster, rolloutPolicy metav1alpha1.RolloutPolicy, now time.Time) time.Time {
+	next := suspension.Of(cluster.Spec.Suspend, cluster.Annotations, now).Until
+	window := cluster.Status.MaintenanceWindow
+	if !rolloutPolicy.Disruptive || window == nil {
+		return next
+	}
+	for _, at := range []time.Time{window.Start.Time, window.End.Time} {
+		if at.After(now) {
+			next = earliest.Of(next, at)
+		}
+	}
+	return next
+}
 
 // policyGates hold changes back in all clusters: the policy is suspended, or it has no usable content.
 func policyGates[P Policy, T Target](seen observation[P, T]) []rollout.Gate {

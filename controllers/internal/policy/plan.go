@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -37,29 +35,37 @@ type plan struct {
 }
 
 // makePlan decides what to do about what was observed. It reads nothing and writes nothing.
-func makePlan[P Policy, T Target](kind Kind[P, T], seen observation[P, T]) plan {
-	wanted := settingsOf(seen.policy, seen.now)
-	input := rolloutInput(kind, seen, wanted)
-	planned := plan{rollout: rollout.PlanRollout(input), input: input, settings: wanted}
+func makePlan[P Policy, T Target](seen observation[P, T]) plan {
+	input := rolloutInput(seen)
+	planned := plan{rollout: rollout.PlanRollout(input), input: input, settings: seen.view.basis.settings}
 	guarded := slices.Contains(seen.policy.GetFinalizers(), metav1alpha1.FinalizerPolicy)
 	if input.Policy.Deleting {
-		planned.removeFinalizer = guarded && len(seen.targets) == 0
+		planned.removeFinalizer = guarded && len(seen.view.targets) == 0
 		return planned
 	}
 	planned.addFinalizer = !guarded
 	if seen.snapshot != nil {
-		if !seen.snapshot.StoredIn(seen.stored) {
+		if !seen.snapshot.StoredIn(seen.view.stored) {
 			planned.store = seen.snapshot
 		}
-		planned.prune = revision.Prune(seen.stored, seen.snapshot.Name, referencedRevisions(seen.targets))
+		planned.prune = prunable(seen.view, seen.snapshot.Name)
 	}
 	return planned
 }
 
+// prunable are the revisions that no target needs, beside the latest of them. Few revisions need no look at the targets.
+func prunable(view *view, current string) []revision.Stored {
+	others := slices.DeleteFunc(slices.Clone(view.stored), func(stored revision.Stored) bool { return stored.Name == current })
+	if len(others) <= revision.HistoryLimit {
+		return nil
+	}
+	return revision.Prune(view.stored, current, view.referencedRevisions())
+}
+
 // rolloutInput is what was observed, in the words of package rollout.
-func rolloutInput[P Policy, T Target](kind Kind[P, T], seen observation[P, T], wanted settings) rollout.Input {
-	spec, current := seen.policy.GetPolicySpec(), currentRevision(seen)
-	input := rollout.Input{Withdrawals: seen.policy.GetPolicyStatus().Withdrawals, Now: seen.now, Policy: rollout.Policy{
+func rolloutInput[P Policy, T Target](seen observation[P, T]) rollout.Input {
+	spec := seen.policy.GetPolicySpec()
+	return rollout.Input{Withdrawals: seen.policy.GetPolicyStatus().Withdrawals, Now: seen.now, Clusters: seen.view.clusters, Targets: seen.view.targets, Policy: rollout.Policy{
 		Namespace:     seen.policy.GetNamespace(),
 		Name:          seen.policy.GetName(),
 		MaxConcurrent: cmp.Or(int(spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
@@ -68,34 +74,6 @@ func rolloutInput[P Policy, T Target](kind Kind[P, T], seen observation[P, T], w
 		Guard:         guardOf(spec.WithdrawalGuard),
 		Confirmation:  metav1alpha1.WithdrawalConfirmed(seen.policy),
 	}}
-	input.Clusters = make([]rollout.Cluster, 0, len(seen.clusters))
-	for _, cluster := range seen.clusters {
-		input.Clusters = append(input.Clusters, rollout.Cluster{
-			ClusterKey: rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name},
-			Revision:   current,
-			Parameters: cluster.derived.comparable,
-			Connected:  cluster.derived.connected,
-			Gates:      clusterGates(cluster.TenantCluster, spec.Rollout, seen.now),
-			Deleting:   !cluster.DeletionTimestamp.IsZero(),
-		})
-	}
-	input.Targets = make([]rollout.Target, 0, len(seen.targets))
-	for _, target := range seen.targets {
-		state, message := kind.State(target.object)
-		spec := target.object.GetTargetSpec()
-		input.Targets = append(input.Targets, rollout.Target{
-			Name:            target.object.GetName(),
-			Cluster:         rollout.ClusterKey(spec.ClusterRef),
-			Revision:        spec.Revision,
-			Parameters:      target.parameters,
-			SettingsCurrent: wanted.areOn(spec) && kind.SettingsCurrent(target.object, seen.policy),
-			State:           state,
-			ReadySince:      readySince(target.object),
-			Message:         message,
-			Deleting:        !target.object.GetDeletionTimestamp().IsZero(),
-		})
-	}
-	return input
 }
 
 // guardOf fills in what a policy does not say of its guard, as rollouts do.
@@ -136,21 +114,4 @@ func (s settings) setOn(spec *metav1alpha1.TargetSpec) {
 
 func (s settings) areOn(spec *metav1alpha1.TargetSpec) bool {
 	return s == settings{deletionPolicy: spec.DeletionPolicy, suspend: spec.Suspend, requestedAt: spec.RequestedAt}
-}
-
-func referencedRevisions[T Target](targets []observedTarget[T]) sets.Set[string] {
-	referenced := sets.New[string]()
-	for _, target := range targets {
-		referenced.Insert(target.object.GetTargetSpec().Revision, target.object.GetTargetStatus().Revision)
-	}
-	return referenced
-}
-
-// readySince is when a target became Ready in its current generation; zero if it is not.
-func readySince(target Target) time.Time {
-	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionTrue {
-		return time.Time{}
-	}
-	return ready.LastTransitionTime.Time
 }

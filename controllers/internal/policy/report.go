@@ -63,8 +63,8 @@ func conclude[P Policy, T Target](seen observation[P, T], policy rollout.Policy,
 		verdict.Message += "; " + seen.stall.Message
 	case seen.stall != nil:
 		verdict = withStall(verdict, seen.stall)
-	case len(seen.missing) > 0:
-		verdict = withMissing(verdict, seen.missing)
+	case len(seen.view.missing) > 0:
+		verdict = withMissing(verdict, seen.view.missing)
 	}
 	switch {
 	case err != nil && summary.Withdrawal.Held:

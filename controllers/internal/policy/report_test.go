@@ -59,8 +59,38 @@ func (testKind) Objects(target *addonsv1alpha1.AddonRelease) (objects []string) 
 	return objects
 }
 
+// fixture is an observation, and the objects that its view is made of.
+type fixture struct {
+	observed
+	clusters []*tenancyv1alpha1.TenantCluster
+	targets  []*addonsv1alpha1.AddonRelease
+	missing  []string
+	stored   []revision.Stored
+}
+
+// seen is the observation as it is when the objects are as they are now.
+func (f *fixture) seen() observed {
+	seen := f.observed
+	seen.view = newView(basisOf(f.policy, f.now))
+	for _, found := range f.clusters {
+		seen.view.setCluster(wantedIn(f.policy, found, "", f.now))
+	}
+	for _, target := range f.targets {
+		seen.view.setTarget(targetOf(testKind{}, f.policy, seen.view.basis.settings, target), target.Status.Revision)
+	}
+	seen.view.missing, seen.view.stored = f.missing, f.stored
+	seen.view.setRevision(currentRevision(seen))
+	return seen
+}
+
+// report is what is reported of the plan that is made now, with an error if there is one.
+func (f *fixture) report(err error) report[*addonsv1alpha1.SaaSAddon] {
+	seen := f.seen()
+	return makeReport(testKind{}, seen, makePlan(seen), result{err: err})
+}
+
 // settled is a policy that is ready in one cluster.
-func settled(t *testing.T) observed {
+func settled(t *testing.T) fixture {
 	t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "acme", Name: "cache", Generation: 3, Finalizers: []string{metav1alpha1.FinalizerPolicy},
@@ -76,19 +106,19 @@ func settled(t *testing.T) observed {
 			Conditions: []metav1.Condition{{Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue}},
 		},
 	}
-	derived := derive(found)
-	seen := observed{policy: addon, now: noon, clusters: []cluster{{found, derived}}, snapshot: snapshot}
 	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, derived.parameters
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, parametersOf(found)
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
-	seen.targets = []observedTarget[*addonsv1alpha1.AddonRelease]{{target, derived.comparable}}
-	return seen
+	return fixture{
+		observed: observed{policy: addon, now: noon, snapshot: snapshot},
+		clusters: []*tenancyv1alpha1.TenantCluster{found}, targets: []*addonsv1alpha1.AddonRelease{target},
+	}
 }
 
 func TestReport(t *testing.T) {
 	tests := map[string]struct {
-		change  func(*observed)
+		change  func(*fixture)
 		failed  error
 		ready   metav1.ConditionStatus
 		reason  string
@@ -100,9 +130,9 @@ func TestReport(t *testing.T) {
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: "ready in 1 cluster",
 		},
 		"a disruptive revision waits for the window": {
-			change: func(seen *observed) {
+			change: func(seen *fixture) {
 				seen.policy.Spec.Rollout.Disruptive = true
-				seen.targets[0].object.Spec.Revision = "cache-older"
+				seen.targets[0].Spec.Revision = "cache-older"
 				seen.clusters[0].Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *"}}
 				seen.clusters[0].Status.MaintenanceWindow = &tenancyv1alpha1.Span{
 					Start: metav1.NewTime(noon.Add(time.Hour)), End: metav1.NewTime(noon.Add(2 * time.Hour)),
@@ -111,7 +141,7 @@ func TestReport(t *testing.T) {
 			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonWindowClosed, message: "waiting for a maintenance window in 1 cluster (prod)", again: time.Hour,
 		},
 		"a problem stalls": {
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.stall, o.snapshot = &Stall{Reason: metav1alpha1.ReasonReferenceNotFound, Message: "ConfigMap x is missing"}, nil
 			},
 			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonReferenceNotFound, message: "ConfigMap x is missing", stalled: true,
@@ -121,43 +151,42 @@ func TestReport(t *testing.T) {
 			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonFailed, message: "quota exceeded",
 		},
 		"a name that no cluster has": {
-			change: func(o *observed) { o.missing = []string{"prdo"} },
+			change: func(o *fixture) { o.missing = []string{"prdo"} },
 			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonReferenceNotFound, message: "do not exist: prdo",
 		},
 		"suspended and up to date": {
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.policy.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T13:00:00Z"}
-				o.targets[0].object.Spec.Suspend = true
+				o.targets[0].Spec.Suspend = true
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: "suspended until 2030-01-01T13:00:00Z", again: time.Hour,
 		},
 		"a cluster's suspension ends by itself": {
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.clusters[0].Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T12:30:00Z"}
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, again: 30 * time.Minute,
 		},
 		"a suspension that has ended is none": {
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.policy.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "2030-01-01T11:00:00Z"}
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded,
 		},
 		"a suspension that cannot be read is told and ignored": {
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.policy.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "tomorrow"}
 			},
 			ready: metav1.ConditionTrue, reason: metav1alpha1.ReasonSucceeded, message: `"tomorrow" is no time`,
 		},
 		"what a target said of an older generation does not count": {
-			change: func(o *observed) { o.targets[0].object.Generation = 2 },
+			change: func(o *fixture) { o.targets[0].Generation = 2 },
 			ready:  metav1.ConditionFalse, reason: metav1alpha1.ReasonRollingOut,
 		},
 		"a conflict of identity is no connection": {
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				conditions := &o.clusters[0].Status.Conditions
 				*conditions = append(*conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionIdentityConflict, Status: metav1.ConditionTrue})
-				o.clusters[0].derived = derive(o.clusters[0].TenantCluster)
 			},
 			ready: metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable,
 		},
@@ -168,7 +197,7 @@ func TestReport(t *testing.T) {
 			if test.change != nil {
 				test.change(&seen)
 			}
-			reported := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{err: test.failed})
+			reported := seen.report(test.failed)
 			ready := meta.FindStatusCondition(reported.status.Status.Conditions, metav1alpha1.ConditionReady)
 			if ready.Status != test.ready || ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
 				t.Errorf("Ready is %s/%s %q", ready.Status, ready.Reason, ready.Message)
@@ -185,11 +214,11 @@ func TestReport(t *testing.T) {
 
 func TestPlanStoresTheRevisionOnceAndKeepsWhatTargetsUse(t *testing.T) {
 	seen := settled(t)
-	if makePlan(testKind{}, seen).store == nil {
+	if makePlan(seen.seen()).store == nil {
 		t.Error("the revision is not stored")
 	}
 	seen.stored = []revision.Stored{{Name: seen.snapshot.Name, Label: seen.snapshot.Label, Complete: true, Secrets: []string{seen.snapshot.Name}}}
-	if todo := makePlan(testKind{}, seen); todo.store != nil || !todo.rollout.Empty() || len(todo.prune) > 0 || todo.addFinalizer {
+	if todo := makePlan(seen.seen()); todo.store != nil || !todo.rollout.Empty() || len(todo.prune) > 0 || todo.addFinalizer {
 		t.Errorf("still to do: %+v", todo)
 	}
 }
@@ -197,8 +226,8 @@ func TestPlanStoresTheRevisionOnceAndKeepsWhatTargetsUse(t *testing.T) {
 func TestRefusedSelectorLeavesTargetsAlone(t *testing.T) {
 	seen := settled(t)
 	seen.stall = &Stall{Reason: metav1alpha1.ReasonSelectorNotAllowed}
-	seen.targets[0].object.Spec.Revision = "cache-older"
-	if todo := makePlan(testKind{}, seen); !todo.rollout.Empty() {
+	seen.targets[0].Spec.Revision = "cache-older"
+	if todo := makePlan(seen.seen()); !todo.rollout.Empty() {
 		t.Errorf("plan %+v", todo.rollout)
 	}
 }
@@ -215,13 +244,15 @@ func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
 func TestOwnWritesAreExpected(t *testing.T) {
 	addon := metav1.ObjectMeta{Namespace: "acme", Name: "cache"}
 	key := keyOfPolicy(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{metav1alpha1.LabelPolicy: addon.Name}}})
-	cached := func(version string) []client.Object {
-		return []client.Object{&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}}
+	cached := func(version string) func(string) (client.Object, bool) {
+		return func(string) (client.Object, bool) {
+			return &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}, version != ""
+		}
 	}
-	writes := &expectations[client.Object]{}
+	writes := &expectations{}
 	writes.record(key, "a", "100", noon)
 	switch {
-	case !writes.unmet(key, nil, noon):
+	case !writes.unmet(key, cached(""), noon):
 		t.Error("a target that the cache lacks is not awaited")
 	case !writes.unmet(key, cached("99"), noon):
 		t.Error("an older target is taken for the written one")
@@ -229,7 +260,7 @@ func TestOwnWritesAreExpected(t *testing.T) {
 		t.Error("a newer target is not recognised")
 	}
 	writes.record(key, "a", "100", noon)
-	if writes.unmet(key, nil, noon.Add(time.Minute)) {
+	if writes.unmet(key, cached(""), noon.Add(time.Minute)) {
 		t.Error("a lost write is awaited for ever")
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
 const (
@@ -53,6 +54,10 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), r.Kind.NewTarget(), indexPolicy, policyOf); err != nil {
 		return err
 	}
+	if err := mgr.GetFieldIndexer().IndexField(context.Background(), revision.Metadata(), revisionIndex(kind.Kind), policyOfRevisions(kind.Kind)); err != nil {
+		return err
+	}
+	r.views.provider = r.ProviderNamespace
 	r.woken = make(chan event.GenericEvent, 1024)
 	if opts.MaxConcurrentReconciles == 0 {
 		opts.MaxConcurrentReconciles = defaultWorkers
@@ -65,12 +70,12 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 		Named(strings.ToLower(kind.Kind)).
 		For(r.Kind.NewPolicy(), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(r.Kind.NewTarget(), r.targetEvents()).
-		Watches(&tenancyv1alpha1.TenantCluster{}, r.clusterEvents(), builder.WithPredicates(clusterChanged())).
+		Watches(&tenancyv1alpha1.TenantCluster{}, r.clusterEvents()).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.policiesReferringTo("ConfigMap"))).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.policiesReferringTo("Secret"))).
 		WatchesRawSource(source.Channel(r.woken, &handler.EnqueueRequestForObject{})).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(policyOfRevision(kind.Kind)), builder.WithPredicates(onlyDeleted())).
-		WatchesMetadata(&corev1.Namespace{}, coalesced(r.providerPolicies), builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, r.revisionEvents(kind.Kind)).
+		WatchesMetadata(&corev1.Namespace{}, r.namespaceEvents(), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backoffFirst, backoffLast),
@@ -81,6 +86,19 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 // policyOf is the index of targets by their policy.
 func policyOf(target client.Object) []string {
 	return []string{target.GetLabels()[metav1alpha1.LabelPolicy]}
+}
+
+// revisionIndex finds the revisions of a policy of a kind. Each kind has its own: the cache of Secrets is shared.
+func revisionIndex(kind string) string { return "metadata.labels.policy-of-" + strings.ToLower(kind) }
+
+// policyOfRevisions is the index of Secrets by the policy whose revision they hold.
+func policyOfRevisions(kind string) client.IndexerFunc {
+	return func(secret client.Object) []string {
+		if secret.GetLabels()[revision.LabelPolicyKind] != kind {
+			return nil
+		}
+		return policyOf(secret)
+	}
 }
 
 // referencesOf is the index of policies by what they refer to.

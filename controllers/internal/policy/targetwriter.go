@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -22,34 +23,21 @@ type targetWriter[P Policy, T Target] struct {
 	client       client.Client
 	apiReader    client.Reader
 	clock        clock.PassiveClock
-	expectations *expectations[T]
+	expectations *expectations
+	views        *views
 	kind         Kind[P, T]
 	// targetKind is the name of the kind of target, for messages.
 	targetKind string
 
-	policy     P
-	settings   settings
-	parameters map[rollout.ClusterKey]metav1alpha1.ClusterParameters
-	targets    map[string]T
+	policy   P
+	settings settings
 }
 
-func (r *Reconciler[P, T]) newTargetWriter(seen *observation[P, T], planned plan) *targetWriter[P, T] {
-	writer := &targetWriter[P, T]{
-		client: r.Client, apiReader: r.APIReader, clock: r.Clock, expectations: &r.expectations, kind: r.Kind,
-		targetKind: kindName(r.Client, r.Kind.NewTarget()), policy: seen.policy, settings: planned.settings,
+func (r *Reconciler[P, T]) newTargetWriter(policy P, settings settings) *targetWriter[P, T] {
+	return &targetWriter[P, T]{
+		client: r.Client, apiReader: r.APIReader, clock: r.Clock, expectations: &r.expectations, views: &r.views, kind: r.Kind,
+		targetKind: kindName(r.Client, r.Kind.NewTarget()), policy: policy, settings: settings,
 	}
-	if planned.rollout.Empty() {
-		return writer
-	}
-	writer.parameters = make(map[rollout.ClusterKey]metav1alpha1.ClusterParameters, len(seen.clusters))
-	for _, cluster := range seen.clusters {
-		writer.parameters[rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}] = cluster.derived.parameters
-	}
-	writer.targets = make(map[string]T, len(seen.targets))
-	for _, target := range seen.targets {
-		writer.targets[target.object.GetName()] = target.object
-	}
-	return writer
 }
 
 // kindName is the name of an object's kind, "target" if the scheme does not know it.
@@ -79,8 +67,12 @@ func newTarget[P Policy, T Target](kind Kind[P, T], policy P, cluster rollout.Cl
 
 func (w *targetWriter[P, T]) create(ctx context.Context, cluster rollout.Cluster) error {
 	target := newTarget(w.kind, w.policy, cluster.ClusterKey)
-	w.follow(target, cluster)
-	err := w.client.Create(ctx, target)
+	parameters, err := w.parametersOf(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	w.setAll(target, cluster, parameters)
+	err = w.client.Create(ctx, target)
 	if apierrors.IsAlreadyExists(err) {
 		return w.verify(ctx, target)
 	}
@@ -110,18 +102,39 @@ func (w *targetWriter[P, T]) verify(ctx context.Context, want T) error {
 }
 
 func (w *targetWriter[P, T]) update(ctx context.Context, update rollout.TargetUpdate) error {
-	return w.patch(ctx, update.Target, func(target T) { w.follow(target, update.Cluster) })
+	parameters, err := w.parametersOf(ctx, update.Cluster)
+	if err != nil {
+		return err
+	}
+	return w.patch(ctx, update.Target, func(target T) { w.setAll(target, update.Cluster, parameters) })
 }
 
 func (w *targetWriter[P, T]) syncSettings(ctx context.Context, name string) error {
 	return w.patch(ctx, name, w.setSettings)
 }
 
-// follow sets everything that a target takes from its policy and its cluster.
-func (w *targetWriter[P, T]) follow(target T, cluster rollout.Cluster) {
+// parametersOf are the parameters that the plan was made with.
+func (w *targetWriter[P, T]) parametersOf(ctx context.Context, cluster rollout.Cluster) (metav1alpha1.ClusterParameters, error) {
+	found := &tenancyv1alpha1.TenantCluster{}
+	err := w.client.Get(ctx, client.ObjectKey(cluster.ClusterKey), found, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return metav1alpha1.ClusterParameters{}, errOutdated
+	}
+	if err != nil {
+		return metav1alpha1.ClusterParameters{}, fmt.Errorf("read TenantCluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	}
+	parameters := parametersOf(found)
+	if comparableParameters(parameters) != cluster.Parameters {
+		return parameters, errOutdated
+	}
+	return parameters, nil
+}
+
+// setAll sets everything that a target takes from its policy and its cluster.
+func (w *targetWriter[P, T]) setAll(target T, cluster rollout.Cluster, parameters metav1alpha1.ClusterParameters) {
 	spec := target.GetTargetSpec()
 	spec.Revision = cluster.Revision
-	spec.Cluster = w.parameters[cluster.ClusterKey]
+	spec.Cluster = parameters
 	w.setSettings(target)
 }
 
@@ -132,14 +145,18 @@ func (w *targetWriter[P, T]) setSettings(target T) {
 
 // patch writes what changes in a target's spec, unless another client wrote the target meanwhile.
 func (w *targetWriter[P, T]) patch(ctx context.Context, name string, change func(T)) error {
-	target, base := w.targets[name], w.kind.NewTarget()
+	target, err := w.cached(ctx, name)
+	if err != nil {
+		return err
+	}
+	base := w.kind.NewTarget()
 	base.SetNamespace(target.GetNamespace())
 	base.SetName(name)
 	base.SetResourceVersion(target.GetResourceVersion())
 	w.kind.CopySpec(base, target)
 	changed := base.DeepCopyObject().(T)
 	change(changed)
-	err := w.client.Patch(ctx, changed, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	err = w.client.Patch(ctx, changed, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) {
 		return errOutdated
 	}
@@ -151,20 +168,40 @@ func (w *targetWriter[P, T]) patch(ctx context.Context, name string, change func
 }
 
 func (w *targetWriter[P, T]) delete(ctx context.Context, name string) error {
-	target, named := w.targets[name], w.kind.NewTarget()
+	target, err := w.cached(ctx, name)
+	if err != nil {
+		return err
+	}
+	named := w.kind.NewTarget()
 	named.SetNamespace(target.GetNamespace())
 	named.SetName(name)
-	err := w.client.Delete(ctx, named, client.Preconditions{UID: ptr.To(target.GetUID())})
+	err = w.client.Delete(ctx, named, client.Preconditions{UID: ptr.To(target.GetUID())})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete %s %s: %w", w.targetKind, name, err)
 	}
 	if err == nil {
 		w.expectations.recordDeletion(w.key(), name, w.clock.Now())
 	}
+	w.views.noteTarget(w.key(), keyOf(target))
 	return nil
 }
 
+// cached is a target in the cache, which must not be changed.
+func (w *targetWriter[P, T]) cached(ctx context.Context, name string) (T, error) {
+	target := w.kind.NewTarget()
+	err := w.client.Get(ctx, types.NamespacedName{Namespace: w.policy.GetNamespace(), Name: name}, target, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return target, errOutdated
+	}
+	if err != nil {
+		return target, fmt.Errorf("read %s %s: %w", w.targetKind, name, err)
+	}
+	return target, nil
+}
+
+// expect has the cache show a write, and the view have it, before anything is planned again.
 func (w *targetWriter[P, T]) expect(target T) {
+	w.views.noteTarget(w.key(), keyOf(target))
 	w.expectations.record(w.key(), target.GetName(), target.GetResourceVersion(), w.clock.Now())
 }
 

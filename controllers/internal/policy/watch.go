@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -30,27 +29,42 @@ const coalescing = 50 * time.Millisecond
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// targetEvents wakes a target's policy when something changed that it reports or decides by.
+// targetEvents keeps what changed of a target for its policy, and wakes the policy when something changed that it reports
+// or decides by.
 func (r *Reconciler[P, T]) targetEvents() handler.EventHandler {
-	wake := func(target client.Object, queue queue) {
-		queue.AddAfter(reconcile.Request{NamespacedName: keyOfPolicy(target)}, coalescing)
+	note := func(target T) {
+		r.views.noteTarget(keyOfPolicy(target), keyOf(target))
+		r.abandoned.note(keyOfPolicy(target), target, r.Kind.Objects)
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, created event.CreateEvent, queue queue) { wake(created.Object, queue) },
+		CreateFunc: func(_ context.Context, created event.CreateEvent, queue queue) {
+			note(created.Object.(T))
+			wake(queue, keyOfPolicy(created.Object))
+		},
 		UpdateFunc: func(_ context.Context, updated event.UpdateEvent, queue queue) {
 			before, after := updated.ObjectOld.(T), updated.ObjectNew.(T)
-			r.abandoned.note(keyOfPolicy(after), after, r.Kind.Objects)
+			note(after)
+			if former := keyOfPolicy(before); former != keyOfPolicy(after) {
+				r.views.noteTarget(former, keyOf(before))
+				wake(queue, former, keyOfPolicy(after))
+			}
 			if r.viewOfTarget(before) != r.viewOfTarget(after) {
-				wake(after, queue)
+				wake(queue, keyOfPolicy(after))
 			}
 		},
 		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue queue) {
 			target := deleted.Object.(T)
-			r.abandoned.note(keyOfPolicy(target), target, r.Kind.Objects)
+			note(target)
 			r.expectations.gone(keyOfPolicy(target), target.GetName())
-			r.parameters.targets.forget(target.GetUID())
-			wake(target, queue)
+			wake(queue, keyOfPolicy(target))
 		},
+	}
+}
+
+// wake has policies reconciled, together with what else happens to them soon.
+func wake(queue queue, policies ...types.NamespacedName) {
+	for _, policy := range policies {
+		queue.AddAfter(reconcile.Request{NamespacedName: policy}, coalescing)
 	}
 }
 
@@ -75,12 +89,9 @@ func keyOfPolicy(target client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: target.GetNamespace(), Name: target.GetLabels()[metav1alpha1.LabelPolicy]}
 }
 
-// clusterChanged lets through what decides about selection and rollouts.
-func clusterChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(updated event.UpdateEvent) bool {
-		before, after := updated.ObjectOld.(*tenancyv1alpha1.TenantCluster), updated.ObjectNew.(*tenancyv1alpha1.TenantCluster)
-		return !maps.Equal(before.Labels, after.Labels) || viewOfCluster(before) != viewOfCluster(after)
-	}}
+// clusterChanged is whether something changed that decides about selection and rollouts.
+func clusterChanged(before, after *tenancyv1alpha1.TenantCluster) bool {
+	return !maps.Equal(before.Labels, after.Labels) || viewOfCluster(before) != viewOfCluster(after)
 }
 
 type clusterView struct {
@@ -105,29 +116,60 @@ func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
 	}
 }
 
-// clusterEvents wakes the policies that may select a cluster, or did before.
+// clusterEvents keeps what changed of a cluster for the policies that select it, or did before, and wakes them.
 func (r *Reconciler[P, T]) clusterEvents() handler.EventHandler {
-	wake := coalesced(r.policiesOfCluster)
 	return handler.Funcs{
-		CreateFunc: wake.Create,
-		UpdateFunc: wake.Update,
-		DeleteFunc: func(ctx context.Context, deleted event.DeleteEvent, queue queue) {
-			r.parameters.clusters.forget(deleted.Object.GetUID())
-			wake.Delete(ctx, deleted, queue)
+		CreateFunc: func(_ context.Context, created event.CreateEvent, queue queue) {
+			wake(queue, r.views.noteCluster(created.Object.(*tenancyv1alpha1.TenantCluster))...)
+		},
+		UpdateFunc: func(_ context.Context, updated event.UpdateEvent, queue queue) {
+			before, after := updated.ObjectOld.(*tenancyv1alpha1.TenantCluster), updated.ObjectNew.(*tenancyv1alpha1.TenantCluster)
+			concerned := r.views.noteCluster(before, after)
+			if clusterChanged(before, after) {
+				wake(queue, concerned...)
+			}
+		},
+		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue queue) {
+			wake(queue, r.views.noteCluster(deleted.Object.(*tenancyv1alpha1.TenantCluster))...)
 		},
 	}
 }
 
-func (r *Reconciler[P, T]) policiesOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
-	requests := r.policiesIn(ctx, cluster.GetNamespace())
-	if cluster.GetNamespace() == r.ProviderNamespace {
-		return requests
+// namespaceEvents wakes the provider's policies that select a namespace and did not before, or the other way round.
+func (r *Reconciler[P, T]) namespaceEvents() handler.EventHandler {
+	note := func(namespace client.Object, queue queue) {
+		wake(queue, r.views.noteNamespace(namespace.GetName(), namespace.GetLabels())...)
 	}
-	return append(requests, r.policiesIn(ctx, r.ProviderNamespace)...)
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, created event.CreateEvent, queue queue) { note(created.Object, queue) },
+		UpdateFunc: func(_ context.Context, updated event.UpdateEvent, queue queue) { note(updated.ObjectNew, queue) },
+		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue queue) {
+			wake(queue, r.views.noteNamespaceGone(deleted.Object.GetName())...)
+		},
+	}
 }
 
-func (r *Reconciler[P, T]) providerPolicies(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.policiesIn(ctx, r.ProviderNamespace)
+// revisionEvents keeps that revisions changed. One that was deleted is written again.
+func (r *Reconciler[P, T]) revisionEvents(kind string) handler.EventHandler {
+	note := func(secret client.Object) (types.NamespacedName, bool) {
+		ours := secret.GetLabels()[revision.LabelPolicyKind] == kind
+		if ours {
+			r.views.noteRevisions(keyOfPolicy(secret))
+		}
+		return keyOfPolicy(secret), ours
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, created event.CreateEvent, _ queue) { note(created.Object) },
+		UpdateFunc: func(_ context.Context, updated event.UpdateEvent, _ queue) {
+			note(updated.ObjectOld)
+			note(updated.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue queue) {
+			if policy, ours := note(deleted.Object); ours {
+				queue.Add(reconcile.Request{NamespacedName: policy})
+			}
+		},
+	}
 }
 
 // policiesReferringTo are the policies that refer to an object of a kind.
@@ -146,7 +188,7 @@ func (r *Reconciler[P, T]) Wake(policy types.NamespacedName) {
 }
 
 func (r *Reconciler[P, T]) policiesIn(ctx context.Context, namespace string, opts ...client.ListOption) []reconcile.Request {
-	policies, err := r.newList(r.Kind.NewPolicy())
+	policies, err := newList(r.Client, r.Kind.NewPolicy())
 	if err == nil {
 		err = r.Client.List(ctx, policies, append(opts, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...)
 	}
@@ -161,35 +203,4 @@ func (r *Reconciler[P, T]) policiesIn(ctx context.Context, namespace string, opt
 		log.FromContext(ctx).Error(err, "Policies could not be listed from the cache", "namespace", namespace)
 	}
 	return requests
-}
-
-// policyOfRevision: a revision that was deleted is written again.
-func policyOfRevision(kind string) handler.MapFunc {
-	return func(_ context.Context, secret client.Object) []reconcile.Request {
-		if secret.GetLabels()[revision.LabelPolicyKind] != kind {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: keyOfPolicy(secret)}}
-	}
-}
-
-func onlyDeleted() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
-	}
-}
-
-// coalesced wakes policies together that many events concern.
-func coalesced(toPolicies handler.MapFunc) handler.EventHandler {
-	wake := func(ctx context.Context, object client.Object, queue queue) {
-		for _, request := range toPolicies(ctx, object) {
-			queue.AddAfter(request, coalescing)
-		}
-	}
-	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, created event.CreateEvent, queue queue) { wake(ctx, created.Object, queue) },
-		UpdateFunc: func(ctx context.Context, updated event.UpdateEvent, queue queue) { wake(ctx, updated.ObjectNew, queue) },
-		DeleteFunc: func(ctx context.Context, deleted event.DeleteEvent, queue queue) { wake(ctx, deleted.Object, queue) },
-	}
 }

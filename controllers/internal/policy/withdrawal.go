@@ -15,13 +15,10 @@ import (
 func Withdrawal[P Policy, T Target](
 	ctx context.Context, cached client.Client, kind Kind[P, T], policy P, providerNamespace string, now time.Time,
 ) (rollout.Withdrawal, error) {
-	r := &Reconciler[P, T]{Client: cached, Kind: kind, ProviderNamespace: providerNamespace}
-	seen := &observation[P, T]{policy: policy, now: now}
-	if err := r.observeTargets(ctx, seen, policyLabel(policy)); err != nil {
+	builder := viewBuilder[P, T]{reader: cached, kind: kind, provider: providerNamespace, policy: policy, now: now}
+	view, err := builder.build(ctx, basisOf(policy, now), policyLabel(policy))
+	if err != nil {
 		return rollout.Withdrawal{}, err
 	}
-	if err := r.observeClusters(ctx, seen); err != nil {
-		return rollout.Withdrawal{}, err
-	}
-	return rollout.Withdraw(rolloutInput(kind, *seen, settingsOf(policy, now))), nil
+	return rollout.Withdraw(rolloutInput(observation[P, T]{policy: policy, view: view, now: now})), nil
 }

@@ -19,16 +19,16 @@ import (
 )
 
 // deselected is an add-on that is ready in some clusters, none of which it selects any more.
-func deselected(t *testing.T, clusters int) observed {
+func deselected(t *testing.T, clusters int) fixture {
 	t.Helper()
 	seen := settled(t)
 	template := seen.targets[0]
 	seen.clusters, seen.targets = nil, nil
 	for i := range clusters {
-		target := template.object.DeepCopy()
+		target := template.DeepCopy()
 		target.Spec.ClusterRef.Name = fmt.Sprintf("prod-%d", i)
 		target.Name = rollout.TargetName("cache", rollout.ClusterKey(target.Spec.ClusterRef))
-		seen.targets = append(seen.targets, observedTarget[*addonsv1alpha1.AddonRelease]{object: target, parameters: template.parameters})
+		seen.targets = append(seen.targets, target)
 	}
 	return seen
 }
@@ -40,7 +40,7 @@ func lostAt(at time.Time, count, clusters int32) metav1alpha1.WithdrawalMinute {
 func TestWithdrawalGuardIsReported(t *testing.T) {
 	tests := map[string]struct {
 		clusters int
-		change   func(*observed)
+		change   func(*fixture)
 		failed   error
 		reason   string
 		message  string
@@ -52,7 +52,7 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 		},
 		"with a problem the guard is told first": {
 			clusters: 5, reason: metav1alpha1.ReasonWithdrawalGuard, message: "ConfigMap x is missing",
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.stall = &Stall{Reason: metav1alpha1.ReasonReferenceNotFound, Message: "ConfigMap x is missing"}
 			},
 		},
@@ -61,17 +61,17 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 		},
 		"what is held back by what was lost before goes when that is an hour ago": {
 			clusters: 2, reason: metav1alpha1.ReasonWithdrawalGuard, message: "beside 2 in the last hour", again: 11 * time.Minute,
-			change: func(o *observed) {
+			change: func(o *fixture) {
 				o.policy.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-50*time.Minute), 2, 4)}
 			},
 		},
 		"a larger share may be allowed": {
 			clusters: 5, reason: metav1alpha1.ReasonNoClusters,
-			change: func(o *observed) { o.policy.Spec.WithdrawalGuard.MaxPercent = ptr.To[int32](100) },
+			change: func(o *fixture) { o.policy.Spec.WithdrawalGuard.MaxPercent = ptr.To[int32](100) },
 		},
 		"a deleted add-on is not guarded": {
 			clusters: 5, reason: metav1alpha1.ReasonDeleting,
-			change: func(o *observed) { o.policy.DeletionTimestamp = &metav1.Time{Time: noon} },
+			change: func(o *fixture) { o.policy.DeletionTimestamp = &metav1.Time{Time: noon} },
 		},
 	}
 	for name, test := range tests {
@@ -80,7 +80,7 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 			if test.change != nil {
 				test.change(&seen)
 			}
-			reported := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{err: test.failed})
+			reported := seen.report(test.failed)
 			ready := meta.FindStatusCondition(reported.status.Status.Conditions, metav1alpha1.ConditionReady)
 			if ready.Reason != test.reason || !strings.Contains(ready.Message, test.message) {
 				t.Errorf("Ready is %s %q", ready.Reason, ready.Message)
@@ -98,15 +98,15 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 
 func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
 	seen := deselected(t, 5)
-	first := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{})
+	first := seen.report(nil)
 	if len(first.events) == 0 || first.events[len(first.events)-1].reason != metav1alpha1.ReasonWithdrawalGuard {
 		t.Errorf("events %+v", first.events)
 	}
 	seen.policy.Status = first.status.Status
-	another := seen.targets[0].object.DeepCopy()
+	another := seen.targets[0].DeepCopy()
 	another.Name = "another"
-	seen.targets = append(seen.targets, observedTarget[*addonsv1alpha1.AddonRelease]{object: another})
-	second := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{})
+	seen.targets = append(seen.targets, another)
+	second := seen.report(nil)
 	if len(second.events) > 0 {
 		t.Errorf("events %+v", second.events)
 	}
@@ -116,17 +116,17 @@ func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
 func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testing.T) {
 	seen := deselected(t, 5)
 	seen.policy.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
-	todo := makePlan(testKind{}, seen)
-	first := makeReport(testKind{}, seen, todo, result{rollout: rollout.Plan{Withdrawal: todo.rollout.Withdrawal}, err: errors.New("timeout")})
+	todo := makePlan(seen.seen())
+	first := makeReport(testKind{}, seen.seen(), todo, result{rollout: rollout.Plan{Withdrawal: todo.rollout.Withdrawal}, err: errors.New("timeout")})
 	if len(first.events) != 1 || first.events[0].reason != eventConfirmed {
 		t.Errorf("events %+v", first.events)
 	}
 	seen.policy.Status = first.status.Status
-	todo = makePlan(testKind{}, seen)
+	todo = makePlan(seen.seen())
 	if len(todo.rollout.Delete) != 5 || todo.rollout.Withdrawal.Confirmed {
 		t.Errorf("plan %+v", todo.rollout)
 	}
-	second := makeReport(testKind{}, seen, todo, result{rollout: todo.rollout})
+	second := makeReport(testKind{}, seen.seen(), todo, result{rollout: todo.rollout})
 	if record := second.status.Status.Withdrawals; record.Underway != nil || len(record.Recent) > 0 || record.SpentConfirmation != "5" {
 		t.Errorf("remembers %+v", record)
 	}
@@ -135,13 +135,13 @@ func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testin
 // What does not count any more causes no write, and goes with the next one.
 func TestOldWithdrawalsGoWithTheNextChangeOfTheStatus(t *testing.T) {
 	seen := settled(t)
-	seen.policy.Status = makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{}).status.Status
+	seen.policy.Status = seen.report(nil).status.Status
 	seen.policy.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-2*time.Hour), 1, 2)}
-	if unchanged := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{}).status.Status; !reflect.DeepEqual(unchanged, seen.policy.Status) {
+	if unchanged := seen.report(nil).status.Status; !reflect.DeepEqual(unchanged, seen.policy.Status) {
 		t.Errorf("changed to %+v", unchanged)
 	}
 	seen.policy.Generation++
-	if left := makeReport(testKind{}, seen, makePlan(testKind{}, seen), result{}).status.Status.Withdrawals.Recent; len(left) > 0 {
+	if left := seen.report(nil).status.Status.Withdrawals.Recent; len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }
@@ -151,16 +151,19 @@ func TestOwnDeletionsAreAwaited(t *testing.T) {
 	key := keyOfPolicy(&one)
 	leaving := *one.DeepCopy()
 	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
-	writes := &expectations[client.Object]{}
+	found := func(target *addonsv1alpha1.AddonRelease) func(string) (client.Object, bool) {
+		return func(string) (client.Object, bool) { return target, target != nil }
+	}
+	writes := &expectations{}
 	writes.recordDeletion(key, "a", noon)
-	if !writes.unmet(key, []client.Object{&one}, noon) {
+	if !writes.unmet(key, found(&one), noon) {
 		t.Error("a target that was deleted is taken for one that stays")
 	}
-	if writes.unmet(key, []client.Object{&leaving}, noon) {
+	if writes.unmet(key, found(&leaving), noon) {
 		t.Error("a target that is being deleted is not recognised")
 	}
 	writes.recordDeletion(key, "a", noon)
-	if writes.unmet(key, nil, noon) {
+	if writes.unmet(key, found(nil), noon) {
 		t.Error("a target that is gone is awaited")
 	}
 }

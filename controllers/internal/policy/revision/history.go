@@ -32,11 +32,12 @@ type Stored struct {
 }
 
 // List returns the stored revisions of a policy, torn ones too, by name. A reader that holds
-// metadata only will do.
-func List(ctx context.Context, reader client.Reader, owner Owner) ([]Stored, error) {
+// metadata only will do. Options are for its indexes.
+func List(ctx context.Context, reader client.Reader, owner Owner, opts ...client.ListOption) ([]Stored, error) {
 	secrets := &metav1.PartialObjectMetadataList{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := reader.List(ctx, secrets, client.InNamespace(owner.Object.GetNamespace()), client.MatchingLabels(owner.labels()))
+	opts = append(opts, client.InNamespace(owner.Object.GetNamespace()), client.MatchingLabels(owner.labels()), client.UnsafeDisableDeepCopy)
+	err := reader.List(ctx, secrets, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("list revisions of %s: %w", owner.Object.GetName(), err)
 	}
@@ -87,7 +88,7 @@ func Prune(stored []Stored, current string, referenced sets.Set[string]) []Store
 // interruption does not look complete.
 func Remove(ctx context.Context, writer client.Writer, namespace string, revision Stored) error {
 	for _, name := range revision.Secrets {
-		secret := metadata()
+		secret := Metadata()
 		secret.Namespace, secret.Name = namespace, name
 		if err := client.IgnoreNotFound(writer.Delete(ctx, secret)); err != nil {
 			return fmt.Errorf("remove revision %s: %w", revision.Name, err)

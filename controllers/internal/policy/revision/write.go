@@ -90,7 +90,7 @@ func (s *Snapshot) secret(owner Owner, chunk int) (*corev1.Secret, error) {
 
 // verify refuses a Secret of the same name that is something else.
 func verify(ctx context.Context, live client.Reader, want *corev1.Secret) error {
-	found := metadata()
+	found := Metadata()
 	if err := live.Get(ctx, client.ObjectKeyFromObject(want), found); err != nil {
 		return err
 	}
@@ -103,7 +103,8 @@ func verify(ctx context.Context, live client.Reader, want *corev1.Secret) error 
 	return nil
 }
 
-func metadata() *metav1.PartialObjectMetadata {
+// Metadata is the form in which revisions are read from the manager's cache.
+func Metadata() *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	return object

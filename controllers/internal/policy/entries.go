@@ -1,0 +1,62 @@
+package policy
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+)
+
+// wantedCluster is what a policy wants in a cluster, and when that may differ though nothing changes.
+type wantedCluster struct {
+	rollout.Cluster
+	// own: the revision is not the policy's.
+	own   bool
+	again time.Time
+}
+
+// wantedIn is what a policy wants in a cluster, whose revision is the policy's.
+func wantedIn(policy Policy, cluster *tenancyv1alpha1.TenantCluster, revision string, now time.Time) wantedCluster {
+	rolloutPolicy := policy.GetPolicySpec().Rollout
+	return wantedCluster{again: gatesChangeAt(cluster, rolloutPolicy, now), Cluster: rollout.Cluster{
+		ClusterKey: clusterKey(cluster),
+		Revision:   revision,
+		Parameters: comparableParameters(parametersOf(cluster)),
+		Connected:  isConnected(cluster),
+		Gates:      clusterGates(cluster, rolloutPolicy, now),
+		Deleting:   !cluster.DeletionTimestamp.IsZero(),
+	}}
+}
+
+// targetOf is a target in the words of the planner. Of those that are neither failed nor unreachable nobody asks for the
+// message.
+func targetOf[P Policy, T Target](kind Kind[P, T], policy P, wanted settings, target T) rollout.Target {
+	state, message := kind.State(target)
+	if state != rollout.Failed && state != rollout.Unreachable {
+		message = ""
+	}
+	spec := target.GetTargetSpec()
+	return rollout.Target{
+		Name:            target.GetName(),
+		Cluster:         rollout.ClusterKey(spec.ClusterRef),
+		Revision:        spec.Revision,
+		Parameters:      comparableParameters(spec.Cluster),
+		SettingsCurrent: wanted.areOn(spec) && kind.SettingsCurrent(target, policy),
+		State:           state,
+		ReadySince:      readySince(target),
+		Message:         message,
+		Deleting:        !target.GetDeletionTimestamp().IsZero(),
+	}
+}
+
+// readySince is when a target became Ready in its current generation; zero if it is not.
+func readySince(target Target) time.Time {
+	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue {
+		return time.Time{}
+	}
+	return ready.LastTransitionTime.Time
+}
