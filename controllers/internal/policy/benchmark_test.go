@@ -90,7 +90,7 @@ func newBenchmarkRoom(b *testing.B, clusters int) *benchmarkRoom {
 	room.Reconciler = &Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{
 		Client: offline{mgr.GetClient(), room.storeStatus}, APIReader: mgr.GetClient(), Recorder: &events.FakeRecorder{}, Clock: testingclock.NewFakePassiveClock(noon),
 		Kind: testKind{content: Content[*addonsv1alpha1.SaaSAddon]{
-			Read: func(context.Context) ([]byte, *Stall, error) { return []byte("content"), nil, nil },
+			Read: contentOf("content"),
 		}},
 		ProviderNamespace: providerNamespace,
 	}

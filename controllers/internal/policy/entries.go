@@ -7,6 +7,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -29,6 +30,23 @@ func wantedIn(policy Policy, cluster *tenancyv1alpha1.TenantCluster, revision st
 		Gates:      clusterGates(cluster, rolloutPolicy, now),
 		Deleting:   !cluster.DeletionTimestamp.IsZero(),
 	}}
+}
+
+// with adds what a policy wants in this cluster alone.
+func (w wantedCluster) with(pair Pair, now time.Time) wantedCluster {
+	if pair.Revision != "" {
+		w.Revision, w.own = pair.Revision, true
+	}
+	w.Gates, w.Overrides = append(w.Gates, pair.Gates...), pair.Overrides
+	if pair.Again.After(now) {
+		w.again = earliest.Of(w.again, pair.Again)
+	}
+	for _, gate := range pair.Gates {
+		if gate.Until.After(now) {
+			w.again = earliest.Of(w.again, gate.Until)
+		}
+	}
+	return w
 }
 
 // targetOf is a target in the words of the planner. Of those that are neither failed nor unreachable nobody asks for the

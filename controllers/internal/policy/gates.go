@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -25,9 +26,9 @@ func gatesChangeAt(cluster *tenancyv1alpha1.TenantCluster, rolloutPolicy metav1a
 	return next
 }
 
-// policyGates hold changes back in all clusters: the policy is suspended, or it has no usable content.
+// policyGates hold changes back in all clusters: those of the kind, the policy is suspended, or it has no usable content.
 func policyGates[P Policy, T Target](seen observation[P, T]) []rollout.Gate {
-	var gates []rollout.Gate
+	gates := slices.Clone(seen.gates)
 	if suspended := suspension.Of(seen.policy.GetPolicySpec().Suspend, seen.policy.GetAnnotations(), seen.now); suspended.Active {
 		gates = append(gates, suspendedGate(suspended))
 	}

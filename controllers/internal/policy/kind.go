@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -50,6 +51,31 @@ type Kind[P Policy, T Target] interface {
 	State(target T) (rollout.State, string)
 	// Objects are the names of what a target has in its cluster.
 	Objects(target T) []string
+}
+
+// GatedKind is a Kind that holds changes back in all clusters of a policy, for reasons of its own.
+type GatedKind[P Policy] interface {
+	// Gates that are closed now. The policy is reconciled again when the first of them opens by itself.
+	Gates(policy P, now time.Time) []rollout.Gate
+}
+
+// PairedKind is a Kind whose policies want something of their own in a cluster. It is asked when the policy, the cluster or
+// the target has changed, a reference was, Wake was called for the policy, or the time has come that it gave.
+type PairedKind[P Policy, T Target] interface {
+	// Pair is what a policy wants in a cluster. The target is what is there; nil if nothing is. Both belong to the cache.
+	Pair(policy P, cluster *tenancyv1alpha1.TenantCluster, target T, now time.Time) Pair
+}
+
+// Pair is what a policy wants in one cluster beside what it wants in all. The zero value is nothing.
+type Pair struct {
+	// Revision that the cluster should have; empty for the policy's. The kind stores it, and it is pruned with the others.
+	Revision string
+	// Gates hold changes back in this cluster.
+	Gates []rollout.Gate
+	// Overrides are the reasons of gates that do not hold this cluster's change back, which is urgent then.
+	Overrides []string
+	// Again is when any of this may differ though nothing changes; zero for never.
+	Again time.Time
 }
 
 // Content is what a policy is made of.

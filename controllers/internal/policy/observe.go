@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // observation is everything that the other steps know.
@@ -24,6 +25,8 @@ type observation[P Policy, T Target] struct {
 	content Content[P]
 	// snapshot of the content; nil where it is not usable.
 	snapshot *revision.Snapshot
+	// gates of the kind, for all clusters.
+	gates []rollout.Gate
 	// stall with the selectors or the content; nil if there is none.
 	stall *Stall
 }
@@ -47,6 +50,9 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 	})
 	if !policy.GetDeletionTimestamp().IsZero() {
 		return seen, nil
+	}
+	if gated, ok := r.Kind.(GatedKind[P]); ok {
+		seen.gates = gated.Gates(policy, now)
 	}
 	err := r.observeContent(ctx, seen)
 	view.setRevision(currentRevision(*seen))

@@ -98,3 +98,8 @@ func metadataOf(kind string) *metav1.PartialObjectMetadata {
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return object
 }
+
+// contentOf reads content that is always the same.
+func contentOf(text string) func(context.Context) ([]byte, *Stall, error) {
+	return func(context.Context) ([]byte, *Stall, error) { return []byte(text), nil, nil }
+}

@@ -112,6 +112,7 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 
 // untilNext is when a plan may differ by itself, or a stall is to be looked at again.
 func untilNext[P Policy, T Target](seen observation[P, T], again time.Time) time.Duration {
+	again = earliest.Of(again, seen.view.next)
 	if seen.stall != nil {
 		again = earliest.Of(again, seen.stall.Retry)
 	}

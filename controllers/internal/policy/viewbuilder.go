@@ -131,7 +131,7 @@ func (b viewBuilder[P, T]) addClusters(ctx context.Context, view *view) error {
 		}
 		for i := range clusters.Items {
 			if found := &clusters.Items[i]; view.scope.selects(found) {
-				wanted := wantedIn(b.policy, found, view.revision, b.now)
+				wanted := b.wantedIn(ctx, view, found)
 				view.keep(wanted)
 				view.clusters = append(view.clusters, wanted.Cluster)
 			}
@@ -158,7 +158,7 @@ func (b viewBuilder[P, T]) refresh(ctx context.Context, view *view, changed chan
 		if err := b.refreshTarget(ctx, view, key); err != nil {
 			return err
 		}
-		if view.refused != nil {
+		if _, paired := b.kind.(PairedKind[P, T]); paired || view.refused != nil {
 			changed.clusters = inserted(changed.clusters, key.cluster)
 		}
 	}
@@ -206,8 +206,24 @@ func (b viewBuilder[P, T]) refreshCluster(ctx context.Context, view *view, key r
 		view.removeCluster(key)
 		return nil
 	}
-	view.setCluster(wantedIn(b.policy, found, view.revision, b.now))
+	view.setCluster(b.wantedIn(ctx, view, found))
 	return nil
+}
+
+// wantedIn is what the policy wants in a cluster, with what its kind adds.
+func (b viewBuilder[P, T]) wantedIn(ctx context.Context, view *view, found *tenancyv1alpha1.TenantCluster) wantedCluster {
+	wanted := wantedIn(b.policy, found, view.revision, b.now)
+	paired, ok := b.kind.(PairedKind[P, T])
+	if !ok {
+		return wanted
+	}
+	var none T
+	target, key := b.kind.NewTarget(), wanted.ClusterKey
+	name := types.NamespacedName{Namespace: b.policy.GetNamespace(), Name: rollout.TargetName(b.policy.GetName(), key)}
+	if b.reader.Get(ctx, name, target, client.UnsafeDisableDeepCopy) != nil || keyOf(target).cluster != key {
+		target = none
+	}
+	return wanted.with(paired.Pair(b.policy, found, target, b.now), b.now)
 }
 
 func policyLabel(policy client.Object) client.MatchingLabels {

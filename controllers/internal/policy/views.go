@@ -123,6 +123,11 @@ func (v *views) noteRevisions(policy types.NamespacedName) {
 	v.note(policy, func(c *changes) { c.revisions = true })
 }
 
+// noteAll has everything read again.
+func (v *views) noteAll(policy types.NamespacedName) {
+	v.note(policy, func(c *changes) { c.all = true })
+}
+
 // noteCluster returns the policies that a change of a cluster concerns: those that select one of the states before and after.
 func (v *views) noteCluster(states ...*tenancyv1alpha1.TenantCluster) (concerned []types.NamespacedName) {
 	v.mutex.Lock()

@@ -176,12 +176,24 @@ func (r *Reconciler[P, T]) revisionEvents(kind string) handler.EventHandler {
 func (r *Reconciler[P, T]) policiesReferringTo(kind string) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		wanted := Reference{Kind: kind, Name: object.GetName()}.String()
-		return r.policiesIn(ctx, object.GetNamespace(), client.MatchingFields{indexReference: wanted})
+		requests := r.policiesIn(ctx, object.GetNamespace(), client.MatchingFields{indexReference: wanted})
+		for _, request := range requests {
+			r.notePairs(request.NamespacedName)
+		}
+		return requests
 	}
 }
 
-// Wake has a policy reconciled: its content is there.
+// notePairs has the kind asked again what a policy wants in each cluster, if it differs by cluster.
+func (r *Reconciler[P, T]) notePairs(policy types.NamespacedName) {
+	if _, paired := r.Kind.(PairedKind[P, T]); paired {
+		r.views.noteAll(policy)
+	}
+}
+
+// Wake has a policy reconciled: its content is there, or what it wants in a cluster is something else.
 func (r *Reconciler[P, T]) Wake(policy types.NamespacedName) {
+	r.notePairs(policy)
 	r.woken <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{
 		ObjectMeta: metav1.ObjectMeta{Namespace: policy.Namespace, Name: policy.Name},
 	}}
