@@ -41,7 +41,7 @@ func (w *orderWorld) isNotRunning(name string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if isPaused(target) || meta.IsStatusConditionTrue(target.Status.Conditions, addonsv1alpha1.ConditionDrifted) {
+	if isPaused(target) || meta.IsStatusConditionTrue(target.Status.Conditions, metav1alpha1.ConditionDrifted) {
 		return fmt.Sprintf("the target still pauses: %+v", target.Status.Conditions)
 	}
 	return ""

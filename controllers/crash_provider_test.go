@@ -137,7 +137,7 @@ func (p *provider) upgrade(ctx context.Context, cluster *clusterv1.Cluster) erro
 		p.edited[cluster.Name] = err == nil
 		return err
 	}
-	if !meta.IsStatusConditionTrue(target.Status.Conditions, addonsv1alpha1.ConditionDrifted) {
+	if !meta.IsStatusConditionTrue(target.Status.Conditions, metav1alpha1.ConditionDrifted) {
 		return nil
 	}
 	if settings.Data["value"] != "edited" {

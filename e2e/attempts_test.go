@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -32,11 +31,11 @@ func TestWhatFailsIsTriedOncePerStep(t *testing.T) {
 	t.Parallel()
 	t.Run("AnObjectThatIsRefused", func(t *testing.T) {
 		t.Parallel()
-		testTriedOnce(t, refusedService, addonsv1alpha1.ReasonRefused, "/services/refused-once")
+		testTriedOnce(t, refusedService, metav1alpha1.ReasonRefused, "/services/refused-once")
 	})
 	t.Run("AKindThatIsUnknown", func(t *testing.T) {
 		t.Parallel()
-		testTriedOnce(t, unknownKind, addonsv1alpha1.ReasonUnknownKind, "unknown.example.com")
+		testTriedOnce(t, unknownKind, metav1alpha1.ReasonUnknownKind, "unknown.example.com")
 	})
 	t.Run("AnObjectThatAWebhookHoldsUp", testTriedWithBackoff)
 }

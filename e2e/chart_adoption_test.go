@@ -55,7 +55,7 @@ func TestAReleaseThatAKilledHelmLeftIsRepaired(t *testing.T) {
 			addon := c.newChartAddon(left.name, served.OCI(), "palette", charts.FirstVersion)
 			addon.Spec.Values = valuesOf(`{"color": "blue"}`)
 			c.create(addon)
-			refused := c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+			refused := c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 			must(t, says(message(refused.Status.Conditions, metav1alpha1.ConditionStalled), "default/"+left.name, left.found, "spec.adopt"))
 			if found := c.configMap(cluster, "palette"); found.ResourceVersion != before.ResourceVersion {
 				t.Error("it was written to although it is somebody else's")
@@ -130,7 +130,7 @@ func TestWhatAnotherReleaseTookOverStays(t *testing.T) {
 	cluster := c.clusters.bare[0]
 	served := c.startRegistry(smallChart("pair", configMaps("kept", "taken")).packed(t))
 	addon := c.newChartAddon("pair", served.OCI(), "pair", charts.FirstVersion)
-	addon.Spec.Drift.Mode = addonsv1alpha1.DriftReport
+	addon.Spec.Drift.Mode = metav1alpha1.DriftReport
 	c.create(addon)
 	c.awaitReady(addon)
 
@@ -141,8 +141,8 @@ func TestWhatAnotherReleaseTookOverStays(t *testing.T) {
 	t.Cleanup(func() { _, _, _ = helm.Uninstall(context.Background(), theirs) })
 	taken := c.configMap(cluster, "taken")
 	// What is taken over is drift: Daytwo would take it back, and so it only reports it here.
-	told := c.awaitReleaseCondition(addon, cluster, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
-	must(t, says(message(told.Status.Conditions, addonsv1alpha1.ConditionDrifted), "helm", "default/taken"))
+	told := c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported)
+	must(t, says(message(told.Status.Conditions, metav1alpha1.ConditionDrifted), "helm", "default/taken"))
 	c.uninstall(addon)
 	left := c.configMap(cluster, "taken")
 	if left.UID != taken.UID || left.Data["color"] != "theirs" || left.Annotations["meta.helm.sh/release-name"] != theirs.Name {

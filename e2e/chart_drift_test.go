@@ -47,7 +47,7 @@ func (l *chartLife) takesBackWhatHelmDoes(cluster string) {
 	})
 	l.expectHelmToSee(cluster, 6, 3)
 	// More than ten objects are deleted, and only the latest ten are told; the record is among them.
-	record := addonsv1alpha1.DriftCorrection{
+	record := metav1alpha1.DriftCorrection{
 		Object: fmt.Sprintf("v1/Secret/%s/sh.helm.release.v1.%s.v", l.name.Namespace, l.name.Name), Operation: "Delete",
 	}
 	l.takesBack(cluster, "helm uninstall", record, func() {
@@ -58,14 +58,14 @@ func (l *chartLife) takesBackWhatHelmDoes(cluster string) {
 }
 
 // ofDeployment is how a change of the release's Deployment is told.
-func (l *chartLife) ofDeployment(manager, operation string) addonsv1alpha1.DriftCorrection {
+func (l *chartLife) ofDeployment(manager, operation string) metav1alpha1.DriftCorrection {
 	object := fmt.Sprintf("apps/v1/Deployment/%s/%s-web", l.name.Namespace, l.name.Name)
-	return addonsv1alpha1.DriftCorrection{Object: object, Manager: manager, Operation: operation}
+	return metav1alpha1.DriftCorrection{Object: object, Manager: manager, Operation: operation}
 }
 
 // takesBack waits until the objects are as they were before somebody did something, the release is ready
 // and its record deployed, and what was done is told.
-func (l *chartLife) takesBack(cluster, what string, told addonsv1alpha1.DriftCorrection, do func()) {
+func (l *chartLife) takesBack(cluster, what string, told metav1alpha1.DriftCorrection, do func()) {
 	l.Helper()
 	want, start := l.objects(cluster), time.Now()
 	if len(want) < webObjectsOfChart {
@@ -106,7 +106,7 @@ func (l *chartLife) deployed(cluster string) error {
 }
 
 // tells complains unless a correction of that sort is told since a moment. The object's id may be cut.
-func tells(release *addonsv1alpha1.AddonRelease, since time.Time, want addonsv1alpha1.DriftCorrection) error {
+func tells(release *addonsv1alpha1.AddonRelease, since time.Time, want metav1alpha1.DriftCorrection) error {
 	for _, told := range release.Status.Drift.Corrections {
 		if strings.HasPrefix(told.Object, want.Object) && told.Manager == want.Manager && told.Operation == want.Operation && told.Corrected.After(since) {
 			return nil

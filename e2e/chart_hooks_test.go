@@ -63,7 +63,7 @@ func TestTheDataOfAChartStays(t *testing.T) {
 	addon.Spec.ValuesFrom = valuesFromSecret("ledger-values")
 	c.create(addon)
 	// Nobody provides volumes here, so that it is applied and waits for them.
-	c.awaitReleaseCondition(addon, cluster, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
+	c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	claim := &corev1.PersistentVolumeClaim{}
 	expect.Eventually(t, "the StatefulSet has made its claim", func(ctx context.Context) error {
 		return c.workload(cluster).Get(ctx, types.NamespacedName{Namespace: "books", Name: "data-ledger-database-0"}, claim)

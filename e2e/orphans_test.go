@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/expect"
 )
@@ -36,7 +36,7 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	t.Cleanup(func() { tidyUp(c, cluster) })
 	addon := c.newAddon("cache", settingsAndData)
 	must(t, env.Admin.Create(t.Context(), addon))
-	c.awaitReleaseCondition(addon, cluster, addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, "")
+	c.awaitReleaseCondition(addon, cluster, metav1alpha1.ConditionApplied, metav1.ConditionTrue, "")
 	settings, data, copied := inDefault(&corev1.ConfigMap{}, "settings"), inDefault(&corev1.PersistentVolumeClaim{}, "data"), inDefault(&corev1.ConfigMap{}, "copied")
 	workload := c.workload(cluster)
 	must(t, workload.Get(t.Context(), client.ObjectKeyFromObject(settings), settings))

@@ -45,7 +45,7 @@ func TestDriftMadeWhileTheManagerWasDownIsTakenBack(t *testing.T) {
 		return expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
 	sameContents(t, "after the start", contents(t, cluster), want)
-	told := map[string]addonsv1alpha1.DriftCorrection{}
+	told := map[string]metav1alpha1.DriftCorrection{}
 	for _, correction := range release.Status.Drift.Corrections {
 		told[correction.Object] = correction
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
@@ -223,7 +224,7 @@ func TestTakesBackWhatProgramsAddInSensitivePlaces(t *testing.T) {
 // TestAdditionsIsASettingThatTakesEffectAtOnce goes through all settings with the same two additions.
 func TestAdditionsIsASettingThatTakesEffectAtOnce(t *testing.T) {
 	t.Parallel()
-	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Additions = addonsv1alpha1.DriftAdditionsNone })
+	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Additions = metav1alpha1.DriftAdditionsNone })
 	a.waitReady()
 	settings := a.settings()
 	a.edit(settings, "kubectl-edit", types.MergePatchType, `{"data":{"debug":"true"}}`)
@@ -239,14 +240,14 @@ func TestAdditionsIsASettingThatTakesEffectAtOnce(t *testing.T) {
 	a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", "some-operator")
 	keys("cluster", "debug", "maxmemory", "state")
 	counted := a.get().Status.Drift.Count
-	set := func(additions addonsv1alpha1.DriftAdditions) {
+	set := func(additions metav1alpha1.DriftAdditions) {
 		a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Drift.Additions = additions })
-		a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync)
+		a.waitFor(metav1alpha1.ConditionDrifted, metav1.ConditionFalse, metav1alpha1.ReasonInSync)
 	}
-	set(addonsv1alpha1.DriftAdditionsPeopleAndSensitive)
+	set(metav1alpha1.DriftAdditionsPeopleAndSensitive)
 	keys("cluster", "maxmemory", "state")
 	a.waitTolerated(map[string]int32{"some-operator": 1})
-	set(addonsv1alpha1.DriftAdditionsAll)
+	set(metav1alpha1.DriftAdditionsAll)
 	keys("cluster", "maxmemory")
 	a.waitTolerated(map[string]int32{})
 	if now := a.get().Status.Drift.Count; now != counted {

@@ -32,9 +32,9 @@ func (r *Reconciler) announce(o observation, done result) {
 	release := o.release
 	for _, w := range done.corrections() {
 		r.Metrics.Corrected(release, w)
-		correction := describe(w, r.Rules)
+		correction := target.Correction(w, r.Rules)
 		r.Recorder.Eventf(release, nil, eventWarning, eventDriftCorrected, actionCorrect, "%s changed %s in %s (%s): taken back %s after it was seen",
-			orSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.Took.Round(time.Microsecond*100))
+			target.OrSomebody(correction.Manager), w.Ref, release.Spec.ClusterRef.Name, changes(correction), w.Took.Round(time.Microsecond*100))
 		r.Log.Info("drift corrected", "cluster", target.ClusterKey(release).String(), "object", w.ID(), "manager", correction.Manager,
 			"operation", correction.Operation, "fields", correction.Fields, "took", w.Took.String())
 	}
@@ -70,7 +70,7 @@ func (r *Reconciler) countReported(release *addonsv1alpha1.AddonRelease, p plan,
 	}
 }
 
-func changes(correction addonsv1alpha1.DriftCorrection) string {
+func changes(correction metav1alpha1.DriftCorrection) string {
 	if len(correction.Fields) == 0 {
 		return correction.Operation
 	}

@@ -20,7 +20,7 @@ import (
 // chartScene is a release of a chart that is deployed, as version 2 of its records.
 func chartScene(change ...func(*observation)) observation {
 	o := scene()
-	o.inputs = "new"
+	o.Inputs = "new"
 	o.helm.Chart = &helm.Chart{Release: helmrecord.Release{Namespace: "cache", Name: "shop"}}
 	o.helm.History = helmrecord.History{
 		{Version: 2, Status: common.StatusDeployed, Inputs: "old"},
@@ -58,7 +58,7 @@ func skippingHooks(o *observation) {
 	o.release.Annotations = map[string]string{metav1alpha1.AnnotationSkipDeleteHooks: "true"}
 }
 
-func settled(o *observation) { o.inputs = "old" }
+func settled(o *observation) { o.Inputs = "old" }
 
 func summarizeHelm(h helm.Plan) string {
 	text := ""
@@ -92,15 +92,15 @@ func TestPlanHelm(t *testing.T) {
 		{"SettledNeedsNothing", chartScene(settled), ""},
 		{"Install", chartScene(func(o *observation) { o.helm.History, o.status.Helm = nil, nil }), "Install new-1 pre-install..post-install (0 run) record "},
 		{"Upgrade", chartScene(), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"BackToAnOldOne", chartScene(func(o *observation) { o.inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
+		{"BackToAnOldOne", chartScene(func(o *observation) { o.Inputs = "older" }), "Rollback older-3 pre-rollback..post-rollback (0 run) to 1 record "},
 		{"GoesOnWithWhatWasBegun", chartScene(begun(addonsv1alpha1.HookSucceeded, 0)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) record "},
 		{"AFailedHookHolds", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute)), "Upgrade new-3 pre-upgrade..post-upgrade (1 run) blocked record "},
 		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, apply.RetryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observation) { o.Request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observation) { o.inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
+		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observation) { o.Inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.helm.RecordDrifted = true }), "record strays "},
 		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observation) {
-			o.helm.RecordDrifted, o.release.Spec.Drift.Mode = true, addonsv1alpha1.DriftReport
+			o.helm.RecordDrifted, o.release.Spec.Drift.Mode = true, metav1alpha1.DriftReport
 		}), "strays "},
 		{"Adoption", chartScene(func(o *observation) { o.helm.History = helmrecord.History{{Version: 4, Status: common.StatusDeployed}} }), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
 		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observation) { o.status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},

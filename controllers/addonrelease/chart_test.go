@@ -255,7 +255,7 @@ func TestAReleaseMadeByHandIsAConflictUntilItIsAdopted(t *testing.T) {
 	a := declareAddon(t, "")
 	a.byHand("web", `{"replicas": 1}`)
 	a.start(a.chart("web", charts.FirstVersion, `{"replicas": 2}`))
-	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 	if message := messageOf(release); !strings.Contains(message, "version 1, deployed") || !strings.Contains(message, "adopt") {
 		t.Errorf("the message is %q", message)
 	}
@@ -315,7 +315,7 @@ func TestDataOutlivesARelease(t *testing.T) {
 	t.Parallel()
 	a := newChart(t, "database", `{"password": "secret"}`)
 	// Nobody binds volumes here, so it never becomes ready.
-	a.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
+	a.waitFor(metav1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	claims := &corev1.PersistentVolumeClaimList{}
 	count := func() int {
 		if err := shared.workload.List(t.Context(), claims, client.InNamespace(a.namespace)); err != nil {

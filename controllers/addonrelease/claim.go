@@ -30,7 +30,7 @@ func (r *Reconciler) commit(ctx context.Context, o observation, cluster *fleet.C
 	if err := r.recordReplaced(ctx, o); err != nil {
 		return err
 	}
-	if cluster == nil || !o.desiredKnown {
+	if cluster == nil || !o.DesiredKnown {
 		return nil
 	}
 	if o.helm.Chart != nil {

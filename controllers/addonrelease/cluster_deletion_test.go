@@ -19,7 +19,7 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 	ref := func(group, kind, namespace, name string) objects.Ref {
 		return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 	}
-	o := observation{release: &addonsv1alpha1.AddonRelease{}, Observation: apply.Observation{Inventory: apply.Inventory{}}}
+	o := observation{release: &addonsv1alpha1.AddonRelease{}, Observation: target.Observation{Observation: apply.Observation{Inventory: apply.Inventory{}}}}
 	for _, e := range []apply.Entry{
 		{Ref: ref("", "ConfigMap", "a", "plain"), UID: "1", Fingerprint: "f"},
 		{Ref: ref("", "ConfigMap", "a", "taken-over"), UID: "2", Fingerprint: "f", Adopted: true},

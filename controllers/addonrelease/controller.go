@@ -91,7 +91,7 @@ func (r *Reconciler) Work(ctx context.Context, release *addonsv1alpha1.AddonRele
 		return ctrl.Result{}, err
 	}
 	o.Inventory = done.Inventory
-	told := makeReport(o, p, done, r.look(ctx, o, done, cluster))
+	told := makeReport(o, p, done, o.Look(ctx, done.Result, cluster))
 	r.remember(o, p, done, known)
 	r.room.Measure(release, &told.status.TargetStatus, known)
 	r.announce(o, done)
@@ -125,7 +125,7 @@ func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.
 
 // remember keeps what the next reconcile needs to know, and counts drift that is left in place.
 func (r *Reconciler) remember(o observation, p plan, done result, known *known) {
-	known.Kind.set.Take(o.Observation, done.Result, done.corrections())
+	known.Kind.set.Take(o.Observation.Observation, done.Result, done.corrections())
 	r.countReported(o.release, p, &known.Kind)
 }
 

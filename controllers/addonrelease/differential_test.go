@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
@@ -146,7 +145,7 @@ func (r *rival) deleteRelease() {
 func (r *rival) same(when string) {
 	r.t.Helper()
 	if r.get().UID != "" {
-		r.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
+		r.waitFor(metav1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	}
 	eventually(r.t, "both clusters hold the same "+when, func() (bool, string) {
 		difference := r.view(true).Diff(r.view(false))

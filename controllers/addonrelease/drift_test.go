@@ -152,12 +152,12 @@ func (a *addon) waitRestored(want any) {
 }
 
 // waitBlamed waits until the status names who it was; an empty manager stands for any.
-func (a *addon) waitBlamed(object, manager string) addonsv1alpha1.DriftCorrection {
+func (a *addon) waitBlamed(object, manager string) metav1alpha1.DriftCorrection {
 	a.t.Helper()
-	var found addonsv1alpha1.DriftCorrection
+	var found metav1alpha1.DriftCorrection
 	eventually(a.t, "the status tells of "+object, func() (bool, string) {
 		drift := a.get().Status.Drift
-		i := slices.IndexFunc(drift.Corrections, func(c addonsv1alpha1.DriftCorrection) bool {
+		i := slices.IndexFunc(drift.Corrections, func(c metav1alpha1.DriftCorrection) bool {
 			return c.Object == object && (manager == "" || c.Manager == manager)
 		})
 		if i >= 0 {
@@ -180,8 +180,8 @@ func TestTakesBackADeletion(t *testing.T) {
 		err := a.fetch(settings)
 		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err)
 	})
-	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != operationDelete {
-		t.Errorf("operation is %q, want %q", got.Operation, operationDelete)
+	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != "Delete" {
+		t.Errorf("operation is %q, want %q", got.Operation, "Delete")
 	}
 }
 
@@ -195,8 +195,8 @@ func TestTakesBackARemovedLabelOfOurs(t *testing.T) {
 		err := a.fetch(settings)
 		return err == nil && settings.Labels[metav1alpha1.LabelManagedBy] == installation, fmt.Sprint(err, settings.Labels)
 	})
-	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != operationUnlabel {
-		t.Errorf("operation is %q, want %q", got.Operation, operationUnlabel)
+	if got := a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", ""); got.Operation != "Unlabel" {
+		t.Errorf("operation is %q, want %q", got.Operation, "Unlabel")
 	}
 }
 
@@ -274,8 +274,8 @@ func TestLeavesAnAutoscalersReplicas(t *testing.T) {
 func TestLeavesIgnoredFields(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) {
-		spec.Drift.Ignore = []addonsv1alpha1.DriftIgnore{{
-			Target: addonsv1alpha1.ObjectSelector{Kind: "ConfigMap", Name: "settings"}, JSONPointers: []string{"/data/maxmemory"},
+		spec.Drift.Ignore = []metav1alpha1.DriftIgnore{{
+			Target: metav1alpha1.ObjectSelector{Kind: "ConfigMap", Name: "settings"}, JSONPointers: []string{"/data/maxmemory"},
 		}}
 	})
 	a.waitReady()
@@ -291,10 +291,10 @@ func TestLeavesIgnoredFields(t *testing.T) {
 
 func TestReportModeShowsDriftAndLeavesIt(t *testing.T) {
 	t.Parallel()
-	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Mode = addonsv1alpha1.DriftReport })
+	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Mode = metav1alpha1.DriftReport })
 	a.waitReady()
 	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
-	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	a.waitFor(metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported)
 	settings := a.settings()
 	if err := a.fetch(settings); err != nil || settings.Data["maxmemory"] != "1gb" {
 		t.Fatalf("the edit was taken back: %v %v", err, settings.Data)
@@ -305,8 +305,8 @@ func TestReportModeShowsDriftAndLeavesIt(t *testing.T) {
 	if counted := a.detected("kubectl-edit"); counted != 1 {
 		t.Errorf("the change was counted %v times", counted)
 	}
-	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Drift.Mode = addonsv1alpha1.DriftCorrect })
-	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync)
+	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Drift.Mode = metav1alpha1.DriftCorrect })
+	a.waitFor(metav1alpha1.ConditionDrifted, metav1.ConditionFalse, metav1alpha1.ReasonInSync)
 	eventually(t, "it is taken back now", func() (bool, string) {
 		err := a.fetch(settings)
 		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err, settings.Data)
@@ -339,7 +339,7 @@ func TestSuspensionHoldsCorrectionsAndEnds(t *testing.T) {
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = true })
 	a.waitReady()
 	a.edit(a.settings(), "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
-	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	a.waitFor(metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported)
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
 	eventually(t, "it is taken back when the suspension ends", func() (bool, string) {
 		settings := a.settings()
@@ -359,7 +359,7 @@ func TestFightsBackOffAndNameTheOther(t *testing.T) {
 		}
 		release := a.get()
 		for _, c := range release.Status.Conditions {
-			if c.Type == addonsv1alpha1.ConditionDrifted && c.Reason == addonsv1alpha1.ReasonFighting {
+			if c.Type == metav1alpha1.ConditionDrifted && c.Reason == metav1alpha1.ReasonFighting {
 				return true, ""
 			}
 		}

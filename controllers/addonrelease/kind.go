@@ -7,6 +7,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -46,7 +47,7 @@ func (r *Reconciler) Restore(tracker *fleet.Tracker, release *addonsv1alpha1.Add
 		return // Its own reconcile tells.
 	}
 	owner := r.room.Owner(release)
-	settings, version := settingsOf(release.Spec.Drift), rulesVersion(r.Rules, release.Spec.Drift)
+	settings, version := target.SettingsOf(release.Spec.Drift), target.RulesVersion(r.Rules, release.Spec.Drift)
 	for key, e := range stored {
 		tracker.Claim(owner, key)
 		tracker.Tolerate(key, settings.Tolerance(version, e.Ref, e.Environment))

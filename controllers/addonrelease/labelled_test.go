@@ -23,12 +23,12 @@ data: {key: value}
 func TestManifestsThatWereMadeFromAChartAreOurs(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, fmt.Sprintf(fromAChart, "keep")+"---"+fmt.Sprintf(fromAChart, "drop"), func(spec *addonsv1alpha1.AddonReleaseSpec) {
-		spec.Drift.Mode = addonsv1alpha1.DriftReport
+		spec.Drift.Mode = metav1alpha1.DriftReport
 	})
 	a.waitReady()
 	// One that somebody changed is looked at again before it is removed.
 	a.edit(a.configMap("drop"), "kubectl-edit", types.MergePatchType, `{"data":{"more":"1"}}`)
-	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	a.waitFor(metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported)
 	a.apply(fmt.Sprintf(fromAChart, "keep"))
 	a.waitReady()
 	a.waitGone(a.configMap("drop"))
@@ -64,7 +64,7 @@ func TestWhatWasMadeFromAChartByOthersIsAConflict(t *testing.T) {
 		theirs.Data, theirs.Labels = map[string]string{"key": data}, map[string]string{"app.kubernetes.io/managed-by": "Helm"}
 		a.create(theirs, "helm")
 		a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(fromAChart, theirs.Name))
-		release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+		release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 		if message := messageOf(release); !strings.Contains(message, "a Helm release") {
 			t.Errorf("the message does not name the owner: %s", message)
 		}

@@ -144,7 +144,7 @@ func TestAHelmReleasesObjectIsAConflict(t *testing.T) {
 		theirs.Annotations = map[string]string{"meta.helm.sh/release-name": "valkey", "meta.helm.sh/release-namespace": a.namespace}
 		a.create(theirs, "helm")
 		a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, theirs.Name))
-		release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+		release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 		if message := messageOf(release); !strings.Contains(message, "Helm release "+a.namespace+"/valkey") {
 			t.Errorf("the message does not name the owner: %s", message)
 		}
@@ -172,7 +172,7 @@ func TestAnotherInstallationsObjectIsAConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, "theirs"))
-	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 	if message := messageOf(release); !strings.Contains(message, "another installation of Daytwo (another-installation)") {
 		t.Errorf("the message does not name the owner: %s", message)
 	}
@@ -201,7 +201,7 @@ func TestARequestMakesAStalledReleaseTryAtOnce(t *testing.T) {
 			theirs.Annotations = map[string]string{"meta.helm.sh/release-name": "valkey", "meta.helm.sh/release-namespace": a.namespace}
 			a.create(theirs, "helm")
 			a.apply(fmt.Sprintf(oneConfigMap, "first") + "---" + fmt.Sprintf(oneConfigMap, theirs.Name))
-			a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+			a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 			if err := shared.workload.Delete(t.Context(), theirs); err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestAnotherAddonsObjectIsAConflict(t *testing.T) {
 	first.waitReady()
 	t.Run("Second", func(t *testing.T) {
 		second := newAddon(t, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shared, namespace: %s}\n", first.namespace))
-		release := second.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonConflict)
+		release := second.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonConflict)
 		if message := messageOf(release); !strings.Contains(message, "SaaSAddon default/"+first.name) {
 			t.Errorf("the message does not name the owner: %s", message)
 		}
@@ -283,11 +283,11 @@ func TestBadManifestsAreNamed(t *testing.T) {
 		says               []string
 	}{
 		{"InvalidYAML", "apiVersion: v1\nkind: [", addonsv1alpha1.ReasonInvalidManifest, []string{"inline"}},
-		{"AnUnknownKind", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n", addonsv1alpha1.ReasonUnknownKind, []string{"Gadget", "example.org/v1"}},
+		{"AnUnknownKind", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n", metav1alpha1.ReasonUnknownKind, []string{"Gadget", "example.org/v1"}},
 		{"AMissingKey", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .Values.size }}'}\n", addonsv1alpha1.ReasonRenderFailed, []string{"Values"}},
 		{"AMissingLabel", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .Cluster.Labels.nope }}'}\n", addonsv1alpha1.ReasonRenderFailed, []string{"nope"}},
-		{"AnUnknownField", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndatta: {a: b}\n", addonsv1alpha1.ReasonRefused, []string{"ConfigMap", "datta"}},
-		{"AnInvalidValue", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 99999}]}\n", addonsv1alpha1.ReasonRefused, []string{"Service", "port"}},
+		{"AnUnknownField", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndatta: {a: b}\n", metav1alpha1.ReasonRefused, []string{"ConfigMap", "datta"}},
+		{"AnInvalidValue", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 99999}]}\n", metav1alpha1.ReasonRefused, []string{"Service", "port"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestAFailingRevisionIsNeverShownReady(t *testing.T) {
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "fine"))
 	a.waitReady()
 	a.apply(fmt.Sprintf(oneConfigMap, "fine") + "---\napiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 99999}]}\n")
-	release := a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused)
+	release := a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonRefused)
 	if release.Status.Revision == release.Spec.Revision {
 		t.Error("the revision counts as applied")
 	}
@@ -415,9 +415,9 @@ func TestANamespaceOfOthersKeepsItsLabelsAndStays(t *testing.T) {
 
 func TestADriftedDeploymentThatIsLeftAsItIsStaysReady(t *testing.T) {
 	t.Parallel()
-	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Mode = addonsv1alpha1.DriftReport })
+	a := newAddon(t, webAndSettings, func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Drift.Mode = metav1alpha1.DriftReport })
 	a.waitReady()
 	a.scale("kubectl", 3)
-	a.waitFor(addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported)
+	a.waitFor(metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported)
 	a.waitReady()
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -30,7 +30,7 @@ func TestANamespaceThatAPersonDeletedIsFilledAgainAsSoonAsItIsGone(t *testing.T)
 	if err := shared.workload.Delete(t.Context(), a.namespaceObject()); err != nil {
 		t.Fatal(err)
 	}
-	release := a.waitFor(addonsv1alpha1.ConditionApplied, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting)
+	release := a.waitFor(metav1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonWaiting)
 	if message := messageOf(release); !strings.Contains(message, "until Namespace "+a.namespace+" is gone") {
 		t.Errorf("the message does not say what is waited for: %s", message)
 	}

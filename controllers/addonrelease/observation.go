@@ -14,8 +14,7 @@ import (
 
 // observation is all that a plan and a report are made from.
 type observation struct {
-	apply.Observation
-	target.Preconditions
+	target.Observation
 	// helm is what is known of the Helm release, if the source is a chart.
 	helm helm.Observation
 
@@ -24,21 +23,16 @@ type observation struct {
 	// status is what is known of the release so far: what its status says, or what waits to be written there, without
 	// what does not hold in the cluster as it is now.
 	status addonsv1alpha1.AddonReleaseStatus
-	// restored: the status is one that waited to be written.
-	restored bool
 	// replaced is what the release has in another cluster, in whose place the provider accepted this one.
 	replaced orphans.Entry
-	inputs   string
-	// desiredKnown: the desired objects are known. They are where they are needed, because something is to be written.
-	desiredKnown bool
 	// problem is why desired is not known although it is needed.
 	problem error
 }
 
 // objects is what the plan for the release's objects is made from.
 func (o observation) objects() apply.Observation {
-	set := o.Observation
-	set.Settings, set.ComparedWith = settingsOf(o.release.Spec.Drift), o.status.Drift.Rules
+	set := o.Observation.Observation
+	set.Settings, set.ComparedWith = o.DriftSettings(), o.status.Drift.Rules
 	set.Suspended, set.Requested, set.ClusterDeleted = o.Suspension.Active, o.requested(), o.IsClusterDeleted()
 	return set
 }
@@ -47,10 +41,10 @@ func (o observation) objects() apply.Observation {
 func (o observation) forHelm() helm.Observation {
 	chart := o.helm
 	chart.Now, chart.Status = o.Now, o.status.Helm
-	chart.Inputs, chart.Deployed, chart.Settled = o.inputs, o.status.InputsHash, o.settled()
+	chart.Inputs, chart.Deployed, chart.Settled = o.Inputs, o.status.InputsHash, o.settled()
 	chart.Deleted, chart.Suspended, chart.Requested = !o.release.DeletionTimestamp.IsZero(), o.Suspension.Active, o.requested()
 	chart.SkipsDeleteHooks, chart.Adopts = skipsDeleteHooks(o.release), o.release.Spec.Adopt
-	chart.Corrects, chart.RecordReady = o.driftMode() == apply.Correct, o.recordReady()
+	chart.Corrects, chart.RecordReady = o.DriftSettings().Mode == apply.Correct, o.recordReady()
 	return chart
 }
 
@@ -69,13 +63,11 @@ func (o observation) reachable() bool { return o.Unreachable == "" && !o.waiting
 // makes for another reconcile.
 func (o observation) waiting() bool { return o.Pending || o.Unlisted > 0 }
 
-func (o observation) driftMode() apply.Mode { return settingsOf(o.release.Spec.Drift).Mode }
-
 func (o observation) requested() bool { return o.Request != o.status.HandledRequest }
 
 // settled: what is to be in the cluster was applied completely, and nothing else was begun since.
 func (o observation) settled() bool {
-	return o.inputs == o.status.InputsHash && o.status.Applying == "" && !o.helm.RecordPending
+	return o.Inputs == o.status.InputsHash && o.status.Applying == "" && !o.helm.RecordPending
 }
 
 // needsDesired: the release is to be written, or something in it.

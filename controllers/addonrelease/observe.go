@@ -37,10 +37,11 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 // observeRelease takes in the release, and what is remembered of it.
 func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known *known) (observation, error) {
 	now := r.Clock.Now()
-	o := observation{release: release, Preconditions: target.NewPreconditions(release, now)}
-	o.status, o.restored = latestStatus(release, known)
-	o.inputs = r.inputsOf(release, o.status)
-	o.Now, o.Rules, o.RulesVersion = now, r.Rules, rulesVersion(r.Rules, release.Spec.Drift)
+	o := observation{release: release}
+	o.Preconditions, o.Drift = target.NewPreconditions(release, now), &release.Spec.Drift
+	o.status, o.Restored = latestStatus(release, known)
+	o.Inputs = r.inputsOf(release, o.status)
+	o.Now, o.Rules, o.RulesVersion = now, r.Rules, target.RulesVersion(r.Rules, release.Spec.Drift)
 	o.Recall(known.Kind.set)
 	o.helm.RecordPending = known.Kind.recordPending
 	if o.helm.Tests = metav1alpha1.TestsRequested(release); o.helm.Tests == "" {
@@ -68,7 +69,7 @@ func (r *Reconciler) observeTenant(ctx context.Context, o *observation) (*fleet.
 
 // observeCluster looks at what is in the cluster, and at what is to be there.
 func (r *Reconciler) observeCluster(ctx context.Context, o *observation, cluster *fleet.Cluster, unserved apply.Kinds) error {
-	o.Settings = settingsOf(o.release.Spec.Drift)
+	o.Settings = o.DriftSettings()
 	if err := o.ObserveObjects(ctx, cluster, unserved); err != nil {
 		return err
 	}

@@ -2,9 +2,6 @@ package addonrelease
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -44,7 +42,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 	if err := checkRecordable(*o); err != nil {
 		return err
 	}
-	o.desiredKnown = true
+	o.DesiredKnown = true
 	o.Holders = map[objects.Key]string{}
 	for _, d := range list {
 		if _, listed := o.Inventory[d.Key()]; listed {
@@ -122,19 +120,5 @@ func (r *Reconciler) inputsOf(release *addonsv1alpha1.AddonRelease, status addon
 	if !release.DeletionTimestamp.IsZero() && status.InputsHash != "" {
 		return status.InputsHash
 	}
-	return r.inputsHash(release)
-}
-
-// inputsHash is over everything that the desired objects are made from. A revision never changes, so
-// its name stands for its content.
-func (r *Reconciler) inputsHash(release *addonsv1alpha1.AddonRelease) string {
-	inputs, err := json.Marshal([]any{
-		release.Spec.Revision, release.Spec.ClusterRef, release.Spec.Cluster, r.Installation,
-	})
-	if err != nil {
-		// Strings and maps of strings always marshal.
-		panic(err)
-	}
-	digest := sha256.Sum256(inputs)
-	return hex.EncodeToString(digest[:8])
+	return target.InputsHash(release, r.Installation)
 }

@@ -3,9 +3,8 @@ package addonrelease
 import (
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
-
-import "github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 
 // plan is what to do. The zero plan is to do nothing.
 type plan struct {
@@ -21,14 +20,14 @@ func makePlan(o observation) plan {
 	switch {
 	case !o.release.DeletionTimestamp.IsZero():
 		return planDeletion(o)
-	case !o.reachable() || o.problem != nil || !o.desiredKnown:
+	case !o.reachable() || o.problem != nil || !o.DesiredKnown:
 		return plan{}
 	}
 	p := plan{Plan: apply.MakePlan(o.objects()), helm: helm.MakePlan(o.forHelm())}
 	if at := o.recordReady(); o.helm.RecordDrifted && at.After(o.Now) {
 		p.Wake(at)
 	}
-	p.Begins = !o.settled() && o.status.Applying != o.inputs && (!p.IsEmpty() || p.helm.Operation != nil)
+	p.Begins = !o.settled() && o.status.Applying != o.Inputs && (!p.IsEmpty() || p.helm.Operation != nil)
 	return p
 }
 

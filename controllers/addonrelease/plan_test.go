@@ -44,13 +44,12 @@ func declared(ref objects.Ref, hash string) apply.Object {
 func scene(change ...func(*observation)) observation {
 	o := observation{
 		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
-		Observation: apply.Observation{
+		Observation: target.Observation{Observation: apply.Observation{
 			Now: noon, Rules: managedfields.DefaultRules("test"), Desired: []apply.Object{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 			Inventory: apply.Inventory{}, States: map[objects.Key]apply.ObjectState{}, Holders: map[objects.Key]string{}, Contentions: map[objects.Key]apply.Contention{},
-		},
-		desiredKnown: true,
+		}, DesiredKnown: true},
 	}
-	o.Preconditions = target.NewPreconditions(o.release, noon)
+	o.Preconditions, o.Drift = target.NewPreconditions(o.release, noon), &o.release.Spec.Drift
 	o.ClusterID = "id"
 	for _, name := range []string{"a", "b"} {
 		o.hold(configMapRef(name), "1")
@@ -131,13 +130,13 @@ func TestPlan(t *testing.T) {
 			o.Desired = append(o.Desired, declared(c, "1"))
 			o.Holders[c.Key()] = "SaaSAddon fleet/other"
 		}, "conflict c with SaaSAddon fleet/other; "},
-		{"ReportModeLeavesDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport; o.drift(a) }, "reported correct a; "},
+		{"ReportModeLeavesDrift", func(o *observation) { o.release.Spec.Drift.Mode = metav1alpha1.DriftReport; o.drift(a) }, "reported correct a; "},
 		{"ReportModeStillUpdates", func(o *observation) {
-			o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport
+			o.release.Spec.Drift.Mode = metav1alpha1.DriftReport
 			o.drift(a)
 			o.Desired[0].Hash = "2"
 		}, "rest correct a; reported correct a; "},
-		{"OffIgnoresDrift", func(o *observation) { o.release.Spec.Drift.Mode = addonsv1alpha1.DriftOff; o.drift(a) }, ""},
+		{"OffIgnoresDrift", func(o *observation) { o.release.Spec.Drift.Mode = metav1alpha1.DriftOff; o.drift(a) }, ""},
 		{"SuspensionStopsAllButReports", func(o *observation) {
 			o.Suspension = suspension.Suspension{Active: true}
 			o.drift(a)

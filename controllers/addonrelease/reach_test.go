@@ -99,7 +99,7 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
 	o := scene(deleting)
 	o.ClusterDeletion = target.ClusterDeletionOf(tenant, o.release)
-	next := makeReport(o, makePlan(o), o.nothingDone(), shown{}).status
+	next := makeReport(o, makePlan(o), o.nothingDone(), target.Shown{}).status
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)

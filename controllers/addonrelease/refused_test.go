@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
@@ -21,7 +20,7 @@ kind: Service
 metadata: {name: refused}
 spec: {ports: [{port: 70000}]}
 `)
-	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonRefused)
 	settings := a.configMap("settings")
 	settings.Data = map[string]string{"key": "changed"}
 	if err := shared.workload.Update(t.Context(), settings, client.FieldOwner("kubectl-edit")); err != nil {

@@ -62,7 +62,7 @@ type setKey struct {
 
 // rendered returns what a release's revision gives in its cluster.
 func (r *Reconciler) rendered(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
-	key := setKey{release: client.ObjectKeyFromObject(o.release), inputs: o.inputs, clusterID: cluster.Identity()}
+	key := setKey{release: client.ObjectKeyFromObject(o.release), inputs: o.Inputs, clusterID: cluster.Identity()}
 	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
 		return cached, nil
 	}

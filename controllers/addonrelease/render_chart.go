@@ -25,7 +25,7 @@ type chartCluster interface {
 
 // renderChart renders a chart, or finds the rendering that was kept because another one would differ.
 func (r *Reconciler) renderChart(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (*render.RenderedChart, error) {
-	if name := helm.KeptRendering(o.status.Helm, o.inputs); name != "" {
+	if name := helm.KeptRendering(o.status.Helm, o.Inputs); name != "" {
 		return r.renderings(o.release).Recall(ctx, name)
 	}
 	request := render.ChartRequest{

@@ -18,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -56,25 +57,25 @@ func TestReport(t *testing.T) {
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "ConfigMap cache/a: Available: 0/2"},
 		{"Failed", func(_ *observation, _ *plan, _ *result, health map[objects.Key]fleet.Health) {
 			health[a.Key()] = fleet.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
 		{"Refused", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: refused}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRefused, metav1alpha1.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonRefused, metav1alpha1.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
 		{"ATransientFailure", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: errors.New("connection reset")}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonFailed, metav1alpha1.ConditionReconciling, "connection reset"},
 		{"AConflict", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Owner: "Helm release x/y"}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
 		{"AMissingRevision", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.problem = revision.ErrNotFound
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
 		{"Removing", func(_ *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
 			done.Removing = []apply.Removed{{Removal: apply.Removal{Entry: apply.Entry{Ref: a}}}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
 		{"Fighting", func(_ *observation, p *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			p.Held = []apply.Write{{Object: declared(a, "1"), Actor: apply.Actor{Manager: "stubborn"}}}
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
 		{"ReportedDriftStaysReady", func(_ *observation, p *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit", Fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
@@ -82,7 +83,7 @@ func TestReport(t *testing.T) {
 			done.helm.RecordPending = true
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
-			done.helm.RecordPending, o.inputs = true, "new"
+			done.helm.RecordPending, o.Inputs = true, "new"
 			done.Written = []apply.Written{succeeded(a, apply.PurposeUpdate)}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *plan, done *result, _ map[objects.Key]fleet.Health) {
@@ -94,14 +95,14 @@ func TestReport(t *testing.T) {
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
 		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *plan, _ *result, _ map[objects.Key]fleet.Health) {
 			o.Suspension = suspension.Suspension{Active: true}
-			o.inputs = "other"
+			o.Inputs = "other"
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			o, p, done, health := scene(), plan{}, result{}, map[objects.Key]fleet.Health{}
 			row.change(&o, &p, &done, health)
-			got := makeReport(o, p, done, shown{health: health}).status
+			got := makeReport(o, p, done, target.Shown{Health: health}).status
 			ready := meta.FindStatusCondition(got.Conditions, metav1alpha1.ConditionReady)
 			if ready == nil || ready.Status != row.ready || ready.Reason != row.reason || !strings.Contains(ready.Message, row.says) {
 				t.Errorf("Ready is %+v", ready)
@@ -116,26 +117,16 @@ func TestReport(t *testing.T) {
 }
 
 func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
-	o := scene(func(o *observation) { o.inputs, o.release.Spec.Revision = "new", "cache-2" })
+	o := scene(func(o *observation) { o.Inputs, o.release.Spec.Revision = "new", "cache-2" })
 	failed := result{Result: apply.Result{
 		Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeUpdate), {Write: apply.Write{Object: declared(configMapRef("b"), "2")}, Err: errors.New("no")}},
 	}}
-	if got := makeReport(o, plan{}, failed, shown{}).status; got.Revision == "cache-2" || got.InputsHash == "new" {
+	if got := makeReport(o, plan{}, failed, target.Shown{}).status; got.Revision == "cache-2" || got.InputsHash == "new" {
 		t.Errorf("recorded as applied: %+v", got)
 	}
 	complete := result{Result: apply.Result{Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeUpdate)}}}
-	if got := makeReport(o, plan{}, complete, shown{}).status; got.Revision != "cache-2" || got.InputsHash != "new" {
+	if got := makeReport(o, plan{}, complete, target.Shown{}).status; got.Revision != "cache-2" || got.InputsHash != "new" {
 		t.Errorf("not recorded though complete: %+v", got)
-	}
-}
-
-func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
-	o, next := scene(), addonsv1alpha1.AddonReleaseStatus{}
-	for range maxCorrections + 5 {
-		reportDrift(&next, o, plan{}, result{Result: apply.Result{Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeCorrect)}}}, nil)
-	}
-	if next.Drift.Count != maxCorrections+5 || len(next.Drift.Corrections) != maxCorrections {
-		t.Errorf("count %d, kept %d", next.Drift.Count, len(next.Drift.Corrections))
 	}
 }
 

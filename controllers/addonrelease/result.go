@@ -3,7 +3,6 @@ package addonrelease
 import (
 	"context"
 	"slices"
-	"time"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
@@ -42,7 +41,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 	}
 	journal := &statusJournal{writer: writer, status: o.status, clusterID: string(o.ClusterID)}
 	if p.Begins {
-		journal.begins = o.inputs
+		journal.begins = o.Inputs
 	}
 	applier := &apply.Applier{
 		Cluster: cluster, Rules: r.Rules, Installation: r.Installation, Stages: apply.NoStages{}, Journal: journal,
@@ -77,26 +76,5 @@ func (o observation) lists() func(objects.Key) bool {
 	return func(key objects.Key) bool {
 		_, listed := o.Inventory[key]
 		return listed || declared[key]
-	}
-}
-
-// shown is what the watches show of a release after its plan was carried out.
-type shown struct {
-	health map[objects.Key]fleet.Health
-	// tolerated is what stays of what others set.
-	tolerated []addonsv1alpha1.ToleratedManager
-	// lookAt is when the watches have had the time to show what they do not show yet; zero if that is nothing.
-	lookAt time.Time
-}
-
-// look asks what the watches show by now.
-func (r *Reconciler) look(ctx context.Context, o observation, done result, cluster *fleet.Cluster) shown {
-	if cluster == nil {
-		return shown{}
-	}
-	health := o.Health(ctx, cluster)
-	return shown{
-		health: health, tolerated: tolerated(o.Inventory, cluster),
-		lookAt: o.LookAtUnseen(done.Result, cluster.Tracker, health),
 	}
 }

@@ -35,7 +35,7 @@ func (e *unrecordableError) Error() string { return e.why }
 // checkRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the
 // cluster: of the inventory as it is, and of what is declared.
 func checkRecordable(o observation) error {
-	settings := settingsOf(o.release.Spec.Drift)
+	settings := o.DriftSettings()
 	size, count := sizeOfSpec(o.release)+statusReserve, 0
 	known := make(map[objects.Key]bool, len(o.Desired))
 	for _, d := range o.Desired {
@@ -109,15 +109,7 @@ func fitting(next addonsv1alpha1.AddonReleaseStatus, o observation, recorded add
 	}
 	before := *recorded.DeepCopy()
 	before.ObservedGeneration = o.release.Generation
-	stall(&before, o, addonsv1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this AddonRelease %d KiB large, more than the %d KiB "+
+	statusOf(&before).Stall(o.Observation, metav1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this AddonRelease %d KiB large, more than the %d KiB "+
 		"that are stored of one, so the inventory is as it was before; split the add-on", size>>10, maxStored>>10))
 	return before
-}
-
-func stall(next *addonsv1alpha1.AddonReleaseStatus, o observation, reason, message string) {
-	unset(next, metav1alpha1.ConditionReconciling)
-	for _, condition := range []string{metav1alpha1.ConditionReady, addonsv1alpha1.ConditionApplied} {
-		set(next, o, condition, "False", reason, message)
-	}
-	set(next, o, metav1alpha1.ConditionStalled, "True", reason, message)
 }

@@ -16,6 +16,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -32,7 +33,7 @@ func manyObjects(count, length int) []apply.Object {
 
 func ignoring(pointers ...string) func(*observation) {
 	return func(o *observation) {
-		o.release.Spec.Drift.Ignore = []addonsv1alpha1.DriftIgnore{{JSONPointers: pointers}}
+		o.release.Spec.Drift.Ignore = []metav1alpha1.DriftIgnore{{JSONPointers: pointers}}
 	}
 }
 
@@ -76,8 +77,8 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			}
 			if err != nil {
 				o.problem = err
-				next := makeReport(o, plan{}, result{}, shown{}).status
-				if stalled := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionStalled); stalled == nil || stalled.Reason != addonsv1alpha1.ReasonStatusTooLarge {
+				next := makeReport(o, plan{}, result{}, target.Shown{}).status
+				if stalled := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionStalled); stalled == nil || stalled.Reason != metav1alpha1.ReasonStatusTooLarge {
 					t.Errorf("the conditions are %+v", next.Conditions)
 				}
 			}
@@ -101,12 +102,12 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	ref := configMapRef("hostile")
 	done := result{Result: apply.Result{Written: []apply.Written{succeeded(ref, apply.PurposeCreate)}}}
 	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", maxStored))}
-	next := makeReport(o, plan{}, done, shown{}).status
+	next := makeReport(o, plan{}, done, target.Shown{}).status
 	if size := sizeOf(next); size > maxStored {
 		t.Errorf("the status has %d bytes", size)
 	}
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != addonsv1alpha1.ReasonStatusTooLarge || len(next.Inventory) != len(done.status.Inventory) {
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != metav1alpha1.ReasonStatusTooLarge || len(next.Inventory) != len(done.status.Inventory) {
 		t.Errorf("Ready is %+v, with %d entries", ready, len(next.Inventory))
 	}
 }

@@ -2,7 +2,6 @@ package addonrelease
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,11 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -41,7 +41,7 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		"an edit of what is declared besides":  {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Untouched = "x" }, "rest correct a; "},
 		"an object that was deleted":           {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Gone = true }, "rest correct a; "},
 		"the same rules":                       {func(o *observation) { newRules(o); o.status.Drift.Rules = "new" }, "rest correct a; "},
-		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.release.Spec.Drift.Mode = addonsv1alpha1.DriftReport }, "reported correct a; "},
+		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.release.Spec.Drift.Mode = metav1alpha1.DriftReport }, "reported correct a; "},
 		"a suspension":                         {func(o *observation) { newRules(o); o.Suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
 		"settings, and what was seen before": {func(o *observation) {
 			o.RulesVersion, o.status.Drift.Rules = "new", "old"
@@ -62,10 +62,10 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		for _, w := range p.Rest {
 			done.Written = append(done.Written, apply.Written{Write: w, Result: &metav1.PartialObjectMetadata{}, Contested: true, At: noon})
 		}
-		if counted := makeReport(o, p, done, shown{}).status.Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
+		if counted := makeReport(o, p, done, target.Shown{}).status.Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
 			t.Errorf("%s: %d corrections are counted", name, counted)
 		}
-		if rules := makeReport(o, p, done, shown{}).status.Drift.Rules; rules != o.RulesVersion {
+		if rules := makeReport(o, p, done, target.Shown{}).status.Drift.Rules; rules != o.RulesVersion {
 			t.Errorf("%s: the status has rules %q", name, rules)
 		}
 	}
@@ -85,24 +85,6 @@ func TestReassessesWhatWasSeenBeforeTheSettingsChanged(t *testing.T) {
 	}
 	if is := o.Reassess(apply.ObjectState{Seen: seen, Drifted: true}, e, managedfields.Tolerance{Version: "strict"}); !is.Drifted || is.Seen.Rules != "strict" {
 		t.Error("what may not stay is no drift")
-	}
-}
-
-func TestNamesTenManagersOfWhatStays(t *testing.T) {
-	var objects [][]string
-	for i := range 12 {
-		managers := []string{fmt.Sprintf("program-%02d", i)}
-		if i < 3 {
-			managers = append(managers, "mesh")
-		}
-		objects = append(objects, managers)
-	}
-	list := countManagers(append(objects, nil))
-	if len(list) != 10 || list[0].Manager != "mesh" || list[0].Objects != 3 || list[1].Manager != "program-00" || list[9].Objects != 1 {
-		t.Errorf("got %v", list)
-	}
-	if list := countManagers([][]string{{strings.Repeat("x", 1000)}}); len(list[0].Manager) > 128 {
-		t.Errorf("a name of %d bytes", len(list[0].Manager))
 	}
 }
 
@@ -160,17 +142,17 @@ spec: {pods: [{envFrom: [{secretRef: {name: access}}]}], envFrom: nothing}
 
 func TestSettingsOfDriftDecideWhatIsTolerated(t *testing.T) {
 	ref := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Name: "a"}
-	for setting, want := range map[addonsv1alpha1.DriftAdditions]managedfields.Additions{
-		"": managedfields.TakeBackPeopleAndSensitive, addonsv1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.TakeBackPeopleAndSensitive,
-		addonsv1alpha1.DriftAdditionsAll: managedfields.TakeBackAll, addonsv1alpha1.DriftAdditionsNone: managedfields.TakeBackNone,
+	for setting, want := range map[metav1alpha1.DriftAdditions]managedfields.Additions{
+		"": managedfields.TakeBackPeopleAndSensitive, metav1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.TakeBackPeopleAndSensitive,
+		metav1alpha1.DriftAdditionsAll: managedfields.TakeBackAll, metav1alpha1.DriftAdditionsNone: managedfields.TakeBackNone,
 	} {
-		got := settingsOf(addonsv1alpha1.DriftPolicy{Additions: setting}).Tolerance("v", ref, true)
+		got := target.SettingsOf(metav1alpha1.DriftPolicy{Additions: setting}).Tolerance("v", ref, true)
 		if got.Additions != want || !got.Environment || got.Version != "v" {
 			t.Errorf("%q: got %+v", setting, got)
 		}
 	}
 	rules := managedfields.DefaultRules("test")
-	if rulesVersion(rules, addonsv1alpha1.DriftPolicy{}) != rulesVersion(rules, addonsv1alpha1.DriftPolicy{Additions: addonsv1alpha1.DriftAdditionsPeopleAndSensitive}) {
+	if target.RulesVersion(rules, metav1alpha1.DriftPolicy{}) != target.RulesVersion(rules, metav1alpha1.DriftPolicy{Additions: metav1alpha1.DriftAdditionsPeopleAndSensitive}) {
 		t.Error("the default has a version of its own")
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
@@ -128,7 +127,7 @@ func (a *addon) in(t *testing.T) *addon {
 // expectOthersKept waits until the kind is told of, and changes everything else, with what is new in the revision.
 func (a *addon) expectOthersKept(group, news string) {
 	a.t.Helper()
-	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable)
 	eventually(a.t, "Ready tells the kind and the cluster's words", func() (bool, string) {
 		message := messageOf(a.get())
 		return strings.Contains(message, "Gauge."+group+".test") && strings.Contains(message, "conversion webhook"), message
@@ -145,7 +144,7 @@ func (a *addon) expectOthersKept(group, news string) {
 		err := a.fetch(settings)
 		return settings.Data["news"] == news, fmt.Sprint(settings.Data, err)
 	})
-	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable)
 }
 
 // restart has the manager know nothing of the cluster, and of a release nothing that is not in its status. Meanwhile

@@ -148,6 +148,6 @@ func unapplied(releases []addonsv1alpha1.AddonRelease) hold {
 }
 
 func isApplied(release *addonsv1alpha1.AddonRelease) bool {
-	applied := meta.FindStatusCondition(release.Status.Conditions, addonsv1alpha1.ConditionApplied)
+	applied := meta.FindStatusCondition(release.Status.Conditions, metav1alpha1.ConditionApplied)
 	return applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == release.Generation
 }

@@ -154,7 +154,7 @@ func TestWhatHoldsASweep(t *testing.T) {
 func TestReleasesHoldASweepUntilTheyAreApplied(t *testing.T) {
 	release := func(change func(*addonsv1alpha1.AddonRelease)) addonsv1alpha1.AddonRelease {
 		made := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", Generation: 2}}
-		made.Status.Conditions = []metav1.Condition{{Type: addonsv1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: 2}}
+		made.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: 2}}
 		change(&made)
 		return made
 	}

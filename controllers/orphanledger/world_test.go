@@ -291,7 +291,7 @@ func (r *rig) release(applied metav1.ConditionStatus, inventory ...metav1alpha1.
 func (r *rig) applied(release *addonsv1alpha1.AddonRelease, is metav1.ConditionStatus) {
 	r.Helper()
 	release.Status.Conditions = []metav1.Condition{{
-		Type: addonsv1alpha1.ConditionApplied, Status: is, Reason: "Test", LastTransitionTime: metav1.Now(), ObservedGeneration: release.Generation,
+		Type: metav1alpha1.ConditionApplied, Status: is, Reason: "Test", LastTransitionTime: metav1.Now(), ObservedGeneration: release.Generation,
 	}}
 	r.must(shared.management.Status().Update(r.Context(), release))
 }

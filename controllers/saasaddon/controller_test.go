@@ -282,13 +282,13 @@ func TestSettingsReachTargetsWithoutARollout(t *testing.T) {
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
 		a.Spec.Rollout.MaxConcurrent = 1
 		a.Spec.Suspend = true
-		a.Spec.Drift.Mode = addonsv1alpha1.DriftReport
+		a.Spec.Drift.Mode = metav1alpha1.DriftReport
 		a.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: "now"}
 		a.Spec.Source.Manifests.Inline = "two"
 	})
 	c.eventually("the settings are there", func() error {
 		for _, target := range c.targets() {
-			if !target.Spec.Suspend || target.Spec.Drift.Mode != addonsv1alpha1.DriftReport || target.Spec.RequestedAt != "now" {
+			if !target.Spec.Suspend || target.Spec.Drift.Mode != metav1alpha1.DriftReport || target.Spec.RequestedAt != "now" {
 				return fmt.Errorf("%s has %+v", target.Name, target.Spec)
 			}
 			if target.Spec.Revision != before {

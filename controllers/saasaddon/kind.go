@@ -17,8 +17,8 @@ import (
 
 // reasons of an AddonRelease that is not Ready.
 var reasons = policy.Reasons{
-	Progressing: []string{addonsv1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning},
-	Unreachable: []string{addonsv1alpha1.ReasonKindUnavailable},
+	Progressing: []string{metav1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning},
+	Unreachable: []string{metav1alpha1.ReasonKindUnavailable},
 }
 
 // NewPolicy implements policy.Kind.
@@ -49,9 +49,9 @@ func (r *Reconciler) SettingsCurrent(target *addonsv1alpha1.AddonRelease, addon 
 		equality.Semantic.DeepEqual(target.Spec.Drift, driftOf(addon))
 }
 
-func driftOf(addon *addonsv1alpha1.SaaSAddon) addonsv1alpha1.DriftPolicy {
+func driftOf(addon *addonsv1alpha1.SaaSAddon) metav1alpha1.DriftPolicy {
 	drift := addon.Spec.Drift
-	drift.Mode = cmp.Or(drift.Mode, addonsv1alpha1.DriftCorrect)
+	drift.Mode = cmp.Or(drift.Mode, metav1alpha1.DriftCorrect)
 	return drift
 }
 

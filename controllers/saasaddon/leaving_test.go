@@ -55,12 +55,12 @@ func TestTargetsOfADeletedClusterStayAsTheyAreUntilAddonsAreRemoved(t *testing.T
 	before := addon.Status.Revision
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) {
 		a.Spec.Source.Manifests.Inline = "two"
-		a.Spec.Drift.Mode = addonsv1alpha1.DriftReport
+		a.Spec.Drift.Mode = metav1alpha1.DriftReport
 	})
 	c.awaitTargets(addon, 1) // That of the other cluster has moved.
 	c.eventually("the target gets its settings", func() error {
 		c.reload(&target)
-		if target.Spec.Drift.Mode != addonsv1alpha1.DriftReport {
+		if target.Spec.Drift.Mode != metav1alpha1.DriftReport {
 			return fmt.Errorf("it has %+v", target.Spec.Drift)
 		}
 		return nil

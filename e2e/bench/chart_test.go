@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 func TestTheFloorAppliesTheChartAndItsNamespace(t *testing.T) {
@@ -50,7 +51,7 @@ func TestAChartHasArrivedOnceItIsAppliedAndOnRecord(t *testing.T) {
 			target := &addonsv1alpha1.AddonRelease{}
 			target.Spec.Revision, target.Status.Revision = "web-1", "web-1"
 			target.Status.Helm = &addonsv1alpha1.HelmRelease{Version: test.version}
-			target.Status.Conditions = []metav1.Condition{{Type: addonsv1alpha1.ConditionApplied, Status: test.applied}}
+			target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionApplied, Status: test.applied}}
 			if test.change != nil {
 				test.change(target)
 			}

@@ -64,7 +64,7 @@ func isReady(target *addonsv1alpha1.AddonRelease) bool {
 // isInstalled: the objects of the chart are applied and the release is on record. Where nothing runs pods,
 // its Deployment never gets ready.
 func isInstalled(target *addonsv1alpha1.AddonRelease) bool {
-	return isTrue(target, addonsv1alpha1.ConditionApplied) && target.Status.Helm != nil && target.Status.Helm.Version > 0
+	return isTrue(target, metav1alpha1.ConditionApplied) && target.Status.Helm != nil && target.Status.Helm.Version > 0
 }
 
 // install creates an add-on and returns when it is Ready in all of its clusters.

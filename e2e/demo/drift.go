@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // takeBackEdits shows that every change by hand is taken back, and that status says whose it was.
@@ -117,7 +118,7 @@ func awaitUndone(
 }
 
 // culprit tells of a correction what status knows. Kubernetes does not tell who deleted something.
-func culprit(c addonsv1alpha1.DriftCorrection) string {
+func culprit(c metav1alpha1.DriftCorrection) string {
 	text := c.Operation
 	if c.Manager != "" {
 		text += " by " + c.Manager

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 func TestAnEditIsUndoneOnlyAfterItWasSeen(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAnEditIsUndoneOnlyAfterItWasSeen(t *testing.T) {
 }
 
 func TestCulpritTellsWhatStatusKnows(t *testing.T) {
-	tests := map[string]addonsv1alpha1.DriftCorrection{
+	tests := map[string]metav1alpha1.DriftCorrection{
 		"Delete, v1/ConfigMap/cache/settings":                               {Operation: "Delete", Object: "v1/ConfigMap/cache/settings"},
 		"Update by kubectl-edit, v1/ConfigMap/cache/settings .data.a":       {Operation: "Update", Manager: "kubectl-edit", Object: "v1/ConfigMap/cache/settings", Fields: []string{".data.a"}},
 		"Apply by x, v1/ConfigMap/cache/settings .data.a and 2 more fields": {Operation: "Apply", Manager: "x", Object: "v1/ConfigMap/cache/settings", Fields: []string{".data.a", ".data.b", ".data.c"}},

@@ -195,7 +195,7 @@ func (c *customer) install(name string, more ...string) {
 		Spec: addonsv1alpha1.SaaSAddonSpec{
 			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}}, Namespace: "default",
 			// Tests put finalizers on objects, which would be taken back.
-			Drift:  addonsv1alpha1.DriftPolicy{Mode: addonsv1alpha1.DriftReport},
+			Drift:  metav1alpha1.DriftPolicy{Mode: metav1alpha1.DriftReport},
 			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: strings.Join(append(more, settings), "\n---\n")}},
 		},
 	})

@@ -6,21 +6,8 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-// Condition types of an AddonRelease, beside the common ones.
-const (
-	// ConditionApplied: the objects of the revision are in the cluster as declared, and those
-	// that left it are gone.
-	ConditionApplied = "Applied"
-	// ConditionHealthy: every object is what kstatus calls Current.
-	ConditionHealthy = "Healthy"
-	// ConditionDrifted: somebody changed an object and it has not been taken back.
-	ConditionDrifted = "Drifted"
-)
-
 // Reasons of an AddonRelease's conditions, beside the common ones.
 const (
-	// ReasonConflict: an object belongs to somebody else; the message names the owner.
-	ReasonConflict = "Conflict"
 	// ReasonRevisionNotFound: the revision is gone; only the policy can make a new one.
 	ReasonRevisionNotFound = "RevisionNotFound"
 	// ReasonRenderFailed: a template failed; the message names source, line and key.
@@ -29,24 +16,6 @@ const (
 	ReasonRenderLimit = "RenderLimitExceeded"
 	// ReasonInvalidManifest: a document is no Kubernetes object.
 	ReasonInvalidManifest = "InvalidManifest"
-	// ReasonStatusTooLarge: the status could not tell of all that would be in the cluster.
-	ReasonStatusTooLarge = "StatusTooLarge"
-	// ReasonUnknownKind: the cluster does not serve a kind.
-	ReasonUnknownKind = "UnknownKind"
-	// ReasonRefused: the cluster's API server refused an object as it is.
-	ReasonRefused = "Refused"
-	// ReasonWaiting: objects of an earlier stage (namespaces, CRDs) are awaited.
-	ReasonWaiting = "Waiting"
-	// ReasonUnhealthy: an object has failed; the message names it.
-	ReasonUnhealthy = "Unhealthy"
-	// ReasonInSync: nobody changed anything.
-	ReasonInSync = "InSync"
-	// ReasonReported: drift is left in place because drift.mode is Report or corrections are suspended.
-	ReasonReported = "Reported"
-	// ReasonFighting: somebody keeps changing an object; the message names them and the object.
-	ReasonFighting = "Fighting"
-	// ReasonIgnored: drift is not looked for.
-	ReasonIgnored = "Ignored"
 	// ReasonValuesInvalid: the chart does not accept the values; the message names the paths.
 	ReasonValuesInvalid = "ValuesInvalid"
 	// ReasonChartRefused: the chart is not one that can be installed, or does harm; the message says why.
@@ -55,9 +24,6 @@ const (
 	ReasonHookRunning = "HookRunning"
 	// ReasonHookFailed: a hook failed; the message tells the state of its pod.
 	ReasonHookFailed = "HookFailed"
-	// ReasonKindUnavailable: the cluster refuses to list or watch a kind of the add-on; what is known of the objects of
-	// that kind may be outdated.
-	ReasonKindUnavailable = "KindUnavailable"
 )
 
 // AddonReleaseSpec is one add-on in one cluster, as its policy wants it.
@@ -66,7 +32,7 @@ type AddonReleaseSpec struct {
 
 	// drift is the policy's.
 	// +optional
-	Drift DriftPolicy `json:"drift,omitzero"`
+	Drift metav1alpha1.DriftPolicy `json:"drift,omitzero"`
 
 	// runTests is the policy's annotation daytwo.dev/run-tests.
 	// +optional
@@ -80,111 +46,12 @@ type AddonReleaseSpec struct {
 
 // AddonReleaseStatus is what became of it.
 type AddonReleaseStatus struct {
-	metav1alpha1.TargetStatus `json:",inline"`
-
-	// inputsHash is the hash of everything that the applied objects were rendered from.
-	// +optional
-	InputsHash string `json:"inputsHash,omitempty"`
-
-	// applying is the inputsHash of what was begun after that and is not applied completely.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Applying string `json:"applying,omitempty"`
-
-	// inventory lists the objects that are in the cluster because of this release: at most 2000, and as many again
-	// while one revision takes the place of another.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=4000
-	Inventory []metav1alpha1.InventoryEntry `json:"inventory,omitempty"`
+	metav1alpha1.TargetStatus  `json:",inline"`
+	metav1alpha1.ObjectsStatus `json:",inline"`
 
 	// helm tells of the Helm release, if the source is a chart.
 	// +optional
 	Helm *HelmRelease `json:"helm,omitempty"`
-
-	// drift tells what others changed.
-	// +optional
-	Drift DriftStatus `json:"drift"`
-}
-
-// DriftStatus tells what others changed and what came of it.
-type DriftStatus struct {
-	// count of corrections since the release was made.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	Count int64 `json:"count"`
-
-	// lastDetected is when drift was seen last.
-	// +optional
-	LastDetected *metav1.MicroTime `json:"lastDetected,omitempty"`
-
-	// lastCorrected is when drift was taken back last.
-	// +optional
-	LastCorrected *metav1.MicroTime `json:"lastCorrected,omitempty"`
-
-	// corrections are the latest ten, the latest first.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=10
-	Corrections []DriftCorrection `json:"corrections,omitempty"`
-
-	// tolerated names up to ten field managers that set something in objects of the add-on that stays there, those
-	// with the most objects first.
-	// +optional
-	// +listType=map
-	// +listMapKey=manager
-	// +kubebuilder:validation:MaxItems=10
-	Tolerated []ToleratedManager `json:"tolerated,omitempty"`
-
-	// rules is the version of the rules that the inventory was compared with last: what Daytwo, its flags and
-	// the policy's drift settings let others set. A new version is no drift.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	Rules string `json:"rules,omitempty"`
-}
-
-// ToleratedManager is a field manager that set something that stays.
-type ToleratedManager struct {
-	// manager is its name, which every client chooses for itself.
-	// +required
-	// +kubebuilder:validation:MaxLength=128
-	Manager string `json:"manager"`
-
-	// objects is in how many objects.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	Objects int32 `json:"objects"`
-}
-
-// DriftCorrection is one change by somebody else that was taken back.
-type DriftCorrection struct {
-	// object is the id that it has in the inventory.
-	// +required
-	Object string `json:"object,omitempty"`
-
-	// fields that they changed, at most ten; a count of the rest follows.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=11
-	// +kubebuilder:validation:items:MaxLength=600
-	Fields []string `json:"fields,omitempty"`
-
-	// manager is the field manager, which tells the program: kubectl-edit, for one. Empty where
-	// the cluster does not tell (a deletion).
-	// +optional
-	Manager string `json:"manager,omitempty"`
-
-	// operation is Update, Apply, Delete or Unlabel.
-	// +optional
-	Operation string `json:"operation,omitempty"`
-
-	// changed is when they did it, in whole seconds, where the cluster tells.
-	// +optional
-	Changed *metav1.Time `json:"changed,omitempty"`
-
-	// corrected is when it was taken back.
-	// +required
-	Corrected metav1.MicroTime `json:"corrected,omitzero"`
 }
 
 // AddonRelease is one SaaSAddon in one workload cluster. Daytwo writes it; people read it.

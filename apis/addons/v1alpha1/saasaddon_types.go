@@ -59,7 +59,7 @@ type SaaSAddonSpec struct {
 	// drift says what happens when somebody else changes an object of the add-on.
 	// +optional
 	// +default={}
-	Drift DriftPolicy `json:"drift,omitzero"`
+	Drift metav1alpha1.DriftPolicy `json:"drift,omitzero"` //nolint:kubeapilinter // A struct of another package: omitzero is what omits it.
 }
 
 // AddonSource is where an add-on's objects come from.

@@ -1,13 +1,13 @@
-package addonrelease
+package target
 
 import (
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// settingsOf reads the settings of a policy.
-func settingsOf(policy addonsv1alpha1.DriftPolicy) apply.Settings {
+// SettingsOf reads the settings of a policy.
+func SettingsOf(policy metav1alpha1.DriftPolicy) apply.Settings {
 	settings := apply.Settings{Mode: apply.Mode(policy.Mode), Additions: additionsOf(policy)}
 	if settings.Mode == "" {
 		settings.Mode = apply.Correct
@@ -21,17 +21,17 @@ func settingsOf(policy addonsv1alpha1.DriftPolicy) apply.Settings {
 	return settings
 }
 
-func additionsOf(policy addonsv1alpha1.DriftPolicy) managedfields.Additions {
+func additionsOf(policy metav1alpha1.DriftPolicy) managedfields.Additions {
 	switch policy.Additions {
-	case addonsv1alpha1.DriftAdditionsAll:
+	case metav1alpha1.DriftAdditionsAll:
 		return managedfields.TakeBackAll
-	case addonsv1alpha1.DriftAdditionsNone:
+	case metav1alpha1.DriftAdditionsNone:
 		return managedfields.TakeBackNone
 	}
 	return managedfields.TakeBackPeopleAndSensitive
 }
 
-// rulesVersion tells one set of rules, and of a policy's settings for them, from another.
-func rulesVersion(rules managedfields.Rules, policy addonsv1alpha1.DriftPolicy) string {
+// RulesVersion tells one set of rules, and of a policy's settings for them, from another.
+func RulesVersion(rules managedfields.Rules, policy metav1alpha1.DriftPolicy) string {
 	return rules.Version([]any{additionsOf(policy), policy.Ignore})
 }

@@ -1,4 +1,4 @@
-package addonrelease
+package target
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -28,32 +28,32 @@ const (
 	operationUnlabel = "Unlabel"
 )
 
-func reportDrift(next *addonsv1alpha1.AddonReleaseStatus, o observation, p plan, done result, tolerated []addonsv1alpha1.ToleratedManager) {
-	for _, w := range done.corrections() {
+func reportDrift(next Status, f Findings) {
+	o, p := f.Observation, f.Plan
+	for _, w := range f.Corrections {
 		next.Drift.Count++
 		seen, at := metav1.NewMicroTime(w.Seen.At), metav1.NewMicroTime(w.At)
 		next.Drift.LastDetected, next.Drift.LastCorrected = &seen, &at
-		next.Drift.Corrections = append([]addonsv1alpha1.DriftCorrection{describe(w, o.Rules)}, next.Drift.Corrections...)
+		next.Drift.Corrections = append([]metav1alpha1.DriftCorrection{Correction(w, o.Rules)}, next.Drift.Corrections...)
 	}
 	if len(next.Drift.Corrections) > maxCorrections {
 		next.Drift.Corrections = next.Drift.Corrections[:maxCorrections]
 	}
-	next.Drift.Tolerated = tolerated
+	next.Drift.Tolerated = f.Shown.tolerated
 	switch {
-	case o.driftMode() == apply.Off:
-		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
+	case o.DriftSettings().Mode == apply.Off:
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionFalse, metav1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
 	case len(p.Held) > 0:
-		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonFighting, fightMessage(o, p))
-	case o.helm.RecordDrifted && len(done.helm.Reverted) == 0 && len(p.Reported) == 0:
-		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported,
-			"somebody used Helm on the release; its record is left as it is")
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonFighting, fightMessage(o, p))
+	case f.LeftChanged != "" && len(p.Reported) == 0:
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported, f.LeftChanged)
 	case len(p.Reported) > 0:
 		next.Drift.LastDetected = latest(p.Reported)
-		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionTrue, addonsv1alpha1.ReasonReported, reportedMessage(p.Reported))
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported, reportedMessage(p.Reported))
 	case len(o.Unknown) > 0:
-		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.UnknownKinds())
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, o.UnknownKinds())
 	default:
-		set(next, o, addonsv1alpha1.ConditionDrifted, metav1.ConditionFalse, addonsv1alpha1.ReasonInSync, "nobody changed anything")
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionFalse, metav1alpha1.ReasonInSync, "nobody changed anything")
 	}
 }
 
@@ -68,7 +68,7 @@ func latest(writes []apply.Write) *metav1.MicroTime {
 	return &result
 }
 
-func fightMessage(o observation, p plan) string {
+func fightMessage(o Observation, p apply.Plan) string {
 	w := p.Held[0]
 	f := o.Contentions[w.Key()]
 	who := w.Actor.Manager
@@ -76,13 +76,13 @@ func fightMessage(o observation, p plan) string {
 		who = f.Manager
 	}
 	return fmt.Sprintf("%s keeps changing %s; it was taken back %d times, next at %s; stop it, or list the field in spec.drift.ignore",
-		orSomebody(who), w.Ref, f.Count, f.Ready().UTC().Format(time.TimeOnly))
+		OrSomebody(who), w.Ref, f.Count, f.Ready().UTC().Format(time.TimeOnly))
 }
 
 func reportedMessage(reported []apply.Write) string {
 	w := reported[0]
 	b := w.Actor
-	message := fmt.Sprintf("%s changed %s", orSomebody(b.Manager), w.Ref)
+	message := fmt.Sprintf("%s changed %s", OrSomebody(b.Manager), w.Ref)
 	if len(b.Fields) > 0 {
 		message += " " + b.Fields[0]
 	}
@@ -92,16 +92,18 @@ func reportedMessage(reported []apply.Write) string {
 	return message + "; it is left as it is"
 }
 
-func orSomebody(manager string) string {
+// OrSomebody names a field manager for people.
+func OrSomebody(manager string) string {
 	if manager == "" {
 		return "somebody"
 	}
 	return manager
 }
 
-func describe(w apply.Written, rules managedfields.Rules) addonsv1alpha1.DriftCorrection {
+// Correction tells of a write that took something back.
+func Correction(w apply.Written, rules managedfields.Rules) metav1alpha1.DriftCorrection {
 	b := w.Actor
-	correction := addonsv1alpha1.DriftCorrection{
+	correction := metav1alpha1.DriftCorrection{
 		Object: w.ID(), Fields: b.Fields, Manager: brief.Cut(b.Manager, maxManager), Operation: brief.Cut(b.Operation, maxManager), Changed: b.At,
 		Corrected: metav1.NewMicroTime(w.At),
 	}

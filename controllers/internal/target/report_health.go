@@ -1,4 +1,4 @@
-package addonrelease
+package target
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -36,7 +35,7 @@ func firstUnhealthy(i apply.Inventory, health map[objects.Key]fleet.Health) *unh
 
 func (u unhealthy) reason() string {
 	if u.Status == status.FailedStatus {
-		return addonsv1alpha1.ReasonUnhealthy
+		return metav1alpha1.ReasonUnhealthy
 	}
 	return metav1alpha1.ReasonProgressing
 }
@@ -48,15 +47,15 @@ func (u unhealthy) message() string {
 	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
 }
 
-func reportHealth(next *addonsv1alpha1.AddonReleaseStatus, o observation, applied bool, worst *unhealthy) {
+func reportHealth(next Status, o Observation, applied bool, worst *unhealthy) {
 	switch {
 	case worst != nil:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionFalse, worst.reason(), worst.message())
+		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionFalse, worst.reason(), worst.message())
 	case !applied:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "not every object is applied")
+		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "not every object is applied")
 	case len(o.Unknown) > 0:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionUnknown, addonsv1alpha1.ReasonKindUnavailable, o.UnknownKinds())
+		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, o.UnknownKinds())
 	default:
-		set(next, o, addonsv1alpha1.ConditionHealthy, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "every object is current")
+		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "every object is current")
 	}
 }

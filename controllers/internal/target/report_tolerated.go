@@ -1,10 +1,10 @@
-package addonrelease
+package target
 
 import (
 	"slices"
 	"strings"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -12,7 +12,7 @@ import (
 
 // tolerated is what stays of what others set, as the watches show it now: our own writes may just have changed it, and
 // their events tell nobody.
-func tolerated(i apply.Inventory, cluster *fleet.Cluster) []addonsv1alpha1.ToleratedManager {
+func tolerated(i apply.Inventory, cluster *fleet.Cluster) []metav1alpha1.ToleratedManager {
 	if cluster == nil {
 		return nil
 	}
@@ -27,18 +27,18 @@ func tolerated(i apply.Inventory, cluster *fleet.Cluster) []addonsv1alpha1.Toler
 
 // countManagers counts, by field manager, the objects in which others set something. The ten with most of them are
 // named.
-func countManagers(byObject [][]string) []addonsv1alpha1.ToleratedManager {
+func countManagers(byObject [][]string) []metav1alpha1.ToleratedManager {
 	counts := map[string]int32{}
 	for _, managers := range byObject {
 		for _, manager := range managers {
 			counts[brief.Cut(manager, maxManager)]++
 		}
 	}
-	list := make([]addonsv1alpha1.ToleratedManager, 0, len(counts))
+	list := make([]metav1alpha1.ToleratedManager, 0, len(counts))
 	for manager, count := range counts {
-		list = append(list, addonsv1alpha1.ToleratedManager{Manager: manager, Objects: count})
+		list = append(list, metav1alpha1.ToleratedManager{Manager: manager, Objects: count})
 	}
-	slices.SortFunc(list, func(a, b addonsv1alpha1.ToleratedManager) int {
+	slices.SortFunc(list, func(a, b metav1alpha1.ToleratedManager) int {
 		if a.Objects != b.Objects {
 			return int(b.Objects - a.Objects)
 		}

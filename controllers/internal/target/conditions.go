@@ -1,0 +1,43 @@
+package target
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+)
+
+// Status is the part of a target's status that every kind has, in the making.
+type Status struct {
+	*metav1alpha1.TargetStatus
+	*metav1alpha1.ObjectsStatus
+}
+
+// maxMessage keeps one condition from filling the screen, in bytes; the API allows 32768.
+const maxMessage = 1024
+
+func (s Status) set(o Observation, condition string, is metav1.ConditionStatus, reason, message string) {
+	message = brief.Message(message, maxMessage)
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+		Type: condition, Status: is, Reason: reason, Message: message,
+		ObservedGeneration: o.target.GetGeneration(), LastTransitionTime: metav1.NewTime(o.now),
+	})
+}
+
+func (s Status) unset(condition string) { meta.RemoveStatusCondition(&s.Conditions, condition) }
+
+// progress says that the target is not ready, and that work is under way.
+func (s Status) progress(o Observation, reason, message string) {
+	s.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, reason, message)
+	s.set(o, metav1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+}
+
+// Stall says that nothing goes on until a person changes something.
+func (s Status) Stall(o Observation, reason, message string) {
+	s.unset(metav1alpha1.ConditionReconciling)
+	for _, condition := range []string{metav1alpha1.ConditionReady, metav1alpha1.ConditionApplied} {
+		s.set(o, condition, metav1.ConditionFalse, reason, message)
+	}
+	s.set(o, metav1alpha1.ConditionStalled, metav1.ConditionTrue, reason, message)
+}

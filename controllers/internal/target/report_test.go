@@ -1,0 +1,50 @@
+package target
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
+	next := Status{TargetStatus: &metav1alpha1.TargetStatus{}, ObjectsStatus: &metav1alpha1.ObjectsStatus{}}
+	o := Observation{Preconditions: NewPreconditions(&note{}, noon), Drift: &metav1alpha1.DriftPolicy{}}
+	corrected := apply.Written{
+		Write:       apply.Write{Object: apply.Object{Ref: objects.Ref{Name: "a"}}, Purpose: apply.PurposeCorrect, Seen: &fleet.Seen{At: noon, Fingerprint: "theirs"}},
+		Fingerprint: "ours", Result: &metav1.PartialObjectMetadata{}, At: noon,
+	}
+	for range maxCorrections + 5 {
+		reportDrift(next, Findings{Observation: o, Corrections: []apply.Written{corrected}})
+	}
+	if next.Drift.Count != maxCorrections+5 || len(next.Drift.Corrections) != maxCorrections {
+		t.Errorf("count %d, kept %d", next.Drift.Count, len(next.Drift.Corrections))
+	}
+}
+
+func TestNamesTenManagersOfWhatStays(t *testing.T) {
+	var objects [][]string
+	for i := range 12 {
+		managers := []string{fmt.Sprintf("program-%02d", i)}
+		if i < 3 {
+			managers = append(managers, "mesh")
+		}
+		objects = append(objects, managers)
+	}
+	list := countManagers(append(objects, nil))
+	if len(list) != 10 || list[0].Manager != "mesh" || list[0].Objects != 3 || list[1].Manager != "program-00" || list[9].Objects != 1 {
+		t.Errorf("got %v", list)
+	}
+	if list := countManagers([][]string{{strings.Repeat("x", 1000)}}); len(list[0].Manager) > 128 {
+		t.Errorf("a name of %d bytes", len(list[0].Manager))
+	}
+}
