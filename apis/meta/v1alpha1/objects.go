@@ -21,7 +21,7 @@ const (
 	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonUnknownKind: the cluster does not serve a kind.
 	ReasonUnknownKind = "UnknownKind"
-	// ReasonRefused: the cluster's API server refused an object as it is.
+	// ReasonRefused: the cluster's API server refused an object as it is, or it did not stand a check before it was sent.
 	ReasonRefused = "Refused"
 	// ReasonWaiting: objects of an earlier stage (namespaces, CRDs) are awaited.
 	ReasonWaiting = "Waiting"

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,5 +47,15 @@ func TestNamesTenManagersOfWhatStays(t *testing.T) {
 	}
 	if list := countManagers([][]string{{strings.Repeat("x", 1000)}}); len(list[0].Manager) > 128 {
 		t.Errorf("a name of %d bytes", len(list[0].Manager))
+	}
+}
+
+func TestWhatIsNotVerifiedStalls(t *testing.T) {
+	err := fmt.Errorf("verify before it is applied: %w", &apply.VerificationError{Reason: "the key does not fit"})
+	if got := JudgeWrites(apply.Plan{}, apply.Result{Err: err}); !got.Stalled || got.Reason != metav1alpha1.ReasonRefused || got.Message != "the key does not fit" {
+		t.Errorf("%+v", got)
+	}
+	if got := JudgeWrites(apply.Plan{}, apply.Result{Err: errors.New("no answer")}); got.Stalled || got.Reason != metav1alpha1.ReasonFailed {
+		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +30,10 @@ func (v *Verdict) Unwrap() error { return v.Cause }
 // JudgeWrites finds the first thing that went wrong with the objects of a target, the most useful to know of first; nil
 // if nothing did.
 func JudgeWrites(p apply.Plan, done apply.Result) *Verdict {
+	var unverified *apply.VerificationError
+	if errors.As(done.Err, &unverified) {
+		return &Verdict{Reason: metav1alpha1.ReasonRefused, Message: unverified.Reason, Cause: done.Err, Stalled: true}
+	}
 	if done.Err != nil {
 		return &Verdict{Reason: metav1alpha1.ReasonFailed, Message: done.Err.Error(), Cause: done.Err}
 	}

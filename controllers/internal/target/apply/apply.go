@@ -75,6 +75,9 @@ type Applier struct {
 	Journal      Journal
 	Clock        clock.PassiveClock
 	Log          logr.Logger
+	// Verify looks at the objects that are about to be written, before anything is recorded, written or removed. An error
+	// stops the plan, a VerificationError until a person changes something. Nil lets everything pass.
+	Verify func(ctx context.Context, objects []Object) error
 	// WebhookPatience is how long the deletion of a custom resource is tried while an admission webhook does not answer.
 	WebhookPatience time.Duration
 }
@@ -120,6 +123,9 @@ func (r Result) Failed() []Written {
 // Apply carries a plan out.
 func (a *Applier) Apply(ctx context.Context, o Observation, p Plan) Result {
 	done := Result{Inventory: maps.Clone(o.Inventory)}
+	if done.Err = a.verify(ctx, p); done.Err != nil {
+		return done
+	}
 	if done.Err = a.Stages.Begin(ctx); done.Err != nil {
 		return done
 	}

@@ -60,3 +60,47 @@ func TestATargetThatLosesTheRaceForAClaimPlansAgain(t *testing.T) {
 		t.Errorf("the next plan does not get past the claim: %v", err)
 	}
 }
+
+// begun are stages that must not begin.
+type begun struct {
+	NoStages
+	*testing.T
+}
+
+// Begin implements Stages.
+func (b begun) Begin(context.Context) error {
+	b.Error("the stages begin")
+	return nil
+}
+
+func TestWhatIsNotVerifiedIsNeitherRecordedNorApplied(t *testing.T) {
+	first, second := declared(objects.Ref{Name: "first"}, "1"), declared(objects.Ref{Name: "second"}, "1")
+	var shown []Object
+	applier := &Applier{
+		Stages: begun{T: t}, Journal: unused{t},
+		Verify: func(_ context.Context, list []Object) error {
+			shown = list
+			return &VerificationError{Reason: "the key does not fit the certificate"}
+		},
+	}
+	o := Observation{Now: noon, Desired: []Object{first, second}, Inventory: Inventory{}}
+	p := Plan{Begins: true, Prerequisites: []Write{{Object: first}}, Rest: []Write{{Object: second}}}
+	done := applier.Apply(t.Context(), o, p)
+	var refused *VerificationError
+	if !errors.As(done.Err, &refused) || refused.Reason != "the key does not fit the certificate" || len(done.Written) > 0 || len(done.Inventory) > 0 {
+		t.Errorf("it ends with %v, %d objects written and %d listed", done.Err, len(done.Written), len(done.Inventory))
+	}
+	if len(shown) != 2 || shown[0].Name != "first" || shown[1].Name != "second" {
+		t.Errorf("it was asked about %v", shown)
+	}
+}
+
+func TestAPlanThatWritesNothingIsNotVerified(t *testing.T) {
+	applier := &Applier{Stages: NoStages{}, Journal: unused{t}, Verify: func(context.Context, []Object) error {
+		t.Error("it was asked about nothing")
+		return nil
+	}}
+	if err := applier.verify(t.Context(), Plan{Removals: []Removal{{}}}); err != nil {
+		t.Error(err)
+	}
+}
