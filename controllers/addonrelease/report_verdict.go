@@ -58,7 +58,7 @@ func judgeProblem(problem error) *target.Verdict {
 	}
 	var unknown *apply.UnknownKindError
 	var tooMany *tooManyError
-	var unrecordable *unrecordableError
+	var unrecordable *target.UnrecordableError
 	reason, isRender := render.ReasonOf(problem)
 	switch {
 	case isRender:

@@ -71,7 +71,7 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			}
 			o.Desired = test.desired
 			err := checkRecordable(o)
-			var unrecordable *unrecordableError
+			var unrecordable *target.UnrecordableError
 			if (err != nil) != (test.says != "") || err != nil && (!errors.As(err, &unrecordable) || !strings.Contains(err.Error(), test.says)) {
 				t.Fatalf("it says %v, want %q", err, test.says)
 			}
@@ -101,9 +101,9 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	o := scene()
 	ref := configMapRef("hostile")
 	done := result{Result: apply.Result{Written: []apply.Written{succeeded(ref, apply.PurposeCreate)}}}
-	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", maxStored))}
+	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", target.MaxStored))}
 	next := makeReport(o, plan{}, done, target.Shown{}).status
-	if size := sizeOf(next); size > maxStored {
+	if size := target.SizeOf(next); size > target.MaxStored {
 		t.Errorf("the status has %d bytes", size)
 	}
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
@@ -134,11 +134,11 @@ func TestTheLargestStatusIsStored(t *testing.T) {
 		}
 	})
 	before := release.DeepCopy()
-	for i := 0; sizeOf(release) < maxStored-2048; i++ {
+	for i := 0; target.SizeOf(release) < target.MaxStored-2048; i++ {
 		ref := objects.Ref{GroupVersionKind: configMapRef("").GroupVersionKind, Namespace: "default", Name: fmt.Sprintf("%04d-%s", i, strings.Repeat("n", 240))}
 		release.Status.Inventory = append(release.Status.Inventory, metav1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Yielded: []string{"/" + strings.Repeat("y", 500)}})
 	}
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
-		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), sizeOf(release), err)
+		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), target.SizeOf(release), err)
 	}
 }
