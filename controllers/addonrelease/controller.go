@@ -66,7 +66,7 @@ type (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) error {
 	r.caches = newCaches()
 	r.room = &target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]{
-		Client: r.Client, APIReader: r.APIReader, Fleet: r.Fleet, Metrics: r.Metrics, Log: r.Log, Kind: r,
+		Client: r.Client, APIReader: r.APIReader, Fleet: r.Fleet, Recorder: r.Recorder, Metrics: r.Metrics, Log: r.Log, Kind: r,
 	}
 	return r.room.SetupWithManager(mgr, options)
 }
@@ -92,8 +92,7 @@ func (r *Reconciler) Work(ctx context.Context, release *addonsv1alpha1.AddonRele
 	}
 	o.Inventory = done.Inventory
 	told := makeReport(o, p, done, o.Look(ctx, done.Result, cluster))
-	r.remember(o, p, done, known)
-	r.room.Measure(release, &told.status.TargetStatus, known)
+	r.room.Tell(release, &told.status.TargetStatus, told.findings, known)
 	r.announce(o, done)
 	if told.incomplete {
 		known.Postpone(release, told.status)
@@ -104,7 +103,7 @@ func (r *Reconciler) Work(ctx context.Context, release *addonsv1alpha1.AddonRele
 	}
 	known.Saved()
 	if cluster != nil {
-		r.retainClaims(o, told.status, cluster)
+		r.room.Retain(cluster, release, o.Observation, func(key objects.Key) bool { return helm.Owns(told.status.Helm, key) })
 	}
 	if o.status = told.status; p.finalize && done.Err == nil && (told.emptied || o.isAbandonable()) {
 		return ctrl.Result{}, r.finish(ctx, o, writer.Stored())
@@ -121,25 +120,6 @@ func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.
 		return ctrl.Result{RequeueAfter: max(r.due.Sub(now), time.Millisecond)}, nil
 	}
 	return ctrl.Result{}, nil
-}
-
-// remember keeps what the next reconcile needs to know, and counts drift that is left in place.
-func (r *Reconciler) remember(o observation, p plan, done result, known *known) {
-	known.Kind.set.Take(o.Observation.Observation, done.Result, done.corrections())
-	r.countReported(o.release, p, &known.Kind)
-}
-
-// retainClaims ends the claims on what the release has nothing to do with any more. A status says so that was written:
-// otherwise the next reconcile goes on from an older one, and a watch does not show once more what it showed before.
-func (r *Reconciler) retainClaims(o observation, written addonsv1alpha1.AddonReleaseStatus, cluster *fleet.Cluster) {
-	declared := map[objects.Key]bool{}
-	for _, d := range o.Desired {
-		declared[d.Key()] = true
-	}
-	cluster.Tracker.Retain(r.room.Owner(o.release), func(key objects.Key) bool {
-		_, listed := o.Inventory[key]
-		return listed || declared[key] || helm.Owns(written.Helm, key)
-	})
 }
 
 // finish ends a release, once the ledger is told what stays in the cluster.

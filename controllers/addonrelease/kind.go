@@ -6,19 +6,13 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 const ownerKind = "AddonRelease"
 
-// remembered is what is remembered of a release. All of it can be found out anew.
+// remembered is what is remembered of a release beside its objects. It can be found out anew.
 type remembered struct {
-	// set is what is remembered of the objects.
-	set apply.Memory
-	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
-	reported map[objects.Key]string
 	// recordPending: the record of the Helm release says that an operation is under way, or may do.
 	recordPending bool
 }
@@ -42,17 +36,8 @@ func (r *Reconciler) CopyStatus(to, from *addonsv1alpha1.AddonReleaseStatus) { *
 
 // Restore implements target.Kind.
 func (r *Reconciler) Restore(tracker *fleet.Tracker, release *addonsv1alpha1.AddonRelease) {
-	stored, err := apply.ReadInventory(release.Status.Inventory)
-	if err != nil {
-		return // Its own reconcile tells.
-	}
 	owner := r.room.Owner(release)
-	settings, version := target.SettingsOf(release.Spec.Drift), target.RulesVersion(r.Rules, release.Spec.Drift)
-	for key, e := range stored {
-		tracker.Claim(owner, key)
-		tracker.Tolerate(key, settings.Tolerance(version, e.Ref, e.Environment))
-		tracker.Expect(key, fleet.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
-	}
+	target.RestoreObjects(tracker, owner, release.Status.Inventory, r.Rules, release.Spec.Drift)
 	helm.Claim(tracker, owner, release.Status.Helm)
 }
 

@@ -42,7 +42,7 @@ func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known 
 	o.status, o.Restored = latestStatus(release, known)
 	o.Inputs = r.inputsOf(release, o.status)
 	o.Now, o.Rules, o.RulesVersion = now, r.Rules, target.RulesVersion(r.Rules, release.Spec.Drift)
-	o.Recall(known.Kind.set)
+	o.Recall(known.Objects)
 	o.helm.RecordPending = known.Kind.recordPending
 	if o.helm.Tests = metav1alpha1.TestsRequested(release); o.helm.Tests == "" {
 		o.helm.Tests = release.Spec.RunTests

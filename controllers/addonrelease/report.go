@@ -13,7 +13,8 @@ const recheckHooks = 2 * time.Second
 
 // report is what is told of a reconcile.
 type report struct {
-	status addonsv1alpha1.AddonReleaseStatus
+	findings target.Findings
+	status   addonsv1alpha1.AddonReleaseStatus
 	// failure is what the next try may mend; nil if nothing is.
 	failure error
 	// due is when the release must be looked at again though nothing happens; zero for never.
@@ -37,7 +38,7 @@ func makeReport(o observation, p plan, done result, seen target.Shown) report {
 		next = fitting(next, o, done.status)
 	}
 	return report{
-		status: next, failure: findings.Failure(), due: findings.Due(statusOf(&next), o.dueForKind(done)...),
+		findings: findings, status: next, failure: findings.Failure(), due: findings.Due(statusOf(&next), o.dueForKind(done)...),
 		incomplete: findings.AwaitsWatches(statusOf(&next)) && !runsHooks(next.Helm),
 		emptied:    len(next.Inventory) == 0 && done.helm.Hook == nil && (!p.helm.Purge || done.helm.Purged),
 	}

@@ -7,7 +7,6 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -52,7 +51,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 		done.status = journal.status
 		return done
 	}
-	chart := helm.NewStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.lists())
+	chart := helm.NewStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.Lists())
 	applier.Stages, journal.helm = chart, chart.Intended
 	done.Result = applier.Apply(ctx, o.objects(), p.Plan)
 	done.status, done.helm = journal.status, chart.Result()
@@ -64,17 +63,5 @@ func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *
 	return helm.Target{
 		Cluster: cluster, Owner: r.room.Owner(o.release), HolderName: r.holderName, Journal: journal, Renderings: r.renderings(o.release),
 		Rules: r.Rules, Installation: r.Installation, Clock: r.Clock,
-	}
-}
-
-// lists tells whether the inventory lists an object, or the source declares it.
-func (o observation) lists() func(objects.Key) bool {
-	declared := map[objects.Key]bool{}
-	for _, d := range o.Desired {
-		declared[d.Key()] = true
-	}
-	return func(key objects.Key) bool {
-		_, listed := o.Inventory[key]
-		return listed || declared[key]
 	}
 }

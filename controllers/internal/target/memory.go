@@ -6,6 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // memory is what is known of the targets of a kind beyond what the cache has caught up with. All of it can be
@@ -18,14 +21,17 @@ type memory[T Object, S, M any] struct {
 // Known is what is remembered of a target. One worker at a time touches it, since a target is never in two; apart from
 // what was written.
 type Known[T Object, S, M any] struct {
-	// Kind is what the kind remembers.
-	Kind M
+	// Kind is what the kind remembers, Objects what is remembered of the target's objects.
+	Kind    M
+	Objects apply.Memory
 
 	mu sync.Mutex
 	// written is the target as the last status update returned it, until the cache shows it; nil otherwise.
 	written []T
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *unsaved[S]
+	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
+	reported map[objects.Key]string
 	// series of the target's metrics, to remove them by.
 	series series
 }

@@ -66,18 +66,18 @@ func (m *Metrics) setReady(of series, value float64) {
 
 func (m *Metrics) forget(of series) { m.ready.DeleteLabelValues(of.labels()...) }
 
-// Corrected counts one correction of an object of a target.
-func (m *Metrics) Corrected(target Object, w apply.Written) {
-	m.Noticed(target, w.Actor)
+// corrected counts one correction of an object of a target.
+func (m *Metrics) corrected(target Object, w apply.Written) {
+	m.noticed(target, w.Actor)
 	m.rollback.Observe(w.Took.Seconds())
 	if changed := w.Actor.At; changed != nil {
 		m.exposure.Observe(max(0, w.At.Truncate(1e9).Sub(changed.Time).Seconds()))
 	}
 }
 
-// Noticed counts one change by others. The manager label is what the cluster says, so a person could
+// noticed counts one change by others. The manager label is what the cluster says, so a person could
 // fill the metrics with names of their own: only well-known ones are kept apart.
-func (m *Metrics) Noticed(target Object, by apply.Actor) {
+func (m *Metrics) noticed(target Object, by apply.Actor) {
 	m.detected.WithLabelValues(target.GetNamespace(), policyOf(target), wellKnown(by.Manager)).Inc()
 }
 

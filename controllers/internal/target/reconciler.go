@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -21,9 +22,11 @@ type Reconciler[T Object, S, M any] struct {
 	// APIReader reads from the API server.
 	APIReader client.Reader
 	// Fleet of connected workload clusters.
-	Fleet   *fleet.Fleet
-	Metrics *Metrics
-	Log     logr.Logger
+	Fleet *fleet.Fleet
+	// Recorder tells people what they would otherwise miss.
+	Recorder events.EventRecorder
+	Metrics  *Metrics
+	Log      logr.Logger
 	// Kind of the targets.
 	Kind Kind[T, S, M]
 
@@ -72,12 +75,6 @@ func (r *Reconciler[T, S, M]) Restore(ctx context.Context, key types.NamespacedN
 		}
 		return nil
 	})
-}
-
-// Measure shows in the metrics whether a target is ready, by the conditions of its new status.
-func (r *Reconciler[T, S, M]) Measure(target T, status *metav1alpha1.TargetStatus, known *Known[T, S, M]) {
-	known.series = seriesOf(r.Kind.Name(), target)
-	r.Metrics.setReady(known.series, readiness(status.Conditions))
 }
 
 // Finish removes the finalizer: nothing is left to do in the cluster, or nothing will be done.

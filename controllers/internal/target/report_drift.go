@@ -34,7 +34,7 @@ func reportDrift(next Status, f Findings) {
 		next.Drift.Count++
 		seen, at := metav1.NewMicroTime(w.Seen.At), metav1.NewMicroTime(w.At)
 		next.Drift.LastDetected, next.Drift.LastCorrected = &seen, &at
-		next.Drift.Corrections = append([]metav1alpha1.DriftCorrection{Correction(w, o.Rules)}, next.Drift.Corrections...)
+		next.Drift.Corrections = append([]metav1alpha1.DriftCorrection{correctionOf(w, o.Rules)}, next.Drift.Corrections...)
 	}
 	if len(next.Drift.Corrections) > maxCorrections {
 		next.Drift.Corrections = next.Drift.Corrections[:maxCorrections]
@@ -76,13 +76,13 @@ func fightMessage(o Observation, p apply.Plan) string {
 		who = f.Manager
 	}
 	return fmt.Sprintf("%s keeps changing %s; it was taken back %d times, next at %s; stop it, or list the field in spec.drift.ignore",
-		OrSomebody(who), w.Ref, f.Count, f.Ready().UTC().Format(time.TimeOnly))
+		orSomebody(who), w.Ref, f.Count, f.Ready().UTC().Format(time.TimeOnly))
 }
 
 func reportedMessage(reported []apply.Write) string {
 	w := reported[0]
 	b := w.Actor
-	message := fmt.Sprintf("%s changed %s", OrSomebody(b.Manager), w.Ref)
+	message := fmt.Sprintf("%s changed %s", orSomebody(b.Manager), w.Ref)
 	if len(b.Fields) > 0 {
 		message += " " + b.Fields[0]
 	}
@@ -92,16 +92,16 @@ func reportedMessage(reported []apply.Write) string {
 	return message + "; it is left as it is"
 }
 
-// OrSomebody names a field manager for people.
-func OrSomebody(manager string) string {
+// orSomebody names a field manager for people.
+func orSomebody(manager string) string {
 	if manager == "" {
 		return "somebody"
 	}
 	return manager
 }
 
-// Correction tells of a write that took something back.
-func Correction(w apply.Written, rules managedfields.Rules) metav1alpha1.DriftCorrection {
+// correctionOf tells of a write that took something back.
+func correctionOf(w apply.Written, rules managedfields.Rules) metav1alpha1.DriftCorrection {
 	b := w.Actor
 	correction := metav1alpha1.DriftCorrection{
 		Object: w.ID(), Fields: b.Fields, Manager: brief.Cut(b.Manager, maxManager), Operation: brief.Cut(b.Operation, maxManager), Changed: b.At,
