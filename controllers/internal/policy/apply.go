@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -34,8 +35,12 @@ type result struct {
 }
 
 // apply carries the plan out. One failed target does not keep the others.
-func (r *Reconciler[P, T]) apply(ctx context.Context, seen *observation[P, T], planned plan) result {
+func (r *Reconciler[P, T]) apply(ctx context.Context, seen *observation[P, T], planned plan[P]) result {
 	done := result{}
+	if err := r.recordPhase(ctx, seen.policy, planned); err != nil {
+		planned.rollout.Create, planned.rollout.Update, planned.rollout.Delete = nil, nil, nil
+		done.note(err)
+	}
 	if err := r.prepare(ctx, seen.policy, planned); err != nil {
 		planned.rollout.Create, planned.rollout.Update = nil, nil
 		done.note(err)
@@ -52,9 +57,8 @@ func (r *Reconciler[P, T]) apply(ctx context.Context, seen *observation[P, T], p
 			done.note(err)
 		}
 	}
-	deletable := slices.DeleteFunc(slices.Clone(planned.rollout.Delete), func(name string) bool {
-		return slices.Contains(planned.rollout.SyncSettings, name) && !slices.Contains(done.rollout.SyncSettings, name)
-	})
+	notSynced := sets.New(planned.rollout.SyncSettings...).Delete(done.rollout.SyncSettings...)
+	deletable := slices.DeleteFunc(slices.Clone(planned.rollout.Delete), notSynced.Has)
 	done.rollout.Delete = carryOut(&done, deletable, func(name string) error { return writer.delete(ctx, name) })
 
 	done.note(r.prune(ctx, seen.policy.GetNamespace(), planned.prune))
@@ -73,6 +77,19 @@ func (a result) requeueAfter(again time.Duration) time.Duration {
 		return again
 	}
 	return expectationLifetime + catchUp
+}
+
+// recordPhase stores the record of the phase that the plan was made in, if targets are about to change.
+func (r *Reconciler[P, T]) recordPhase(ctx context.Context, policy P, planned plan[P]) error {
+	if planned.setPhase == nil || len(planned.rollout.Create)+len(planned.rollout.Update)+len(planned.rollout.Delete) == 0 {
+		return nil
+	}
+	changed := statusOnly(r.Kind, policy)
+	planned.setPhase(changed)
+	if equality.Semantic.DeepEqual(statusOnly(r.Kind, policy), changed) {
+		return nil
+	}
+	return r.patchStatus(ctx, policy, changed)
 }
 
 // recordWithdrawal makes sure that what is about to be lost counts, whenever the manager dies.
@@ -109,7 +126,7 @@ func carryOut[T any](done *result, items []T, write func(T) error) []T {
 }
 
 // prepare makes sure that what comes next can be undone, and that what targets name exists.
-func (r *Reconciler[P, T]) prepare(ctx context.Context, policy P, planned plan) error {
+func (r *Reconciler[P, T]) prepare(ctx context.Context, policy P, planned plan[P]) error {
 	if planned.addFinalizer {
 		base := policy.DeepCopyObject().(P)
 		controllerutil.AddFinalizer(policy, metav1alpha1.FinalizerPolicy)

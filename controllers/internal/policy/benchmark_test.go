@@ -198,7 +198,7 @@ func (room *benchmarkRoom) allButPlanning(b *testing.B) {
 	if err != nil || seen.stall != nil {
 		b.Fatalf("observed %+v, %v", seen, err)
 	}
-	if done := room.apply(b.Context(), seen, plan{}); done.err != nil {
+	if done := room.apply(b.Context(), seen, plan[*addonsv1alpha1.SaaSAddon]{}); done.err != nil {
 		b.Fatal(done.err)
 	}
 	if err := room.publish(b.Context(), seen.policy, report[*addonsv1alpha1.SaaSAddon]{status: statusOnly(room.Kind, seen.policy)}); err != nil {

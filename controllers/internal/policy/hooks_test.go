@@ -54,7 +54,7 @@ type toyRoom struct {
 	policy types.NamespacedName
 }
 
-func newToyRoom(t *testing.T, kind toyKind) *toyRoom {
+func newToyRoom(t *testing.T, kind Kind[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]) *toyRoom {
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "cache", UID: "1", Finalizers: []string{metav1alpha1.FinalizerPolicy}}}
 	addon.Spec.ClusterSelector = &metav1.LabelSelector{}
 	objects := map[schema.GroupVersionKind][]kruntime.Object{addonsv1alpha1.GroupVersion.WithKind("SaaSAddon"): {addon}}
@@ -79,8 +79,8 @@ func toyCluster(name, own string) *tenancyv1alpha1.TenantCluster {
 	return found
 }
 
-// plan is what the room would do at some time, and when it would look again.
-func (r *toyRoom) plan(now time.Time) (plan, time.Duration) {
+// observe is what the room knows at some time.
+func (r *toyRoom) observe(now time.Time) *observed {
 	addon := &addonsv1alpha1.SaaSAddon{}
 	if err := r.Client.Get(r.Context(), r.policy, addon); err != nil {
 		r.Fatal(err)
@@ -89,19 +89,26 @@ func (r *toyRoom) plan(now time.Time) (plan, time.Duration) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	seen, err := r.observe(r.Context(), addon, view, now)
+	seen, err := r.Reconciler.observe(r.Context(), addon, view, now)
 	if err != nil {
 		r.Fatal(err)
 	}
+	return seen
+}
+
+// plan is what the room would do at some time, and when it would look again.
+func (r *toyRoom) plan(now time.Time) (plan[*addonsv1alpha1.SaaSAddon], time.Duration) {
+	seen := r.observe(now)
 	planned := makePlan(*seen)
 	return planned, makeReport(r.Kind, *seen, planned, result{}).again
 }
 
-// deliver has a ready target in a cluster, at an older revision.
-func (r *toyRoom) deliver(cluster string) {
+// deliver has a ready target in a cluster, at a revision.
+func (r *toyRoom) deliver(cluster, revision string) {
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: r.policy.Namespace, Name: r.policy.Name}}
 	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: cluster})
-	target.Spec.Revision = "own-older"
+	target.Spec.Revision, target.Spec.Cluster = revision, parametersOf(toyCluster(cluster, "own-"+cluster))
+	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	_ = r.caches[addonsv1alpha1.GroupVersion.WithKind("AddonRelease")].GetIndexer().Add(target)
 	r.targetEvents().Create(r.Context(), event.CreateEvent{Object: target}, discard{})
@@ -117,7 +124,7 @@ func TestAKindHoldsChangesBackAndAnUrgentClusterPasses(t *testing.T) {
 		t.Errorf("frozen, it does %+v, and again after %s", planned.rollout, again)
 	}
 	// What is delivered ends in three hours: from two hours on, it is urgent.
-	room.deliver("due")
+	room.deliver("due", "own-older")
 	planned, again = room.plan(noon)
 	if len(planned.rollout.Update) > 0 || again != 2*time.Hour+time.Second {
 		t.Errorf("frozen, it does %+v, and again after %s", planned.rollout, again)
@@ -180,7 +187,7 @@ func TestARevisionThatAClusterShouldHaveIsNotPruned(t *testing.T) {
 	}
 }
 
-func wantedRevisions(planned plan) map[string]string {
+func wantedRevisions(planned plan[*addonsv1alpha1.SaaSAddon]) map[string]string {
 	wanted := map[string]string{}
 	for _, created := range planned.rollout.Create {
 		wanted[created.Name] = created.Revision

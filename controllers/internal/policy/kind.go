@@ -78,6 +78,21 @@ type Pair struct {
 	Again time.Time
 }
 
+// PhasedKind is a Kind whose rollouts go in phases, such as waves.
+type PhasedKind[P Policy] interface {
+	// Phase of a rollout, from the policy with its status, and its clusters and targets, which are complete. It must be pure.
+	Phase(policy P, input rollout.Input) Phase[P]
+}
+
+// Phase is where a rollout is.
+type Phase[P Policy] struct {
+	// SetStatus writes the record of the phase into a policy's status; nil for nothing. The record is stored before any target
+	// is created, updated or deleted.
+	SetStatus func(policy P)
+	// GatesIn are the gates that the phase closes in a cluster; nil for none in any.
+	GatesIn func(cluster *rollout.Cluster) []rollout.Gate
+}
+
 // Content is what a policy is made of.
 type Content[P Policy] struct {
 	// Version changes whenever the content may have changed, beside the policy's generation and the

@@ -27,6 +27,8 @@ type observation[P Policy, T Target] struct {
 	snapshot *revision.Snapshot
 	// gates of the kind, for all clusters.
 	gates []rollout.Gate
+	// phased is the kind, if its rollouts go in phases.
+	phased PhasedKind[P]
 	// stall with the selectors or the content; nil if there is none.
 	stall *Stall
 }
@@ -54,6 +56,7 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 	if gated, ok := r.Kind.(GatedKind[P]); ok {
 		seen.gates = gated.Gates(policy, now)
 	}
+	seen.phased, _ = r.Kind.(PhasedKind[P])
 	err := r.observeContent(ctx, seen)
 	view.setRevision(currentRevision(*seen))
 	return seen, err

@@ -18,7 +18,7 @@ import (
 const defaultMaxConcurrent = 10
 
 // plan is what to write, in the order in which it has to happen.
-type plan struct {
+type plan[P Policy] struct {
 	// addFinalizer before anything that it has to undo.
 	addFinalizer bool
 	// store this revision before a target names it; nil if it is stored already.
@@ -30,14 +30,22 @@ type plan struct {
 	// removeFinalizer of the policy, whose targets are gone, after all its revisions.
 	removeFinalizer bool
 
+	// setPhase writes the record of the phase, before targets change; nil for none.
+	setPhase func(policy P)
+
 	input    rollout.Input
 	settings settings
 }
 
 // makePlan decides what to do about what was observed. It reads nothing and writes nothing.
-func makePlan[P Policy, T Target](seen observation[P, T]) plan {
+func makePlan[P Policy, T Target](seen observation[P, T]) plan[P] {
 	input := rolloutInput(seen)
-	planned := plan{rollout: rollout.PlanRollout(input), input: input, settings: seen.view.basis.settings}
+	phase := Phase[P]{}
+	if seen.phased != nil {
+		phase = seen.phased.Phase(seen.policy, input)
+		input.Clusters = inPhase(phase, input.Clusters)
+	}
+	planned := plan[P]{rollout: rollout.PlanRollout(input), input: input, settings: seen.view.basis.settings, setPhase: phase.SetStatus}
 	guarded := slices.Contains(seen.policy.GetFinalizers(), metav1alpha1.FinalizerPolicy)
 	if input.Policy.Deleting {
 		planned.removeFinalizer = guarded && len(seen.view.targets) == 0
@@ -51,6 +59,18 @@ func makePlan[P Policy, T Target](seen observation[P, T]) plan {
 		planned.prune = prunable(seen.view, seen.snapshot.Name)
 	}
 	return planned
+}
+
+// inPhase are the clusters with the gates of the phase.
+func inPhase[P Policy](phase Phase[P], clusters []rollout.Cluster) []rollout.Cluster {
+	if phase.GatesIn == nil {
+		return clusters
+	}
+	gated := slices.Clone(clusters)
+	for i := range gated {
+		gated[i].Gates = slices.Concat(gated[i].Gates, phase.GatesIn(&gated[i]))
+	}
+	return gated
 }
 
 // prunable are the revisions that no target needs, beside the latest of them. Few revisions need no look at the targets.

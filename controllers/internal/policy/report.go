@@ -25,7 +25,7 @@ type report[P Policy] struct {
 }
 
 // makeReport sums up what was observed and done. It reads nothing and writes nothing.
-func makeReport[P Policy, T Target](kind Kind[P, T], seen observation[P, T], planned plan, done result) report[P] {
+func makeReport[P Policy, T Target](kind Kind[P, T], seen observation[P, T], planned plan[P], done result) report[P] {
 	after := planned.input.After(done.rollout)
 	summary := rollout.Summarize(after)
 	verdict := conclude(seen, planned.input.Policy, summary, done.err)
@@ -41,6 +41,9 @@ func makeReport[P Policy, T Target](kind Kind[P, T], seen observation[P, T], pla
 	}
 	if seen.content.SetStatus != nil {
 		seen.content.SetStatus(changed)
+	}
+	if planned.setPhase != nil {
+		planned.setPhase(changed)
 	}
 	var abandoned []metav1alpha1.AbandonedTarget
 	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
