@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -56,14 +55,12 @@ func (v *tenantClusters) ValidateDelete(context.Context, *tenancyv1alpha1.Tenant
 	return nil, nil
 }
 
-// checkWindows takes what a window is refused for apart: it begins with the field.
+// checkWindows refuses windows that cannot be read.
 func checkWindows(cluster *tenancyv1alpha1.TenantCluster) error {
-	err := tenantcluster.CheckMaintenanceWindows(cluster.Spec.MaintenanceWindows)
-	if err == nil {
-		return nil
+	if field, err := tenantcluster.CheckMaintenanceWindows(cluster.Spec.MaintenanceWindows); err != nil {
+		return invalid(tenantClusterKind, cluster.Name, field, err.Error())
 	}
-	fieldPath, message, _ := strings.Cut(err.Error(), ": ")
-	return invalid(tenantClusterKind, cluster.Name, fieldPath, message)
+	return nil
 }
 
 // checkOrder refuses what Cluster API refuses, in its words, and passes its warnings on.

@@ -38,25 +38,38 @@ func Parse(windows []tenancyv1alpha1.MaintenanceWindow) (Calendar, error) {
 	for i, declared := range windows {
 		parsed, err := parseWindow(declared)
 		if err != nil {
-			return Calendar{}, fmt.Errorf("spec.maintenanceWindows[%d].%w", i, err)
+			return Calendar{}, &FieldError{Field: fmt.Sprintf("spec.maintenanceWindows[%d].%s", i, err.Field), Err: err.Err}
 		}
 		calendar.windows = append(calendar.windows, parsed)
 	}
 	return calendar, nil
 }
 
-func parseWindow(declared tenancyv1alpha1.MaintenanceWindow) (window, error) {
+// FieldError is why a window cannot be read.
+type FieldError struct {
+	// Field of the TenantCluster, as in "spec.maintenanceWindows[0].schedule".
+	Field string
+	Err   error
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap gives errors.Is and errors.As the reason.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+func parseWindow(declared tenancyv1alpha1.MaintenanceWindow) (window, *FieldError) {
 	times, err := parseSchedule(strings.TrimSpace(declared.Schedule))
 	if err != nil {
-		return window{}, fmt.Errorf("schedule: %w", err)
+		return window{}, &FieldError{Field: "schedule", Err: err}
 	}
 	duration := declared.Duration.Duration
 	if duration < minDuration || duration > maxDuration {
-		return window{}, fmt.Errorf("duration: %s is not from 1m to 168h: write it as 90m or 2h30m", duration)
+		return window{}, &FieldError{Field: "duration", Err: fmt.Errorf("%s is not from 1m to 168h: write it as 90m or 2h30m", duration)}
 	}
 	zone, err := parseZone(declared.TimeZone)
 	if err != nil {
-		return window{}, fmt.Errorf("timeZone: %w", err)
+		return window{}, &FieldError{Field: "timeZone", Err: err}
 	}
 	return window{times: times, duration: duration, zone: zone}, nil
 }
