@@ -25,7 +25,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/controllers"
-	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
+	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
 	"github.com/daytwo-dev/daytwo/webhooks"
 )
@@ -91,7 +91,7 @@ func parse(arguments []string) (flags, error) {
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
 	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 32, "how many targets are worked on at a time")
-	set.DurationVar(&f.OrphanHeadStart, "orphan-head-start", orphanledger.DefaultHeadStart, "how long a cluster that is registered again has been Ready before what was left there is swept")
+	set.DurationVar(&f.OrphanHeadStart, "orphan-head-start", orphanrecord.DefaultHeadStart, "how long a cluster that is registered again has been Ready before what was left there is swept")
 	set.DurationVar(&f.Grace, "grace", 25*time.Second, "how long reconciles in flight may go on after SIGTERM")
 	f.zap.BindFlags(set)
 	if err := set.Parse(arguments); err != nil {

@@ -16,7 +16,6 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 // isNotRunning says why a cluster does not run as ordered, with its add-on as declared.
@@ -92,9 +91,9 @@ func (w *orderWorld) describe(name string) string {
 	text = append(text, w.describeDeletion(name)...)
 	text = append(text, w.describeTenant(name)...)
 	text = append(text, w.describeContent(name)...)
-	ledger := &corev1.ConfigMap{}
-	if err := w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: orphans.Name}, ledger); !apierrors.IsNotFound(err) {
-		text = append(text, fmt.Sprintf(wrong+"something is said to remain: %v", ledger.Data))
+	left := &tenancyv1alpha1.OrphanRecordList{}
+	if err := w.management.List(w.t.Context(), left); err != nil || len(left.Items) > 0 {
+		text = append(text, fmt.Sprintf(wrong+"something is said to remain: %v, %v", left.Items, err))
 	}
 	return strings.Join(text, "\n")
 }

@@ -33,7 +33,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
-	"github.com/daytwo-dev/daytwo/controllers/orphanledger"
+	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
 )
@@ -97,7 +97,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 		return nil, err
 	}
 	b := newBase(mgr, options, rules)
-	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpLedgers(), b.detectRestores())
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpOrphans(), b.detectRestores())
 }
 
 // base is what the controllers stand on.
@@ -136,8 +136,8 @@ func (b *base) recorder(controller string) events.EventRecorder {
 	return brief.Recorder(b.GetEventRecorder(controller))
 }
 
-func (b *base) ledger() orphans.Ledger {
-	return orphans.Ledger{Reader: b.GetAPIReader(), Writer: b.GetClient()}
+func (b *base) orphans() orphans.Records {
+	return orphans.Records{Reader: b.GetAPIReader(), Writer: b.GetClient()}
 }
 
 func (b *base) setUpTenantClusters(ctx context.Context) error {
@@ -170,20 +170,20 @@ func (b *base) setUpAddons() error {
 func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
-		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.ledger(),
+		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.orphans(),
 		Metrics: target.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
 }
 
-func (b *base) setUpLedgers() error {
-	ledgers := &orphanledger.Reconciler{
-		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Installation: b.options.Installation, Ledger: b.ledger(),
-		HeadStart: cmp.Or(b.options.OrphanHeadStart, orphanledger.DefaultHeadStart), Recorder: b.recorder("orphanledger"),
-		Metrics: orphanledger.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("orphanledger"),
+func (b *base) setUpOrphans() error {
+	records := &orphanrecord.Reconciler{
+		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Installation: b.options.Installation, Orphans: b.orphans(),
+		HeadStart: cmp.Or(b.options.OrphanHeadStart, orphanrecord.DefaultHeadStart), Recorder: b.recorder("orphanrecord"),
+		Metrics: orphanrecord.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("orphanrecord"),
 	}
-	return setUp("orphanledger", ledgers.SetupWithManager(b.Manager, orphanledger.Options{Wrap: b.wrap}))
+	return setUp("orphanrecord", records.SetupWithManager(b.Manager, orphanrecord.Options{Wrap: b.wrap}))
 }
 
 // detectRestores looks at what every rollout changes.

@@ -46,10 +46,10 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	must(t, fleetCluster(t, cluster).Stop(t.Context()))
 	c.awaitCluster(cluster, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable)
 	c.letGo(cluster, 10*time.Second)
-	if ledger, err := c.ledger(t.Context()); err != nil || says(ledger, "v1/ConfigMap/default/settings", string(settings.GetUID()), "v1/PersistentVolumeClaim/default/data") != nil {
-		t.Errorf("the ledger does not tell what is left: %s, %v", ledger, err)
+	if records, err := c.orphans(t.Context()); err != nil || says(records, "v1/ConfigMap/default/settings", string(settings.GetUID()), "v1/PersistentVolumeClaim/default/data") != nil {
+		t.Errorf("no record tells what is left: %s, %v", records, err)
 	}
-	expect.Eventually(t, "a metric counts the entry", func(context.Context) error {
+	expect.Eventually(t, "a metric counts the record", func(context.Context) error {
 		if series := matching(t, "daytwo_orphans", map[string]string{"namespace": c.namespace}); len(series) != 1 || series[0].value != 1 {
 			return fmt.Errorf("it has %v", series)
 		}
@@ -68,10 +68,10 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	must(t, fleetCluster(t, cluster).Start(t.Context()))
 	must(t, env.Register(t.Context(), c.namespace, cluster, nil))
 	waitGone(t, workload, settings)
-	expect.Eventually(t, "the ledger has only what stays", func(ctx context.Context) error {
-		ledger, err := c.ledger(ctx)
-		if err == nil && (strings.Contains(ledger, "settings") || !strings.Contains(ledger, "v1/PersistentVolumeClaim/default/data")) {
-			err = errors.New(ledger)
+	expect.Eventually(t, "the record has only what stays", func(ctx context.Context) error {
+		records, err := c.orphans(ctx)
+		if err == nil && (strings.Contains(records, "settings") || says(records, "v1/PersistentVolumeClaim/default/data", tenancyv1alpha1.ReasonSweepObjectsKept) != nil) {
+			err = errors.New(records)
 		}
 		return err
 	})
@@ -98,11 +98,15 @@ func (c *customer) letGo(cluster string, timeout time.Duration) {
 	waitGone(c, env.Admin, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: cluster + "-kubeconfig"}})
 }
 
-// ledger is the text of all entries.
-func (c *customer) ledger(ctx context.Context) (string, error) {
-	ledger := &corev1.ConfigMap{}
-	err := env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "daytwo-orphans"}, ledger)
-	return fmt.Sprint(ledger.Data), err
+// orphans is the text of all OrphanRecords.
+func (c *customer) orphans(ctx context.Context) (string, error) {
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	err := env.Admin.List(ctx, records, client.InNamespace(c.namespace))
+	text := ""
+	for _, record := range records.Items {
+		text += fmt.Sprintf("%+v %+v\n", record.Spec, record.Status)
+	}
+	return text, err
 }
 
 func inDefault(object client.Object, name string) client.Object {

@@ -103,7 +103,7 @@ func install(ctx context.Context) error {
 func bindRoles(ctx context.Context, direct client.Client) error {
 	writer := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "powerful"}, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"", "addons.daytwo.dev", "tenancy.daytwo.dev"},
-		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "tenantclusters", "tenantclusters/status"},
+		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "tenantclusters", "tenantclusters/status", "orphanrecords"},
 		Verbs:     []string{"get", "create", "update", "patch", "delete"},
 	}}}
 	if err := direct.Create(ctx, writer); err != nil {
@@ -150,6 +150,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			other.Create(ctx, labelled.DeepCopy(), client.DryRunAll),
 			other.Create(ctx, target("enforced"), client.DryRunAll),
 			other.Create(ctx, revision("enforced"), client.DryRunAll),
+			other.Create(ctx, orphanRecord("enforced"), client.DryRunAll),
 		} {
 			if !apierrors.IsForbidden(err) {
 				return false, nil
@@ -192,6 +193,16 @@ func addon(name string) *addonsv1alpha1.SaaSAddon {
 func revision(name string) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: "daytwo.dev/revision", Immutable: &immutable}
+}
+
+func orphanRecord(name string) *tenancyv1alpha1.OrphanRecord {
+	return &tenancyv1alpha1.OrphanRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{metav1.FinalizerDeleteDependents}},
+		Spec: tenancyv1alpha1.OrphanRecordSpec{
+			ClusterName: "prod", Reason: tenancyv1alpha1.OrphanUnreachable,
+			Owner: tenancyv1alpha1.OrphanOwner{Group: "addons.daytwo.dev", Kind: "AddonRelease", Namespace: namespace, Name: "cache-prod"},
+		},
+	}
 }
 
 // existing creates an object as an administrator.
@@ -243,6 +254,12 @@ func create(object client.Object) func(context.Context, client.Client) error {
 
 func remove(object client.Object) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, object, client.DryRunAll) }
+}
+
+func update(object client.Object) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Update(ctx, object.DeepCopyObject().(client.Object), client.DryRunAll)
+	}
 }
 
 func patch(object client.Object, body string) func(context.Context, client.Client) error {
@@ -311,6 +328,26 @@ func TestRevisionsAreWrittenByTheManagerOnly(t *testing.T) {
 		"its namespace is deleted": {namespaceController, "", remove(one)},
 		"another Secret changes":   {customer, "", patch(other, `{"stringData":{"a":"b"}}`)},
 		"another Secret goes":      {customer, "", remove(other)},
+	})
+}
+
+func TestOrphanRecordsAreWrittenByTheManagerAndDeletedByPeople(t *testing.T) {
+	one := existing(t, orphanRecord("one"))
+	changed := one.DeepCopy()
+	changed.Spec.Message = "new"
+	const refused = "OrphanRecords are written by Daytwo"
+	try(t, map[string]attempt{
+		"the manager creates":                   {manager, "", create(orphanRecord("two"))},
+		"the manager changes":                   {manager, "", update(changed)},
+		"the manager deletes":                   {manager, "", remove(one)},
+		"a customer deletes":                    {customer, "", remove(one)},
+		"a customer cannot create":              {customer, "cannot create resource", create(orphanRecord("two"))},
+		"the provider deletes":                  {provider, "", remove(one)},
+		"somebody creates":                      {powerful, refused, create(orphanRecord("two"))},
+		"somebody changes":                      {powerful, refused, patch(one, `{"spec":{"clusterID":"another"}}`)},
+		"its namespace is deleted":              {namespaceController, "", remove(one)},
+		"the garbage collector lets go of it":   {garbageCollector, "", patch(one, `{"metadata":{"finalizers":null}}`)},
+		"the garbage collector changes no more": {garbageCollector, refused, patch(one, `{"spec":{"clusterID":"another"}}`)},
 	})
 }
 

@@ -24,7 +24,7 @@ func (r *Reconciler) follow(ctx context.Context, o observation, cluster *fleet.C
 	return o.objects().Follow(ctx, cluster)
 }
 
-// commit comes between the plan and its application: the ledger is told what the release is about to forget, and what is
+// commit comes between the plan and its application: what the release is about to forget is recorded, and what is
 // about to be applied becomes the release's own.
 func (r *Reconciler) commit(ctx context.Context, o observation, cluster *fleet.Cluster) error {
 	if err := r.recordReplaced(ctx, o); err != nil {

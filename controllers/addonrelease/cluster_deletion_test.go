@@ -9,8 +9,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -33,13 +33,13 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 		o.Inventory[e.Key()] = e
 	}
 	o.status.Helm = &addonsv1alpha1.HelmRelease{Record: &metav1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
-	want := []orphans.Object{
+	want := []tenancyv1alpha1.OrphanObject{
 		{ID: "v1/ConfigMap/a/intended"},
 		{ID: "v1/ConfigMap/a/plain", UID: "1"},
 		{ID: "v1/ConfigMap/a/taken-over", UID: "2"},
 		{ID: "v1/Namespace//a", UID: "5"},
-		{ID: "v1/PersistentVolumeClaim/a/data", UID: "4", Stays: true},
-		{ID: "v1/Secret/a/kept", UID: "3", Stays: true},
+		{ID: "v1/PersistentVolumeClaim/a/data", UID: "4", Keep: true},
+		{ID: "v1/Secret/a/kept", UID: "3", Keep: true},
 		{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"},
 	}
 	if got := o.leftBehind(); !reflect.DeepEqual(got, want) {

@@ -44,7 +44,7 @@ type Reconciler struct {
 	Installation string
 	Recorder     events.EventRecorder
 	// Orphans is where what may outlive a cluster is recorded.
-	Orphans orphans.Ledger
+	Orphans orphans.Records
 	Metrics *target.Metrics
 	Clock   clock.PassiveClock
 	Log     logr.Logger
@@ -122,7 +122,7 @@ func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// finish ends a release, once the ledger is told what stays in the cluster.
+// finish ends a release, once what stays in the cluster is recorded.
 func (r *Reconciler) finish(ctx context.Context, o observation, release *addonsv1alpha1.AddonRelease) error {
 	if err := r.recordUnremoved(ctx, o); err != nil {
 		return err

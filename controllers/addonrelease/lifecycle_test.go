@@ -378,8 +378,8 @@ func TestAnUnreachableClusterKeepsItsTargetUntilItIsAbandoned(t *testing.T) {
 		err := shared.management.Get(t.Context(), client.ObjectKeyFromObject(ghost), ghost)
 		return apierrors.IsNotFound(err), fmt.Sprint(err)
 	})
-	if left := ledgerOf(t, ghost.Name); len(left) != 1 || left[0].Objects[0].UID != "1" {
-		t.Errorf("the ledger says %+v", left)
+	if left := orphansLeftBy(t, ghost.Name); len(left) != 1 || left[0].Objects[0].UID != "1" {
+		t.Errorf("the records say %+v", left)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -24,7 +24,7 @@ type observation struct {
 	// what does not hold in the cluster as it is now.
 	status addonsv1alpha1.AddonReleaseStatus
 	// replaced is what the release has in another cluster, in whose place the provider accepted this one.
-	replaced orphans.Entry
+	replaced tenancyv1alpha1.OrphanRecordSpec
 	// problem is why desired is not known although it is needed.
 	problem error
 }
@@ -101,12 +101,12 @@ func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
 }
 
 // moveFrom forgets what is in another cluster, in whose place the provider accepted this one: it is not in this one.
-// The ledger is told before, so that it is swept if that cluster is ever registered again.
+// It is recorded before, so that it is swept if that cluster is ever registered again.
 func (o *observation) moveFrom(before string) {
 	if !target.IsOrphaned(o.release) {
-		o.replaced = orphans.Entry{
-			Cluster: target.ClusterKey(o.release), ClusterID: before, Holder: holderOf(o.release), Objects: o.leftBehind(), At: o.Now,
-			Why: "the provider accepted another cluster in its place",
+		o.replaced = tenancyv1alpha1.OrphanRecordSpec{
+			ClusterName: target.ClusterKey(o.release).Name, ClusterID: before, Owner: ownedBy(o.release), Objects: o.leftBehind(),
+			Reason: tenancyv1alpha1.OrphanReplaced, Message: "the provider accepted another cluster in its place",
 		}
 	}
 	o.Inventory = apply.Inventory{}

@@ -12,7 +12,6 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
@@ -74,18 +73,18 @@ func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
 	}
 }
 
-func TestWhatIsInAReplacedClusterIsEnteredIntoTheLedger(t *testing.T) {
+func TestWhatIsInAReplacedClusterIsRecorded(t *testing.T) {
 	o := scene(func(o *observation) {
 		o.release.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName}
 	})
 	o.moveFrom("id-before")
-	want := orphans.Entry{
-		Cluster: target.ClusterKey(o.release), ClusterID: "id-before", Holder: "AddonRelease fleet/cache-prod", At: noon,
-		Objects: []orphans.Object{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
-		Why:     "the provider accepted another cluster in its place",
+	want := tenancyv1alpha1.OrphanRecordSpec{
+		ClusterName: tenantName, ClusterID: "id-before", Owner: ownedBy(o.release),
+		Objects: []tenancyv1alpha1.OrphanObject{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
+		Reason:  tenancyv1alpha1.OrphanReplaced, Message: "the provider accepted another cluster in its place",
 	}
 	if !reflect.DeepEqual(o.replaced, want) || len(o.Inventory) > 0 {
-		t.Errorf("the entry is %+v, and %d objects are listed still", o.replaced, len(o.Inventory))
+		t.Errorf("the record is %+v, and %d objects are listed still", o.replaced, len(o.Inventory))
 	}
 	o = scene(func(o *observation) { o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
 	if o.moveFrom("id-before"); len(o.replaced.Objects) > 0 {

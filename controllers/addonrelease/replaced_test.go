@@ -27,7 +27,7 @@ func (full) Patch(context.Context, client.Object, client.Patch, ...client.PatchO
 	return errFull
 }
 
-func TestAReplacedClusterIsInTheLedgerBeforeTheStatusForgetsIt(t *testing.T) {
+func TestAReplacedClusterIsRecordedBeforeTheStatusForgetsIt(t *testing.T) {
 	t.Parallel()
 	const replaced = "identity-of-the-replaced-cluster"
 	a := newAddon(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n")
@@ -38,10 +38,10 @@ func TestAReplacedClusterIsInTheLedgerBeforeTheStatusForgetsIt(t *testing.T) {
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	withoutLedger := *shared.reconciler
-	withoutLedger.Orphans.Writer = full{}
-	if _, err := withoutLedger.Work(t.Context(), a.get(), &known{}); !errors.Is(err, errFull) {
-		t.Errorf("it goes on without the ledger: %v", err)
+	withoutRecords := *shared.reconciler
+	withoutRecords.Orphans.Writer = full{}
+	if _, err := withoutRecords.Work(t.Context(), a.get(), &known{}); !errors.Is(err, errFull) {
+		t.Errorf("it goes on without the record: %v", err)
 	}
 	if is := a.get().Status.ClusterID; is != replaced {
 		t.Errorf("the status forgot the replaced cluster for %q", is)
@@ -51,7 +51,7 @@ func TestAReplacedClusterIsInTheLedgerBeforeTheStatusForgetsIt(t *testing.T) {
 		status := a.get().Status
 		return status.ClusterID == before.Status.ClusterID && status.HandledRequest == "now", fmt.Sprint(status.ClusterID, describeConditions(a.get()))
 	})
-	if entries := ledgerOf(t, a.name); len(entries) != 1 || entries[0].ClusterID != replaced {
-		t.Errorf("the ledger has %+v", entries)
+	if entries := orphansLeftBy(t, a.name); len(entries) != 1 || entries[0].ClusterID != replaced {
+		t.Errorf("the records are %+v", entries)
 	}
 }

@@ -20,17 +20,22 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
-// ledgerOf returns what the ledger has of a release.
-func ledgerOf(t *testing.T, release string) []orphans.Entry {
+// orphansLeftBy returns what is recorded of a release.
+func orphansLeftBy(t *testing.T, release string) []tenancyv1alpha1.OrphanRecordSpec {
 	t.Helper()
-	content, err := shared.reconciler.Orphans.Read(t.Context(), "default")
-	if err != nil {
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	if err := shared.management.List(t.Context(), records, client.InNamespace("default")); err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(content.Entries, func(entry orphans.Entry) bool { return entry.Holder != "AddonRelease default/"+release })
+	var left []tenancyv1alpha1.OrphanRecordSpec
+	for _, record := range records.Items {
+		if owner := record.Spec.Owner; owner.Kind == ownerKind && owner.Namespace == "default" && owner.Name == release {
+			left = append(left, record.Spec)
+		}
+	}
+	return left
 }
 
 // overdue is a TenantCluster whose deletion was due an hour ago, since the cluster did not answer; one of its releases,
@@ -151,8 +156,8 @@ func TestAClusterThatIsBackIsCleanedUpThoughTheDeletionIsOverdue(t *testing.T) {
 	if err := o.rival.Get(t.Context(), client.ObjectKeyFromObject(o.object), o.object); !apierrors.IsNotFound(err) {
 		t.Errorf("what the release has is there still: %v", err)
 	}
-	if left := ledgerOf(t, o.release.Name); len(left) > 0 {
-		t.Errorf("the ledger says %+v", left)
+	if left := orphansLeftBy(t, o.release.Name); len(left) > 0 {
+		t.Errorf("the records say %+v", left)
 	}
 }
 
@@ -164,13 +169,13 @@ func TestAClusterThatIsStillSilentIsGivenUpWhenTheFirstTryFailed(t *testing.T) {
 		return bytes.ReplaceAll(access, []byte(shared.rivalConfig.Host), []byte("https://127.0.0.1:1"))
 	})
 	o.waitReleased()
-	left := ledgerOf(t, o.release.Name)
-	if len(left) != 1 || len(left[0].Objects) != 1 || left[0].Objects[0].UID != o.object.UID {
-		t.Errorf("the ledger says %+v", left)
+	left := orphansLeftBy(t, o.release.Name)
+	if len(left) != 1 || len(left[0].Objects) != 1 || left[0].Objects[0].UID != string(o.object.UID) {
+		t.Errorf("the records say %+v", left)
 	}
 }
 
-func TestTheClusterBeforeTheAcceptedOneIsInTheLedger(t *testing.T) {
+func TestTheClusterBeforeTheAcceptedOneIsRecorded(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "moved"))
 	uid := a.waitReady().UID
@@ -185,11 +190,11 @@ func TestTheClusterBeforeTheAcceptedOneIsInTheLedger(t *testing.T) {
 		release := a.get()
 		return release.Status.ClusterID != "the-one-before" && release.UID == uid, release.Status.ClusterID
 	})
-	left := ledgerOf(t, a.name)
-	if len(left) != 1 || left[0].ClusterID != "the-one-before" || !slices.ContainsFunc(left[0].Objects, func(object orphans.Object) bool {
+	left := orphansLeftBy(t, a.name)
+	if len(left) != 1 || left[0].ClusterID != "the-one-before" || !slices.ContainsFunc(left[0].Objects, func(object tenancyv1alpha1.OrphanObject) bool {
 		return object.ID == "v1/ConfigMap/"+a.namespace+"/moved"
 	}) {
-		t.Errorf("the ledger says %+v", left)
+		t.Errorf("the records say %+v", left)
 	}
 	a.waitReady()
 }

@@ -154,7 +154,7 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfiel
 	return &Reconciler{
 		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
 		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
-		Orphans: orphans.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
+		Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: target.NewMetrics(registry), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
 		WebhookPatience: time.Second,
 	}

@@ -51,14 +51,13 @@ type reconciler struct {
 	live   client.Reader
 	events events.EventRecorder
 	// orphans is where what may outlive its TenantCluster is recorded.
-	orphans     orphans.Ledger
+	orphans     orphans.Records
 	clock       clock.PassiveClock
 	connections connections
 	clusterAPI  *clusterAPI
 	options     Options
 
 	memory     memory
-	ledgers    ledgerMemory
 	management managementCluster
 }
 

@@ -14,16 +14,16 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
 // recordGivenUp tells what was not waited for any longer, before the deletion goes on without it. That no final
-// backup was made is also in the ledger.
+// backup was made is recorded too.
 func (r *reconciler) recordGivenUp(ctx context.Context, seen observed, step deletion.Step) error {
 	for _, given := range step.GivenUp {
 		if given.Lost {
-			if err := r.orphans.Record(ctx, lostBackup(seen, given.Why)); err != nil {
+			if err := r.orphans.Write(ctx, seen.key.Namespace, lostBackup(seen.cluster, given.Why)); err != nil {
 				return err
 			}
 		}
@@ -32,10 +32,10 @@ func (r *reconciler) recordGivenUp(ctx context.Context, seen observed, step dele
 	return nil
 }
 
-func lostBackup(seen observed, why string) orphans.Entry {
-	return orphans.Entry{
-		Cluster: seen.key, ClusterID: seen.cluster.Status.ClusterID, Holder: "TenantCluster " + seen.key.String() + " (final backup)",
-		Objects: []orphans.Object{{ID: "final backup", Stays: true}}, Why: why, At: seen.now,
+func lostBackup(cluster *tenancyv1alpha1.TenantCluster, why string) tenancyv1alpha1.OrphanRecordSpec {
+	return tenancyv1alpha1.OrphanRecordSpec{
+		ClusterName: cluster.Name, ClusterID: cluster.Status.ClusterID, Owner: ownedBy(cluster),
+		Reason: tenancyv1alpha1.OrphanNoFinalBackup, Message: why,
 	}
 }
 

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 // backedUp is a deleted cluster whose final backup is awaited since then.
@@ -111,51 +111,53 @@ func TestWhatCannotBeLetGoIsReported(t *testing.T) {
 	}
 }
 
-func orphanOf(cluster, identity string) orphans.Entry {
-	return orphans.Entry{
-		Cluster: types.NamespacedName{Namespace: "acme", Name: cluster}, ClusterID: identity, Holder: "AddonRelease acme/" + cluster,
-		Objects: []orphans.Object{{ID: "v1/Service/web/lb"}}, Why: "no answer", At: now,
+func orphanOf(name string) tenancyv1alpha1.OrphanRecord {
+	return tenancyv1alpha1.OrphanRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name},
+		Spec: tenancyv1alpha1.OrphanRecordSpec{
+			Owner: tenancyv1alpha1.OrphanOwner{Kind: "AddonRelease", Namespace: "acme", Name: "cache"}, Message: "no answer",
+		},
 	}
 }
 
-func TestReportOfALedger(t *testing.T) {
+func TestReportOfOrphans(t *testing.T) {
 	seen := settled()
-	seen.ledger = &orphans.Content{Dropped: 7, Unreadable: []string{"note"}}
 	for i := range 5 {
-		seen.ledger.Entries = append(seen.ledger.Entries, orphanOf(fmt.Sprint("old-", i), "red"))
+		seen.orphans = append(seen.orphans, orphanOf(fmt.Sprint("prod.", i)))
 	}
-	seen.ledger.Entries = append(seen.ledger.Entries, orphanOf("before", "blue"))
 	status := reported(seen).status
 	got := conditions(status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
-	if got != "Ready=True/Succeeded OrphansRecorded=True/LedgerNotEmpty" || !strings.HasSuffix(readyMessage(status), "; ConfigMap daytwo-orphans lists what may remain of clusters that are gone (7 entries)") {
-		t.Errorf("%s: %s", got, readyMessage(status))
+	if got != "Ready=True/Succeeded OrphansRecorded=True/OrphanRecordsExist" {
+		t.Error(got)
 	}
-	message := ledgerMessage(*seen.ledger, "blue")
-	const want = "ConfigMap daytwo-orphans of this namespace has 6 entries of what may remain of clusters that are gone, and had 7 more, which had to make room: " +
-		"see to them, then delete the entries, or the ConfigMap. Not an entry: note; " +
-		"TenantCluster acme/before, AddonRelease acme/before, since 2026-11-21T03:00:00Z: no answer (it was this cluster); " +
-		"TenantCluster acme/old-0, AddonRelease acme/old-0, since 2026-11-21T03:00:00Z: no answer; " +
-		"TenantCluster acme/old-1, AddonRelease acme/old-1, since 2026-11-21T03:00:00Z: no answer; and 3 more"
-	if message != want {
+	const want = "what may remain of this cluster is in 5 OrphanRecords of this namespace: deal with it, then delete them; " +
+		"prod.0: AddonRelease acme/cache: no answer; prod.1: AddonRelease acme/cache: no answer; prod.2: AddonRelease acme/cache: no answer; and 2 more"
+	if message := orphansMessage(seen.orphans); message != want {
 		t.Errorf("got  %s\nwant %s", message, want)
 	}
-
 	seen.cluster.Status = status
 	if again := reported(seen); again.changed {
 		t.Errorf("the second report says %+v", again.status)
 	}
-	answered := seen.link
-	seen.link = &fleet.State{Phase: fleet.Connecting} // The manager was restarted.
-	if again := reported(seen); again.changed {
-		t.Errorf("while the first answer is awaited it says %+v", again.status)
-	}
-	seen.ledger = nil
-	if message := readyMessage(reported(seen).status); message != "Connected to https://blue.example (v1.36.3)" {
-		t.Errorf("of a ledger that is gone it says %s", message)
-	}
-	seen.link = answered
+	seen.orphans = nil
 	if left := conditions(reported(seen).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
 		t.Errorf("it still says %s", left)
+	}
+}
+
+func TestOrphansAreThoseOfTheNameOrTheIdentity(t *testing.T) {
+	cluster := settled().cluster
+	record := func(name, cluster, id string) *tenancyv1alpha1.OrphanRecord {
+		made := orphanOf(name)
+		made.Spec.ClusterName, made.Spec.ClusterID = cluster, id
+		return &made
+	}
+	reads := fake.NewClientBuilder().WithScheme(apis.NewScheme()).WithObjects(
+		record("a", cluster.Name, "red"), record("b", "another", cluster.Status.ClusterID), record("c", "another", "red"), record("d", "another", ""),
+	).Build()
+	found, err := (&reconciler{client: reads}).observeOrphans(t.Context(), cluster)
+	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b" {
+		t.Errorf("found %v, %v", found, err)
 	}
 }
 

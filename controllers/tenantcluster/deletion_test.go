@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,7 +19,6 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
@@ -193,7 +191,7 @@ func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
 	tenant.waitGone(gone)
 }
 
-func TestADeadClusterGoesWithoutAFinalBackupWhichTheLedgerTells(t *testing.T) {
+func TestADeadClusterGoesWithoutAFinalBackupWhichIsRecorded(t *testing.T) {
 	tenant := newTenant(t)
 	tenant.imported("dead", shared.green.Kubeconfig())
 	tenant.imported("prod", shared.blue.Kubeconfig())
@@ -218,23 +216,32 @@ func TestADeadClusterGoesWithoutAFinalBackupWhichTheLedgerTells(t *testing.T) {
 	tenant.waitGone(dead)
 	tenant.waitEvents(eventGivenUp)
 
-	recorded := tenant.waitFor("prod", tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded)
-	for _, part := range []string{"1 entry", "see to them", "TenantCluster " + tenant.namespace + "/dead", "no final backup was made"} {
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	if err := tenant.admin.List(tenant.ctx, records, client.InNamespace(tenant.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	if len(records.Items) != 1 {
+		t.Fatalf("there are %d records", len(records.Items))
+	}
+	left := &records.Items[0]
+	if left.Spec.ClusterName != "dead" || left.Spec.Reason != tenancyv1alpha1.OrphanNoFinalBackup || !strings.Contains(left.Spec.Message, "no final backup was made") {
+		t.Errorf("the record is %+v", left.Spec)
+	}
+
+	// A cluster of that name says so until the record is deleted.
+	tenant.imported("dead", shared.green.Kubeconfig())
+	recorded := tenant.waitFor("dead", tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded)
+	for _, part := range []string{"1 OrphanRecords", "deal with it", left.Name, "no final backup was made"} {
 		if !strings.Contains(recorded.Message, part) {
 			t.Errorf("the condition does not say %q: %s", part, recorded.Message)
 		}
 	}
-	if message := readyMessage(tenant.get("prod").Status); !strings.HasSuffix(message, "; ConfigMap daytwo-orphans lists what may remain of clusters that are gone (1 entry)") {
-		t.Errorf("Ready says %q", message)
-	}
-	ledger := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: tenant.namespace, Name: orphans.Name}}
-	if err := tenant.admin.Delete(tenant.ctx, ledger); err != nil {
+	if err := tenant.admin.Delete(tenant.ctx, left); err != nil {
 		t.Fatal(err)
 	}
-	tenant.eventually("nothing is said of a ledger that was seen to", func() (string, bool) {
-		status := tenant.get("prod").Status
-		condition := meta.FindStatusCondition(status.Conditions, tenancyv1alpha1.ConditionOrphansRecorded)
-		return fmt.Sprint(condition), condition == nil && !strings.Contains(readyMessage(status), orphans.Name)
+	tenant.eventually("nothing is said of a record that was deleted", func() (string, bool) {
+		condition := meta.FindStatusCondition(tenant.get("dead").Status.Conditions, tenancyv1alpha1.ConditionOrphansRecorded)
+		return fmt.Sprint(condition), condition == nil
 	})
 }
 

@@ -12,7 +12,7 @@
 // is done. It stays until no target needs it, and its Secret as long, so that deleting a customer's whole namespace
 // still cleans up in the cluster.
 //
-// As long as the namespace has a ledger of what may have outlived clusters, each of its TenantClusters says so.
+// As long as there are OrphanRecords of a cluster, its TenantCluster says so.
 //
 // It never writes to a workload cluster, and never to a Secret except for a finalizer.
 package tenantcluster

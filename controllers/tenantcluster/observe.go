@@ -16,7 +16,6 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -50,8 +49,8 @@ type observed struct {
 	rivals []tenancyv1alpha1.TenantCluster
 	// left is what keeps the cluster; read only while it is deleted.
 	left leavings
-	// ledger is what the namespace's ledger of remains says; nil if there is none.
-	ledger *orphans.Content
+	// orphans are the OrphanRecords of the cluster, the oldest first.
+	orphans []tenancyv1alpha1.OrphanRecord
 	// held are the Secrets of the namespace that have our finalizer.
 	held []heldSecret
 }
@@ -83,7 +82,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, err
 	}
 	if seen.cluster == nil {
-		return seen, r.forgetLedger(ctx, key.Namespace)
+		return seen, nil
 	}
 	if seen.credentials, err = r.findCredentials(ctx, cluster, seen.made); err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeLeavings(ctx, seen); err != nil {
 		return nil, err
 	}
-	if seen.ledger, err = r.observeLedger(ctx, key.Namespace); err != nil {
+	if seen.orphans, err = r.observeOrphans(ctx, cluster); err != nil {
 		return nil, err
 	}
 	if err := r.observeMaintenance(ctx, seen); err != nil {

@@ -98,16 +98,16 @@ func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
 		return nil
 	}
 	live := seen.made.live
-	left := orphans.Entry{
-		Cluster: seen.key, ClusterID: seen.cluster.Status.ClusterID, Holder: "TenantCluster " + seen.key.String(), At: seen.now,
+	left := tenancyv1alpha1.OrphanRecordSpec{
+		ClusterName: seen.cluster.Name, ClusterID: seen.cluster.Status.ClusterID, Owner: ownedBy(seen.cluster),
 		// It is an object of the management cluster, which no sweep of a workload cluster looks for.
-		Objects: []orphans.Object{{ID: clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name, Stays: true}},
-		Why:     "Cluster API did not remove it before the deletion was due: " + removal(live),
+		Objects: []tenancyv1alpha1.OrphanObject{{ID: clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name, Keep: true}},
+		Reason:  tenancyv1alpha1.OrphanTimedOut, Message: "Cluster API did not remove it before the deletion was due: " + removal(live),
 	}
-	if err := r.orphans.Record(ctx, left); err != nil {
+	if err := r.orphans.Write(ctx, seen.key.Namespace, left); err != nil {
 		return err
 	}
-	r.events.Eventf(seen.cluster, nil, corev1.EventTypeWarning, "Orphaned", "Delete", "%s may remain: %s", left, left.Why)
+	r.events.Eventf(seen.cluster, nil, corev1.EventTypeWarning, "Orphaned", "Delete", "%s may remain: %s", orphans.Describe(left), left.Message)
 	return nil
 }
 

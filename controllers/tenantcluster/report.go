@@ -55,7 +55,7 @@ func report(seen observed, todo decision, done outcome) said {
 	reportExpiry(w, seen)
 	reportUnrecorded(w, done)
 	summarize(w, seen, todo, done, hands)
-	reportLedger(w, seen)
+	reportOrphans(w, seen)
 	w.status.Phase = phaseOf(w, seen)
 	w.status.ClusterID = todo.clusterID
 	w.status.ObservedGeneration = done.cluster.Generation

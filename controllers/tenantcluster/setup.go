@@ -95,7 +95,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		options:     options,
 	}
 	r.management.live = r.live
-	r.orphans = orphans.Ledger{Reader: r.live, Writer: r.client}
+	r.orphans = orphans.Records{Reader: r.live, Writer: r.client}
 	built, err := build(mgr, r, options)
 	if err != nil {
 		return fmt.Errorf("controller tenantcluster: %w", err)
@@ -110,7 +110,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 		For(&tenancyv1alpha1.TenantCluster{}).
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toWaiting), builder.WithPredicates(identityReleased())).
 		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
-		WatchesMetadata(ledgerMetadata(), handler.EnqueueRequestsFromMapFunc(r.toNamespace), builder.WithPredicates(isLedger())).
+		Watches(&tenancyv1alpha1.OrphanRecord{}, handler.EnqueueRequestsFromMapFunc(r.toClustersOfOrphans)).
 		WatchesMetadata(definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
 		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(toClusterOfTarget), builder.WithPredicates(departures())).
 		Watches(&addonsv1alpha1.SaaSAddon{}, handler.EnqueueRequestsFromMapFunc(r.toClustersThatWaitForGuard), builder.WithPredicates(guardChanged())).

@@ -40,8 +40,8 @@ func TestNothingIsRemovedOneByOneFromAClusterThatGoes(t *testing.T) {
 	must(t, env.Admin.Delete(t.Context(), order))
 	c.awaitGone(order)
 	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
-	if ledger, err := c.ledger(t.Context()); err == nil {
-		t.Errorf("something is said to remain: %v", ledger.Data)
+	if records := c.orphans(); len(records) > 0 {
+		t.Errorf("something is said to remain: %+v", records)
 	}
 }
 
@@ -83,8 +83,8 @@ func TestWhatIsOutsideOfAClusterIsReleasedBeforeItGoes(t *testing.T) {
 	service.Finalizers = nil
 	must(t, workload.Patch(t.Context(), service, client.MergeFrom(before)))
 	c.awaitGone(order)
-	if ledger, err := c.ledger(t.Context()); err == nil {
-		t.Errorf("something is said to remain: %v", ledger.Data)
+	if records := c.orphans(); len(records) > 0 {
+		t.Errorf("something is said to remain: %+v", records)
 	}
 }
 
@@ -103,12 +103,10 @@ func TestADeadControlPlaneDoesNotHoldADeletionUp(t *testing.T) {
 	must(t, env.Admin.Delete(t.Context(), c.get("prod")))
 	c.awaitGone(order)
 
-	ledger, err := c.ledger(t.Context())
-	must(t, err)
-	text := fmt.Sprint(ledger.Data)
+	text := fmt.Sprintf("%+v", c.orphans())
 	for _, remaining := range []string{"v1/Service/default/web", "Cluster/" + c.namespace + "/prod"} {
 		if !strings.Contains(text, remaining) {
-			t.Errorf("the ledger does not tell of %s: %s", remaining, text)
+			t.Errorf("no record tells of %s: %s", remaining, text)
 		}
 	}
 	expect.Eventually(t, "an Event tells what may remain", func(ctx context.Context) error {
@@ -127,9 +125,11 @@ func TestADeadControlPlaneDoesNotHoldADeletionUp(t *testing.T) {
 	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
 }
 
-func (c *customer) ledger(ctx context.Context) (*corev1.ConfigMap, error) {
-	ledger := &corev1.ConfigMap{}
-	return ledger, env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "daytwo-orphans"}, ledger)
+func (c *customer) orphans() []tenancyv1alpha1.OrphanRecord {
+	c.Helper()
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	must(c, env.Admin.List(c.Context(), records, inNamespace(c.namespace)))
+	return records.Items
 }
 
 func TestDeletionProtectionHoldsAnOrderedCluster(t *testing.T) {

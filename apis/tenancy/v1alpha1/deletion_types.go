@@ -2,12 +2,12 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ConditionOrphansRecorded is True while the namespace has a ledger of what may have outlived clusters that are
-// gone, the ConfigMap daytwo-orphans: until somebody has seen to what it lists, and deleted it. Absent otherwise.
+// ConditionOrphansRecorded is True while there are OrphanRecords of the cluster, or of a cluster that the TenantCluster of this
+// name had before: until a person has dealt with what they list, and deleted them. Absent otherwise.
 const ConditionOrphansRecorded = "OrphansRecorded"
 
 // ReasonOrphansRecorded is the reason of OrphansRecorded.
-const ReasonOrphansRecorded = "LedgerNotEmpty"
+const ReasonOrphansRecorded = "OrphanRecordsExist"
 
 // DeletionPolicy says how a cluster goes.
 type DeletionPolicy struct {

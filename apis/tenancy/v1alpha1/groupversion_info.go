@@ -15,7 +15,7 @@ import (
 var GroupVersion = schema.GroupVersion{Group: "tenancy.daytwo.dev", Version: "v1alpha1"}
 
 var schemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &TenantCluster{}, &TenantClusterList{})
+	scheme.AddKnownTypes(GroupVersion, &TenantCluster{}, &TenantClusterList{}, &OrphanRecord{}, &OrphanRecordList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 })

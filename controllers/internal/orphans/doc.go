@@ -1,13 +1,7 @@
-// Package orphans keeps the ledger of what Daytwo could not remove: resources outside of a cluster, such as
-// volumes and load balancers, that may have outlived it, and objects in a cluster that was let go without an
-// answer, and may live on.
+// Package orphans writes OrphanRecords: what Daytwo did not remove. These are resources outside of a cluster, such as
+// volumes and load balancers, that may have outlived it, and objects in a cluster that did not answer.
 //
-// The ledger is a ConfigMap daytwo-orphans in the namespace of the TenantCluster, an entry for each target
-// or Cluster. People read it, and delete entries, or the whole, when they have seen to them; a sweep takes
-// out what is gone (controllers/orphanledger). It holds at most 200 entries and 700 KiB: long lists of the oldest
-// entries are cut first, then the oldest entries go, and how many went is told.
-//
-// Customers may write the ledger too. What cannot be read is left where it is and told of; it makes room only when
-// the newest entry would have none otherwise. Whoever acts on an entry has to find in the cluster itself that it is
-// true.
+// There is one record for each target or TenantCluster and the cluster that its objects were in, in the namespace of the
+// TenantCluster. The manager alone writes records; people delete them. controllers/orphanrecord takes out of them what it
+// finds to be gone. Who acts on a record has to find in the cluster itself that it is true.
 package orphans

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -64,7 +63,7 @@ func reportUnreachable(next Status, o Observation) {
 	case !o.isDeleted():
 	case o.IsLeft():
 		reason = metav1alpha1.ReasonAbandoned
-		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; the ledger %s lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable, orphans.Name)
+		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; an OrphanRecord lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable)
 	default:
 		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
 			len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable, o.GivenUpWhen(), metav1alpha1.AnnotationAbandon)

@@ -1,10 +1,9 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,48 +13,31 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=saasaddons,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// awaitsSuccessor: the add-on that left an entry selects the cluster again, and has no target there yet. Its rollout may
+// awaitsSuccessor: the add-on that left a record selects the cluster again, and has no target there yet. Its rollout may
 // be paused, or wait for a slot; what it left runs on until then.
-func (r *Reconciler) awaitsSuccessor(ctx context.Context, entry orphans.Entry, cluster *tenancyv1alpha1.TenantCluster, releases []addonsv1alpha1.AddonRelease) (bool, error) {
-	namespace, target, ok := targetOf(entry)
-	if !ok {
+func (r *Reconciler) awaitsSuccessor(ctx context.Context, left tenancyv1alpha1.OrphanRecordSpec, cluster *tenancyv1alpha1.TenantCluster, releases []addonsv1alpha1.AddonRelease) (bool, error) {
+	if left.Owner.Policy == "" {
 		return false, nil
 	}
-	addons := &addonsv1alpha1.SaaSAddonList{}
-	if err := r.Client.List(ctx, addons, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return false, fmt.Errorf("list SaaSAddons: %w", err)
+	addon := &addonsv1alpha1.SaaSAddon{}
+	key := client.ObjectKey{Namespace: left.Owner.Namespace, Name: left.Owner.Policy}
+	if err := r.Client.Get(ctx, key, addon); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if addon.DeletionTimestamp != nil || hasTarget(addon, releases) {
+		return false, nil
 	}
 	home := &metav1.PartialObjectMetadata{}
 	home.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	for i := range addons.Items {
-		addon := &addons.Items[i]
-		if addon.DeletionTimestamp != nil || rollout.TargetName(addon.Name, rollout.ClusterKey(entry.Cluster)) != target || hasTarget(addon, releases) {
-			continue
-		}
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster.Namespace}, home); err != nil {
-			return false, fmt.Errorf("read Namespace %s: %w", cluster.Namespace, err)
-		}
-		return selects(addon, cluster, home.Labels), nil
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster.Namespace}, home); err != nil {
+		return false, fmt.Errorf("read Namespace %s: %w", cluster.Namespace, err)
 	}
-	return false, nil
-}
-
-// targetOf is the AddonRelease that an entry is of.
-func targetOf(entry orphans.Entry) (namespace, name string, ok bool) {
-	full, ok := strings.CutPrefix(entry.Holder, "AddonRelease ")
-	if !ok {
-		return "", "", false
-	}
-	full, _, _ = strings.Cut(full, " ") // What follows says which part of it.
-	namespace, name, ok = strings.Cut(full, "/")
-	return namespace, name, ok
+	return selects(addon, cluster, home.Labels), nil
 }
 
 func hasTarget(addon *addonsv1alpha1.SaaSAddon, releases []addonsv1alpha1.AddonRelease) bool {

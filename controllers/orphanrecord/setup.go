@@ -1,12 +1,10 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,7 +20,6 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 const (
@@ -45,12 +42,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)
 	}
-	toLedger := handler.EnqueueRequestsFromMapFunc(r.toLedger)
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("orphanledger").
-		WatchesMetadata(&corev1.ConfigMap{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(isLedger())).
-		Watches(&tenancyv1alpha1.TenantCluster{}, toLedger, builder.WithPredicates(clusterChanged())).
-		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(r.toLedgerOfTarget), builder.WithPredicates(targetSettled())).
+		Named("orphanrecord").
+		Watches(&tenancyv1alpha1.OrphanRecord{}, handler.EnqueueRequestsFromMapFunc(toRecord)).
+		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toNamespace), builder.WithPredicates(clusterChanged())).
+		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(r.toNamespaceOfTarget), builder.WithPredicates(targetSettled())).
 		WatchesRawSource(source.Func(r.subscribe)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
@@ -60,28 +56,33 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		Complete(reconciler)
 }
 
-func isLedger() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetName() == orphans.Name })
+// requestFor wakes the records of a namespace.
+func requestFor(namespace string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace}}
 }
 
-// toLedger wakes the ledger of an object's namespace, if there is one.
-func (r *Reconciler) toLedger(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.ledgerOf(ctx, object.GetNamespace())
+// toNamespace wakes the records of an object's namespace, if there are any.
+func (r *Reconciler) toNamespace(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.requestsIn(ctx, object.GetNamespace())
 }
 
-// toLedgerOfTarget wakes the ledger of a release's cluster.
-func (r *Reconciler) toLedgerOfTarget(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.ledgerOf(ctx, object.(*addonsv1alpha1.AddonRelease).Spec.ClusterRef.Namespace)
+// toRecord is for the records themselves: their namespace's last one may have gone.
+func toRecord(_ context.Context, record client.Object) []reconcile.Request {
+	return []reconcile.Request{requestFor(record.GetNamespace())}
 }
 
-func (r *Reconciler) ledgerOf(ctx context.Context, namespace string) []reconcile.Request {
-	key := types.NamespacedName{Namespace: namespace, Name: orphans.Name}
-	ledger := &metav1.PartialObjectMetadata{}
-	ledger.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	if err := r.Client.Get(ctx, key, ledger); err != nil {
+// toNamespaceOfTarget wakes the records in the namespace of a target's cluster.
+func (r *Reconciler) toNamespaceOfTarget(ctx context.Context, object client.Object) []reconcile.Request {
+	return r.requestsIn(ctx, object.(*addonsv1alpha1.AddonRelease).Spec.ClusterRef.Namespace)
+}
+
+func (r *Reconciler) requestsIn(ctx context.Context, namespace string) []reconcile.Request {
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	err := r.Client.List(ctx, records, client.InNamespace(namespace), client.Limit(1), client.UnsafeDisableDeepCopy)
+	if err != nil || len(records.Items) == 0 {
 		return nil // There is none, or its own event is about to come.
 	}
-	return []reconcile.Request{{NamespacedName: key}}
+	return []reconcile.Request{requestFor(namespace)}
 }
 
 // clusterChanged lets through what decides whether a cluster may be swept.
@@ -112,13 +113,10 @@ func targetSettled() predicate.Predicate {
 	}
 }
 
-// subscribe wakes the ledger of a cluster that can be worked with again.
+// subscribe wakes the records of a cluster that can be worked with again, or not any longer.
 func (r *Reconciler) subscribe(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	r.Fleet.Subscribe(fleet.Subscriber{Cluster: func(key types.NamespacedName) {
-		if _, connected := r.Fleet.Get(key); !connected {
-			return
-		}
-		for _, request := range r.ledgerOf(ctx, key.Namespace) {
+		for _, request := range r.requestsIn(ctx, key.Namespace) {
 			queue.Add(request)
 		}
 	}})

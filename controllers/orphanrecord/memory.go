@@ -1,14 +1,11 @@
-package orphanledger
+package orphanrecord
 
 import (
-	"maps"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 const (
@@ -25,11 +22,9 @@ const (
 type memory struct {
 	mu          sync.Mutex
 	byNamespace map[string]tries
-	// told is why the sweep of a cluster waits, as it was told last.
-	told map[types.NamespacedName]string
 }
 
-// tries of the objects of one ledger. A namespace is in one worker at a time.
+// tries of the objects of a namespace's records. A namespace is in one worker at a time.
 type tries map[itemKey]try
 
 // try is how the last one came out.
@@ -42,50 +37,43 @@ type try struct {
 	next  time.Time
 }
 
-// of returns the tries of what is in the ledger, and forgets all others.
-func (m *memory) of(namespace string, content orphans.Content) tries {
+// of returns the tries of what is in the records, and forgets all others.
+func (m *memory) of(namespace string, records []tenancyv1alpha1.OrphanRecord) tries {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.byNamespace == nil {
 		m.byNamespace = map[string]tries{}
 	}
 	known, kept := m.byNamespace[namespace], tries{}
-	for _, entry := range content.Entries {
-		for _, object := range entry.Objects {
-			key := itemKey{entry: entry.Key(), id: object.ID, uid: string(object.UID)}
+	for i := range records {
+		for _, object := range records[i].Spec.Objects {
+			key := keyOf(&records[i], object)
 			if one, ok := known[key]; ok {
 				kept[key] = one
 			}
 		}
 	}
 	delete(m.byNamespace, namespace)
-	if len(content.Entries) > 0 {
+	if len(records) > 0 {
 		m.byNamespace[namespace] = kept
-		return kept
 	}
-	maps.DeleteFunc(m.told, func(cluster types.NamespacedName, _ string) bool { return cluster.Namespace == namespace })
 	return kept
-}
-
-// isNews: it was not told of the cluster before. Nothing is no news, and lets it be told again.
-func (m *memory) isNews(cluster types.NamespacedName, text string) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.told == nil {
-		m.told = map[types.NamespacedName]string{}
-	}
-	before := m.told[cluster]
-	m.told[cluster] = text
-	if text == "" {
-		delete(m.told, cluster)
-	}
-	return text != "" && text != before
 }
 
 func (t tries) due(key itemKey) time.Time { return t[key].next }
 
 // isLeft: nothing more will be done about it soon, so that nothing needs to wait for it.
 func (t tries) isLeft(key itemKey) bool { return t[key].outcome == left }
+
+// allLeft: nothing more will be done about any object of a record soon.
+func (t tries) allLeft(record *tenancyv1alpha1.OrphanRecord) bool {
+	for _, object := range record.Spec.Objects {
+		if isSweepable(object) && !t.isLeft(keyOf(record, object)) {
+			return false
+		}
+	}
+	return true
+}
 
 // after takes results in, and returns when the next of them is due.
 func (t tries) after(now time.Time, results []result) time.Time {

@@ -1,4 +1,4 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -66,7 +67,7 @@ func TestMain(m *testing.M) {
 
 func runInWorld(m *testing.M) (code int, err error) {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "orphanledger")
+	dir, err := os.MkdirTemp("", "orphanrecord")
 	if err != nil {
 		return 1, err
 	}
@@ -150,7 +151,7 @@ func newRigBy(t *testing.T, access kubeconfig.Access) *rig {
 	r.must(shared.management.Status().Update(t.Context(), r.tenant))
 	r.reconciler = &Reconciler{
 		Client: shared.management, Reader: shared.management, Fleet: r.connect(access), Installation: installation, HeadStart: time.Minute,
-		Ledger:   orphans.Ledger{Reader: shared.management, Writer: shared.management},
+		Orphans:  orphans.Records{Reader: shared.management, Writer: shared.management},
 		Recorder: r.recorder, Metrics: NewMetrics(r.registry), Clock: r.clock, Log: logr.Discard(),
 	}
 	return r
@@ -183,8 +184,8 @@ func (r *rig) connect(access kubeconfig.Access) *fleet.Fleet {
 	return connections
 }
 
-// make creates an object in the workload cluster that is labelled as ours, and returns how the ledger knows it.
-func (r *rig) make(object client.Object) orphans.Object {
+// make creates an object in the workload cluster that is labelled as ours, and returns how a record names it.
+func (r *rig) make(object client.Object) tenancyv1alpha1.OrphanObject {
 	r.Helper()
 	if object.GetLabels() == nil {
 		object.SetLabels(map[string]string{})
@@ -194,73 +195,96 @@ func (r *rig) make(object client.Object) orphans.Object {
 	return r.orphanOf(object)
 }
 
-func (r *rig) orphanOf(object client.Object) orphans.Object {
+func (r *rig) orphanOf(object client.Object) tenancyv1alpha1.OrphanObject {
 	r.Helper()
 	kind, err := apiutil.GVKForObject(object, shared.workload.Scheme())
 	r.must(err)
 	ref := objects.Ref{GroupVersionKind: kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-	return orphans.Object{ID: ref.ID(), UID: object.GetUID()}
+	return tenancyv1alpha1.OrphanObject{ID: ref.ID(), UID: string(object.GetUID())}
 }
 
 func (r *rig) configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
 }
 
-// entry is of the cluster, in its old name.
-func (r *rig) entry(list ...orphans.Object) orphans.Entry {
-	return orphans.Entry{
-		Cluster: types.NamespacedName{Namespace: r.namespace, Name: "before"}, ClusterID: string(shared.identity),
-		Holder: "AddonRelease " + r.namespace + "/cache-before", Objects: list, Why: "it did not answer", At: time.Now(),
+// left is of the cluster, in its old name.
+func (r *rig) left(list ...tenancyv1alpha1.OrphanObject) tenancyv1alpha1.OrphanRecordSpec {
+	return tenancyv1alpha1.OrphanRecordSpec{
+		ClusterName: "before", ClusterID: string(shared.identity), Objects: list, Reason: tenancyv1alpha1.OrphanUnreachable, Message: "it did not answer",
+		Owner: tenancyv1alpha1.OrphanOwner{Group: "addons.daytwo.dev", Kind: "AddonRelease", Namespace: r.namespace, Name: "cache-before", Policy: "cache"},
 	}
 }
 
-func (r *rig) record(list ...orphans.Object) {
+func (r *rig) record(list ...tenancyv1alpha1.OrphanObject) {
 	r.Helper()
-	r.must(r.reconciler.Ledger.Record(r.Context(), r.entry(list...)))
+	r.must(r.reconciler.Orphans.Write(r.Context(), r.namespace, r.left(list...)))
 }
 
-// reconcile once, when everything that was tried is due again, and return what the ledger says then.
-func (r *rig) reconcile() orphans.Content {
+func (r *rig) records() []tenancyv1alpha1.OrphanRecord {
+	r.Helper()
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	r.must(shared.management.List(r.Context(), records, client.InNamespace(r.namespace)))
+	return records.Items
+}
+
+// reconcile once, when everything that was tried is due again, and return the records then.
+func (r *rig) reconcile() []tenancyv1alpha1.OrphanRecord {
 	r.Helper()
 	r.clock.Step(retryLast)
-	_, err := r.reconciler.Reconcile(r.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: r.namespace, Name: orphans.Name}})
+	_, err := r.reconciler.Reconcile(r.Context(), requestFor(r.namespace))
 	r.must(err)
-	content, err := r.reconciler.Ledger.Read(r.Context(), r.namespace)
-	r.must(err)
-	return content
+	return r.records()
 }
 
-// settle reconciles until the ledger is as wanted, an object a line with why it is there, and stays so.
+// settle reconciles until the records are as wanted, an object a line with why it is there, and stay so.
 func (r *rig) settle(want ...string) {
 	r.Helper()
-	r.eventually("the ledger has settled", func() error {
-		content := r.reconcile()
-		if again := r.reconcile(); describe(again) != describe(content) {
-			return fmt.Errorf("it has %s, and then %s", describe(content), describe(again))
+	r.eventually("the records have settled", func() error {
+		records := r.reconcile()
+		if again := r.reconcile(); describe(again) != describe(records) {
+			return fmt.Errorf("they have %s, and then %s", describe(records), describe(again))
 		}
-		if got := describe(content); got != strings.Join(want, "\n") {
-			return fmt.Errorf("it has:\n%s", got)
+		if got := describe(records); got != strings.Join(want, "\n") {
+			return fmt.Errorf("they have:\n%s", got)
 		}
 		return nil
 	})
 }
 
-func describe(content orphans.Content) string {
+func describe(records []tenancyv1alpha1.OrphanRecord) string {
 	var lines []string
-	for _, entry := range content.Entries {
-		for _, object := range entry.Objects {
+	for _, record := range records {
+		for _, object := range record.Spec.Objects {
 			ref, err := objects.ParseID(object.ID)
 			text := ref.Kind + " " + ref.Name
 			if err != nil {
 				text = object.ID
 			}
-			if object.Why != "" {
-				text += ": " + object.Why
+			if object.Message != "" {
+				text += ": " + object.Message
 			}
 			lines = append(lines, text)
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// expectSwept wants the one record to say how far its sweep is.
+func (r *rig) expectSwept(reason string, parts ...string) {
+	r.Helper()
+	records := r.records()
+	if len(records) != 1 {
+		r.Fatalf("there are %d records", len(records))
+	}
+	swept := meta.FindStatusCondition(records[0].Status.Conditions, tenancyv1alpha1.ConditionSwept)
+	if swept == nil || swept.Status != metav1.ConditionFalse || swept.Reason != reason {
+		r.Fatalf("it says %+v, and not %s", swept, reason)
+	}
+	for _, part := range parts {
+		if !strings.Contains(swept.Message, part) {
+			r.Errorf("it does not say %q: %s", part, swept.Message)
+		}
+	}
 }
 
 // there tells whether that very object is in the workload cluster, and not about to go.

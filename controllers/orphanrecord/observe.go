@@ -1,8 +1,9 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,11 +22,11 @@ import (
 type observed struct {
 	namespace string
 	now       time.Time
-	// content of the ledger, as the API server has it.
-	content orphans.Content
-	// sites are the connected clusters of the namespace that entries are about.
+	// records of the namespace, the oldest first. They are the cache's own: nothing of them is changed.
+	records []tenancyv1alpha1.OrphanRecord
+	// sites are the connected clusters of the namespace that records are about.
 	sites []site
-	// awaited are entries, by key, whose add-on selects the cluster again and has yet to come there.
+	// awaited are records, by name, whose add-on selects the cluster again and has yet to come there.
 	awaited map[string]bool
 	// tries are those that came before.
 	tries tries
@@ -49,15 +50,18 @@ type hold struct {
 
 func (r *Reconciler) observe(ctx context.Context, namespace string) (observed, error) {
 	o := observed{namespace: namespace, now: r.Clock.Now(), awaited: map[string]bool{}}
-	var err error
-	if o.content, err = r.Ledger.Read(ctx, namespace); err != nil {
-		return o, err
+	records := &tenancyv1alpha1.OrphanRecordList{}
+	if err := r.Client.List(ctx, records, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return o, fmt.Errorf("list OrphanRecords: %w", err)
 	}
-	r.Metrics.set(namespace, len(o.content.Entries)+len(o.content.Unreadable))
-	o.tries = r.memory.of(namespace, o.content)
+	o.records = slices.SortedFunc(slices.Values(records.Items), orphans.ByAge)
+	r.Metrics.set(namespace, len(o.records))
+	o.tries = r.memory.of(namespace, o.records)
 	left := map[string]bool{}
-	for _, entry := range o.content.Entries {
-		left[entry.ClusterID] = entry.ClusterID != ""
+	for i := range o.records {
+		if id := o.records[i].Spec.ClusterID; id != "" {
+			left[id] = true
+		}
 	}
 	if len(left) == 0 {
 		return o, nil
@@ -93,11 +97,12 @@ func (r *Reconciler) observeReleases(ctx context.Context, o *observed, at *site)
 	if at.hold = unapplied(releases); at.hold.why != "" {
 		return nil
 	}
-	for _, entry := range o.content.Entries {
-		if entry.ClusterID != at.id {
+	for i := range o.records {
+		record := &o.records[i]
+		if record.Spec.ClusterID != at.id {
 			continue
 		}
-		if o.awaited[entry.Key()], err = r.awaitsSuccessor(ctx, entry, at.tenant, releases); err != nil {
+		if o.awaited[record.Name], err = r.awaitsSuccessor(ctx, record.Spec, at.tenant, releases); err != nil {
 			return err
 		}
 	}

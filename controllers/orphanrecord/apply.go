@@ -1,4 +1,4 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"context"
@@ -149,7 +149,7 @@ func (r *Reconciler) remove(ctx context.Context, cluster *fleet.Cluster, one ite
 	return one.asked(cluster.DeleteAsRead(ctx, one.Ref, seen))
 }
 
-// removeOlder removes the records of a release that came before the one that the ledger knows, and returns how many
+// removeOlder removes the records of a release that came before the one that the OrphanRecord knows, and returns how many
 // there still were. The known one goes last: as long as that is there, they are found again.
 func (r *Reconciler) removeOlder(ctx context.Context, cluster *fleet.Cluster, release helm.Release, known types.UID, secrets []metav1.PartialObjectMetadata) (removing int, err error) {
 	for _, entry := range helm.NewHistory(release, secrets) {

@@ -1,18 +1,12 @@
-package orphanledger
+package orphanrecord
 
 import (
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apimachinery/pkg/util/validation"
-
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
 )
 
@@ -34,7 +28,7 @@ const (
 type plan struct {
 	// batches are at most one a cluster.
 	batches []batch
-	// unusable are objects that nobody could have applied: somebody wrote them into the ledger.
+	// unusable are objects whose ID names none.
 	unusable []result
 	// wakeAt is when something else is due; zero if nothing is.
 	wakeAt time.Time
@@ -46,22 +40,26 @@ type batch struct {
 	items []item
 }
 
-// item is one object of an entry.
+// item is one object of a record.
 type item struct {
 	itemKey
 	objects.Ref
 	stage stage
-	// release is the Helm release of the entry; nil if it has none.
+	// release is the Helm release of the record; nil if it has none.
 	release *helm.Release
-	// noted is what the ledger says of it already.
+	// noted is what the record says of it already.
 	noted string
 }
 
-// itemKey tells an object of an entry from all others.
+// itemKey tells an object of a record from all others of the namespace.
 type itemKey struct {
-	entry string
-	id    string
-	uid   string
+	record string
+	id     string
+	uid    string
+}
+
+func keyOf(record *tenancyv1alpha1.OrphanRecord, object tenancyv1alpha1.OrphanObject) itemKey {
+	return itemKey{record: record.Name, id: object.ID, uid: object.UID}
 }
 
 // makePlan decides. It is pure.
@@ -73,13 +71,13 @@ func makePlan(o observed) plan {
 			continue
 		}
 		made := batch{site: site}
-		for _, entry := range o.content.Entries {
-			switch {
-			case entry.ClusterID != site.id:
-			case o.awaited[entry.Key()]:
-				p.wakeAt = earliest.Of(p.wakeAt, o.now.Add(retryLast)) // If nobody comes after all.
+		for i := range o.records {
+			switch record := &o.records[i]; {
+			case record.Spec.ClusterID != site.id:
+			case o.awaited[record.Name]:
+				p.wakeAt = earliest.Of(p.wakeAt, o.now.Add(retryLast)) // If the add-on does not come after all.
 			default:
-				p.schedule(o, &made, entry)
+				p.schedule(o, &made, record)
 			}
 		}
 		if len(made.items) > 0 {
@@ -89,9 +87,9 @@ func makePlan(o observed) plan {
 	return p
 }
 
-// schedule puts what is due of an entry into the batch, as far as there is room.
-func (p *plan) schedule(o observed, into *batch, entry orphans.Entry) {
-	for _, item := range p.currentStage(o, entry) {
+// schedule puts what is due of a record into the batch, as far as there is room.
+func (p *plan) schedule(o observed, into *batch, record *tenancyv1alpha1.OrphanRecord) {
+	for _, item := range p.currentStage(o, record) {
 		switch due := o.tries.due(item.itemKey); {
 		case due.After(o.now):
 			p.wakeAt = earliest.Of(p.wakeAt, due)
@@ -103,25 +101,22 @@ func (p *plan) schedule(o observed, into *batch, entry orphans.Entry) {
 	}
 }
 
-// currentStage returns the objects of an entry that may go now.
-func (p *plan) currentStage(o observed, entry orphans.Entry) []item {
+// currentStage returns the objects of a record that may go now.
+func (p *plan) currentStage(o observed, record *tenancyv1alpha1.OrphanRecord) []item {
 	var byStage [stages][]item
-	release := releaseOf(entry)
-	for _, object := range entry.Objects {
-		if object.Stays {
+	release := releaseOf(record)
+	for _, object := range record.Spec.Objects {
+		if !isSweepable(object) {
 			continue
 		}
-		key := itemKey{entry: entry.Key(), id: object.ID, uid: string(object.UID)}
-		ref, err := refOf(object)
+		key := keyOf(record, object)
+		ref, err := objects.ParseID(object.ID)
 		if err != nil {
-			p.unusable = append(p.unusable, result{item: item{itemKey: key, noted: object.Why}, outcome: left, why: err.Error()})
-			continue
-		}
-		if ref.GroupKind() == objects.ClaimKind {
+			p.unusable = append(p.unusable, result{item: item{itemKey: key, noted: object.Message}, outcome: left, why: "its id is not apiVersion/Kind/namespace/name"})
 			continue
 		}
 		at := stageOf(ref)
-		byStage[at] = append(byStage[at], item{itemKey: key, Ref: ref, stage: at, release: release, noted: object.Why})
+		byStage[at] = append(byStage[at], item{itemKey: key, Ref: ref, stage: at, release: release, noted: object.Message})
 	}
 	var current []item
 	for _, items := range byStage {
@@ -149,29 +144,10 @@ func stageOf(ref objects.Ref) stage {
 // isFoundation: what it holds decides whether it may go.
 func (i item) isFoundation() bool { return objects.IsFoundation(i.GroupKind()) }
 
-// refOf reads an object's ID. What would lead a request astray is refused, whoever wrote it.
-func refOf(object orphans.Object) (objects.Ref, error) {
-	ref, err := objects.ParseID(object.ID)
-	if err != nil {
-		return ref, errors.New("its id is not apiVersion/Kind/namespace/name")
-	}
-	problems := append(content.IsPathSegmentName(ref.Name), validation.IsDNS1035Label(ref.Version)...)
-	if ref.Namespace != "" {
-		problems = append(problems, validation.IsDNS1123Label(ref.Namespace)...)
-	}
-	if ref.Group != "" {
-		problems = append(problems, validation.IsDNS1123Subdomain(ref.Group)...)
-	}
-	if len(problems) > 0 || ref.Name == "" || ref.Kind == "" {
-		return ref, fmt.Errorf("its id names nothing that could exist: %s", strings.Join(problems, ", "))
-	}
-	return ref, nil
-}
-
-// releaseOf is the Helm release of which an entry has a record.
-func releaseOf(entry orphans.Entry) *helm.Release {
-	for _, object := range entry.Objects {
-		if ref, err := refOf(object); err == nil {
+// releaseOf is the Helm release that a record has a revision of.
+func releaseOf(record *tenancyv1alpha1.OrphanRecord) *helm.Release {
+	for _, object := range record.Spec.Objects {
+		if ref, err := objects.ParseID(object.ID); err == nil {
 			if release := recordedBy(ref); release != nil {
 				return release
 			}

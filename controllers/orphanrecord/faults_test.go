@@ -1,4 +1,4 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 	"github.com/daytwo-dev/daytwo/e2e/faults"
 )
 
-func TestTheLedgerKeepsWhatIsNotKnownToBeGone(t *testing.T) {
+func TestARecordKeepsWhatIsNotKnownToBeGone(t *testing.T) {
 	t.Parallel()
 	bare := func(e faults.Exchange) { http.NotFound(e.Response, e.Request) }
 	empty := func(e faults.Exchange) {
@@ -39,8 +39,8 @@ func TestTheLedgerKeepsWhatIsNotKnownToBeGone(t *testing.T) {
 			r.record(r.make(object))
 			fault := proxy.Inject(faults.Rule{Match: faults.Match{Verbs: []string{row.verb}, Resources: []string{"configmaps"}, Names: []string{"left"}}, Action: row.action})
 			for range 3 {
-				if content := r.reconcile(); len(content.Entries) != 1 || !r.there(object) {
-					t.Fatalf("the object is there: %t, and the ledger says %+v", r.there(object), content)
+				if records := r.reconcile(); len(records) != 1 || !r.there(object) {
+					t.Fatalf("the object is there: %t, and the records are %+v", r.there(object), records)
 				}
 			}
 			if fault.Count() == 0 {
@@ -49,7 +49,7 @@ func TestTheLedgerKeepsWhatIsNotKnownToBeGone(t *testing.T) {
 			fault.Remove()
 			r.settle()
 			if r.there(object) {
-				t.Error("the ledger is empty, and the object is there")
+				t.Error("no record is left, and the object is there")
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"context"
@@ -22,17 +22,17 @@ const DefaultHeadStart = time.Minute
 
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=orphanrecords,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler sweeps what the ledgers list.
+// Reconciler sweeps what OrphanRecords list.
 type Reconciler struct {
 	// Client reads from the manager's cache.
 	Client client.Client
 	// Reader reads from the API server: what decides about a deletion is never taken from a cache.
 	Reader client.Reader
-	// Ledger of each namespace.
-	Ledger orphans.Ledger
+	// Orphans writes the records.
+	Orphans orphans.Records
 	// Fleet of connected workload clusters.
 	Fleet *fleet.Fleet
 	// Installation is the value of the label daytwo.dev/managed-by.
@@ -47,7 +47,8 @@ type Reconciler struct {
 	memory memory
 }
 
-// Reconcile looks at one ledger, and sweeps as much of it as fits into one go.
+// Reconcile looks at the records of one namespace, and sweeps as much of what they list as fits into one go. One customer
+// keeps one worker busy at most.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	o, err := r.observe(ctx, request.Namespace)
 	if err != nil {
@@ -56,12 +57,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	p := makePlan(o)
 	results := r.applyInTime(ctx, o, p)
 	next := o.tries.after(o.now, results)
-	if len(results) > 0 {
-		if err := r.Ledger.Revise(ctx, o.namespace, revision(results)); err != nil {
-			return ctrl.Result{}, err
-		}
+	if err := r.report(ctx, o, results); err != nil {
+		return ctrl.Result{}, err
 	}
-	r.announce(o, results)
 	if at := earliest.Of(p.wakeAt, next); !at.IsZero() {
 		return ctrl.Result{RequeueAfter: max(at.Sub(r.Clock.Now()), time.Millisecond)}, nil
 	}
@@ -75,15 +73,22 @@ func (r *Reconciler) applyInTime(ctx context.Context, o observed, p plan) []resu
 	return r.apply(ctx, o, p)
 }
 
-// announce tells, on the TenantClusters, what was swept there, and once why nothing is.
-func (r *Reconciler) announce(o observed, results []result) {
+// report takes the results into the records, and tells on the TenantClusters what was swept there.
+func (r *Reconciler) report(ctx context.Context, o observed, results []result) error {
+	for i := range o.records {
+		made := updateOf(o, &o.records[i], results)
+		if !made.changes(&o.records[i]) {
+			continue
+		}
+		if err := r.Orphans.Revise(ctx, client.ObjectKeyFromObject(&o.records[i]), made.take); err != nil {
+			return err
+		}
+	}
 	for _, site := range o.sites {
 		if text := swept(results, site.id); text != "" {
 			r.Recorder.Eventf(site.tenant, nil, eventNormal, eventSwept, actionSweep, "%s", text)
 			r.Log.Info("orphans swept", "cluster", site.key().String(), "what", text)
 		}
-		if text := waits(o, site); r.memory.isNews(site.key(), text) {
-			r.Recorder.Eventf(site.tenant, nil, eventNormal, eventWait, actionSweep, "%s", text)
-		}
 	}
+	return nil
 }

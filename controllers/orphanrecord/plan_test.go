@@ -1,4 +1,4 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"fmt"
@@ -8,20 +8,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-
-func requestFor(namespace string) ctrl.Request {
-	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: orphans.Name}}
-}
 
 const (
 	aWidget    = "example.com/v1/Widget/a/one"
@@ -33,23 +26,26 @@ const (
 	aClaim     = "v1/PersistentVolumeClaim/a/data"
 )
 
-// scene has one entry of one cluster, in which nothing was tried yet.
+// scene has one record of one cluster, in which nothing was tried yet.
 func scene(ids ...string) observed {
-	entry := orphans.Entry{
-		Cluster: types.NamespacedName{Namespace: "acme", Name: "before"}, ClusterID: "id-1", Holder: "AddonRelease acme/cache-before",
+	record := tenancyv1alpha1.OrphanRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "before.1"},
+		Spec: tenancyv1alpha1.OrphanRecordSpec{
+			ClusterName: "before", ClusterID: "id-1", Owner: tenancyv1alpha1.OrphanOwner{Kind: "AddonRelease", Namespace: "acme", Name: "cache-before", Policy: "cache"},
+		},
 	}
 	for _, id := range ids {
-		entry.Objects = append(entry.Objects, orphans.Object{ID: id, UID: "uid"})
+		record.Spec.Objects = append(record.Spec.Objects, tenancyv1alpha1.OrphanObject{ID: id, UID: "uid"})
 	}
 	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"}}
 	return observed{
-		namespace: "acme", now: noon, content: orphans.Content{Entries: []orphans.Entry{entry}}, tries: tries{},
+		namespace: "acme", now: noon, records: []tenancyv1alpha1.OrphanRecord{record}, tries: tries{},
 		sites: []site{{tenant: tenant, id: "id-1"}},
 	}
 }
 
 func (o observed) tried(id string, how outcome, next time.Duration) {
-	o.tries[itemKey{entry: o.content.Entries[0].Key(), id: id, uid: "uid"}] = try{outcome: how, next: o.now.Add(next)}
+	o.tries[itemKey{record: o.records[0].Name, id: id, uid: "uid"}] = try{outcome: how, next: o.now.Add(next)}
 }
 
 // summarize names what would be swept now, and when the rest is due.
@@ -85,17 +81,17 @@ func TestPlan(t *testing.T) {
 		{"DefinitionsComeWhenAllElseIsGone", []string{aNamespace, aKind, aClaim}, func(*observed) {}, "CustomResourceDefinition"},
 		{"NamespacesComeLast", []string{aNamespace, aClaim}, func(*observed) {}, "Namespace"},
 		{"ClaimsStay", []string{aClaim}, func(*observed) {}, ""},
-		{"WhatIsMarkedStays", []string{"final backup"}, func(o *observed) { o.content.Entries[0].Objects[0].Stays = true }, ""},
+		{"WhatIsMarkedStays", []string{aConfigMap}, func(o *observed) { o.records[0].Spec.Objects[0].Keep = true }, ""},
 		{"WhatIsOnItsWayHoldsUpTheRest", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, removing, time.Second) }, "wake in 1s"},
 		{"WhatIsLeftHoldsUpNothing", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, left, retryLeft) }, "Namespace wake in 30m0s"},
 		{"WhatIsDueIsTriedAgain", []string{aConfigMap}, func(o *observed) { o.tried(aConfigMap, failed, 0) }, "ConfigMap"},
 		{"AnotherClusterIsLeftAlone", all, func(o *observed) { o.sites[0].id = "id-2" }, ""},
 		{"NoClusterIsThere", all, func(o *observed) { o.sites = nil }, ""},
-		{"ACompletelyUnknownIdentityMatchesNothing", all, func(o *observed) { o.content.Entries[0].ClusterID = "" }, ""},
+		{"ACompletelyUnknownIdentityMatchesNothing", all, func(o *observed) { o.records[0].Spec.ClusterID = "" }, ""},
 		{"AHeldClusterIsLeftAlone", all, func(o *observed) { o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)} }, "wake in 1h0m0s"},
-		{"ItsAddonComesFirst", all, func(o *observed) { o.awaited = map[string]bool{o.content.Entries[0].Key(): true} }, "wake in 5m0s"},
-		{"WhatNamesNothingIsTold", []string{aConfigMap, "x", "v1/ConfigMap/../y", "v1/Service/a/..", "a%/v1/Service/a/b"}, func(*observed) {}, "ConfigMap unusable unusable unusable unusable"},
-		{"AnEntryOfMoreThanItNamesStays", nil, func(o *observed) { o.content.Entries[0].More = 12 }, ""},
+		{"ItsAddonComesFirst", all, func(o *observed) { o.awaited = map[string]bool{o.records[0].Name: true} }, "wake in 5m0s"},
+		{"WhatNamesNothingIsTold", []string{aConfigMap, "x"}, func(*observed) {}, "ConfigMap unusable"},
+		{"ARecordOfMoreThanItNamesStays", nil, func(o *observed) { o.records[0].Spec.MoreObjects = 12 }, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(row.ids...)
@@ -201,46 +197,33 @@ func TestTriesComeFurtherApart(t *testing.T) {
 	}
 }
 
-func TestWhyASweepWaitsIsTold(t *testing.T) {
-	const text = "what the ledger daytwo-orphans lists of this cluster is not swept yet: "
+func TestProgressOfASweep(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		change func(*observed)
 		want   string
 	}{
-		{"NothingKeepsIt", func(*observed) {}, ""},
-		{"TheClusterIsHeld", func(o *observed) { o.sites[0].hold.why = "it is not Ready" }, text + "it is not Ready"},
+		{"NothingKeepsIt", func(*observed) {}, "InProgress: objects are being removed from TenantCluster acme/prod"},
+		{"TheClusterIsHeld", func(o *observed) { o.sites[0].hold.why = "it is not Ready" }, "Waiting: TenantCluster acme/prod: it is not Ready"},
 		{"TheClusterIsHeldForATime", func(o *observed) {
 			o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)}
-		}, text + "it is suspended, and is looked at again at 2026-03-01T13:00:00Z"},
+		}, "Waiting: TenantCluster acme/prod: it is suspended, and is looked at again at 2026-03-01T13:00:00Z"},
 		{"ItsAddonComesFirst", func(o *observed) {
-			o.awaited = map[string]bool{o.content.Entries[0].Key(): true}
-		}, text + "the add-on of AddonRelease acme/cache-before selects the cluster again, and comes first"},
+			o.awaited = map[string]bool{o.records[0].Name: true}
+		}, "Waiting: its policy acme/cache selects TenantCluster acme/prod, and comes first"},
+		{"TheClusterIsMissing", func(o *observed) { o.sites = nil }, "ClusterMissing: no connected TenantCluster of this namespace has the identity spec.clusterID: " +
+			"register the cluster again, or deal with what spec.objects lists, then delete this record"},
+		{"AllIsLeft", func(o *observed) { o.tried(aConfigMap, left, retryLeft) }, "ObjectsKept: the objects that are left in TenantCluster acme/prod are not removed, " +
+			"each for the reason in its message: deal with what spec.objects lists, then delete this record"},
+		{"AllIsKept", func(o *observed) { o.records[0].Spec.Objects[0].Keep = true }, "ObjectsKept: Daytwo removes nothing of it: deal with it, then delete this record"},
+		{"NothingIsListed", func(o *observed) { o.records[0].Spec.Objects = nil }, "ObjectsKept: Daytwo removes nothing of it: deal with it, then delete this record"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(aConfigMap)
 			row.change(&o)
-			if got := waits(o, o.sites[0]); got != row.want {
-				t.Errorf("it says %q", got)
+			if reason, message := progress(o, &o.records[0]); reason+": "+message != row.want {
+				t.Errorf("it says %s: %s", reason, message)
 			}
 		})
-	}
-}
-
-func TestWhyASweepWaitsIsToldOnce(t *testing.T) {
-	var m memory
-	content := orphans.Content{Entries: scene(aConfigMap).content.Entries}
-	cluster := types.NamespacedName{Namespace: "acme", Name: "prod"}
-	for i, step := range []struct {
-		text string
-		news bool
-	}{{"", false}, {"a", true}, {"a", false}, {"b", true}, {"", false}, {"b", true}} {
-		m.of("acme", content)
-		if got := m.isNews(cluster, step.text); got != step.news {
-			t.Errorf("step %d: news is %v", i, got)
-		}
-	}
-	if m.of("acme", orphans.Content{}); len(m.told) > 0 {
-		t.Errorf("without a ledger it is remembered: %v", m.told)
 	}
 }

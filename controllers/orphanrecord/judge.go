@@ -1,4 +1,4 @@
-package orphanledger
+package orphanrecord
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 type outcome string
 
 const (
-	// gone: the object of the entry is not in the cluster.
+	// gone: the object is not in the cluster.
 	gone outcome = "gone"
 	// taken: it is an AddonRelease's again.
 	taken outcome = "taken"
@@ -56,7 +56,7 @@ type guard struct {
 	holders map[objects.Key]string
 	// inUse are the Helm releases of these.
 	inUse map[helm.Release]string
-	// changed are Helm releases of entries that somebody else has changed since, or made anew.
+	// changed are Helm releases that somebody else has changed since, or made anew.
 	changed map[helm.Release]bool
 }
 
