@@ -187,7 +187,7 @@ func (room *benchmarkRoom) reconcile(b *testing.B) {
 
 func (room *benchmarkRoom) allButPlanning(b *testing.B) {
 	policy, ctx := &addonsv1alpha1.SaaSAddon{}, b.Context()
-	if err := room.Client.Get(ctx, room.policy, policy); err != nil || room.isCacheBehind(ctx, room.policy, noon) {
+	if err := room.Client.Get(ctx, room.policy, policy); err != nil || room.isCacheBehind(ctx, policy, noon) {
 		b.Fatalf("the cache is behind, or lacks the policy: %v", err)
 	}
 	view, err := room.follow(ctx, policy, noon)

@@ -49,7 +49,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if r.isCacheBehind(ctx, request.NamespacedName, now) {
+	if r.isCacheBehind(ctx, policy, now) {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
 	view, err := r.follow(ctx, policy, now)
@@ -65,7 +65,9 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if done.removed {
 		r.announceAbandoned(*seen)
 		r.forget(request.NamespacedName)
-		return reconcile.Result{}, nil
+		r.expectations.recordEnd(request.NamespacedName, policy.GetUID(), r.Clock.Now())
+		// An answer of success may come from something else than an API server. Then no event follows.
+		return reconcile.Result{RequeueAfter: expectationLifetime + catchUp}, nil
 	}
 
 	reported := makeReport(r.Kind, *seen, planned, done)
@@ -85,10 +87,11 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	return reconcile.Result{RequeueAfter: done.requeueAfter(reported.again)}, nil
 }
 
-// isCacheBehind is whether the cached targets do not show this process's own writes yet; then nothing may be concluded.
-func (r *Reconciler[P, T]) isCacheBehind(ctx context.Context, policy types.NamespacedName, now time.Time) bool {
-	return r.expectations.unmet(policy, func(name string) (client.Object, bool) {
-		return r.target(ctx, types.NamespacedName{Namespace: policy.Namespace, Name: name})
+// isCacheBehind is whether the cache does not show this process's own writes yet; then nothing may be concluded.
+func (r *Reconciler[P, T]) isCacheBehind(ctx context.Context, policy P, now time.Time) bool {
+	key := client.ObjectKeyFromObject(policy)
+	return r.expectations.hasEnded(key, policy.GetUID(), now) || r.expectations.unmet(key, func(name string) (client.Object, bool) {
+		return r.target(ctx, types.NamespacedName{Namespace: key.Namespace, Name: name})
 	}, now)
 }
 

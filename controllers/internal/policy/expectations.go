@@ -19,6 +19,14 @@ const expectationLifetime = 10 * time.Second
 type expectations struct {
 	mutex    sync.Mutex
 	byPolicy map[types.NamespacedName]map[string]expectation
+	// ended are policies whose finalizer this process removed.
+	ended map[types.NamespacedName]ended
+}
+
+// ended is a policy that the cache may still have.
+type ended struct {
+	uid types.UID
+	at  time.Time
 }
 
 type expectation struct {
@@ -74,6 +82,29 @@ func (w *expectations) unmet(policy types.NamespacedName, find func(name string)
 	return len(writes) > 0
 }
 
+// recordEnd of a policy is awaited until the cache has it no more: events of what went with it would have its finalizer
+// removed again.
+func (w *expectations) recordEnd(policy types.NamespacedName, uid types.UID, now time.Time) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.ended == nil {
+		w.ended = map[types.NamespacedName]ended{}
+	}
+	w.ended[policy] = ended{uid: uid, at: now}
+}
+
+// hasEnded is whether a policy that the cache has is one that this process ended a moment ago.
+func (w *expectations) hasEnded(policy types.NamespacedName, uid types.UID, now time.Time) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	end, found := w.ended[policy]
+	if found && (end.uid != uid || now.Sub(end.at) > expectationLifetime) {
+		delete(w.ended, policy)
+		return false
+	}
+	return found
+}
+
 // gone forgets a target that was deleted.
 func (w *expectations) gone(policy types.NamespacedName, target string) {
 	w.mutex.Lock()
@@ -85,6 +116,7 @@ func (w *expectations) forget(policy types.NamespacedName) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	delete(w.byPolicy, policy)
+	delete(w.ended, policy)
 }
 
 // isOlder compares resourceVersions of one resource, which are ordered since Kubernetes 1.35.
