@@ -110,8 +110,13 @@ func (s *site) must(err error) {
 
 func (s *site) install(chart string, values map[string]any, options ...func(*action.Install)) {
 	s.Helper()
-	_, err := s.Install(s.Context(), s.name, s.archive(chart, charts.FirstVersion), values, options...)
-	s.must(err)
+	s.eventually(chart+" is installed", func(ctx context.Context) (bool, error) {
+		_, err := s.Install(ctx, s.name, s.archive(chart, charts.FirstVersion), values, options...)
+		if err != nil && strings.Contains(err.Error(), "no matches for kind") {
+			return false, nil // A busy API server serves a kind a moment after it calls the definition established.
+		}
+		return err == nil, err
+	})
 }
 
 func (s *site) upgrade(chart string, values map[string]any) {
