@@ -11,8 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -103,7 +105,7 @@ func install(ctx context.Context) error {
 func bindRoles(ctx context.Context, direct client.Client) error {
 	writer := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "powerful"}, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"", "addons.daytwo.dev", "tenancy.daytwo.dev"},
-		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "tenantclusters", "tenantclusters/status", "orphanrecords"},
+		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
 		Verbs:     []string{"get", "create", "update", "patch", "delete"},
 	}}}
 	if err := direct.Create(ctx, writer); err != nil {
@@ -163,7 +165,11 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 func as(user string) (client.Client, error) {
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate.UserName = user
-	return client.New(impersonating, client.Options{Scheme: apis.NewScheme()})
+	scheme := apis.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return client.New(impersonating, client.Options{Scheme: scheme})
 }
 
 func tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
@@ -312,6 +318,36 @@ func TestTargetsAreWrittenByTheManagerOnly(t *testing.T) {
 		"its namespace is deleted":           {namespaceController, "", remove(one)},
 		"it is collected":                    {garbageCollector, "", remove(one)},
 		"the garbage collector creates none": {garbageCollector, refused, create(target("two"))},
+	})
+}
+
+// A kind of target that comes later is covered without being named.
+func TestEveryTargetOfTheGroupIsWrittenByTheManagerOnly(t *testing.T) {
+	preserve := true
+	name := apiextensionsv1.CustomResourceDefinitionNames{Plural: "laters", Singular: "later", Kind: "Later", ListKind: "LaterList"}
+	definition := existing(t, &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "laters.addons.daytwo.dev"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: addonsv1alpha1.GroupVersion.Group, Names: name, Scope: apiextensionsv1.NamespaceScoped,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1alpha1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}},
+			}},
+		},
+	})
+	later := &unstructured.Unstructured{}
+	later.SetGroupVersionKind(addonsv1alpha1.GroupVersion.WithKind(definition.Spec.Names.Kind))
+	later.SetNamespace(namespace)
+	later.SetName("one")
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		direct, err := as(admin)
+		return err == nil && direct.Create(ctx, later.DeepCopy(), client.DryRunAll) == nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	try(t, map[string]attempt{
+		"somebody creates": {powerful, "targets are written by Daytwo", create(later)},
 	})
 }
 
