@@ -17,9 +17,11 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 )
 
-// maxQuoted is the most characters of a server's making in a message.
+// maxQuoted is the most bytes of a server's making in a message.
 const maxQuoted = 200
 
 // statusError is an answer other than 200.
@@ -164,16 +166,8 @@ func (s *session) clean(message string) string {
 		basic := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password))
 		message = strings.NewReplacer(basic, redacted, c.Password, redacted, c.Username, redacted).Replace(message)
 	}
-	return clip(message, maxQuoted)
+	return brief.Cut(message, maxQuoted)
 }
 
 // quote makes what somebody else wrote fit for a message.
-func quote(text string) string { return strconv.Quote(clip(text, maxQuoted)) }
-
-func clip(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	return string(runes[:limit]) + "…"
-}
+func quote(text string) string { return strconv.Quote(brief.Cut(text, maxQuoted)) }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 )
 
 const indexFile = "index.yaml"
@@ -133,7 +135,7 @@ func (s *session) archiveURL(choice *selection[entry]) (*url.URL, error) {
 		return nil, errorf(InvalidIndex, "%s has something in the repository's %s that is not a URL: make the index again (helm repo index)", what, indexFile)
 	}
 	if target.Scheme == "oci" {
-		return nil, refused("%s is kept in a registry: name that (oci://%s…) as the chart's repository", what, clip(target.Host, maxQuoted))
+		return nil, refused("%s is kept in a registry: name that (oci://%s…) as the chart's repository", what, brief.Cut(target.Host, maxQuoted))
 	}
 	return target, checkTarget(target, what+", is kept on "+quote(target.Host))
 }

@@ -16,11 +16,12 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"text/template"
 	"time"
 	_ "time/tzdata" // The same zones on every machine: a worker cannot read the machine's.
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 )
 
 // WorkerArgument is the first argument that makes the program a worker; see WorkerMain.
@@ -174,15 +175,8 @@ func renderAll(allowed template.FuncMap, request task) ([]map[string]any, *Error
 	return collected.objects, nil
 }
 
-func truncate(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
-}
-
 func encodeFailure(failure *Error) []byte {
-	encoded, err := encode(reply{Failure: &Error{failure.Reason, truncate(failure.Message)}})
+	encoded, err := encode(reply{Failure: &Error{failure.Reason, brief.Cut(failure.Message, maxMessage)}})
 	if err != nil {
 		// Two strings can always be written as JSON.
 		panic(err)

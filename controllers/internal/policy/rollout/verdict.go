@@ -87,7 +87,7 @@ func ofClusters(s Summary) Verdict {
 func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now time.Time) {
 	set := func(kind string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: v.Reason, Message: truncate(brief.Stable(v.Message)),
+			Type: kind, Status: status, Reason: v.Reason, Message: brief.Message(v.Message, maxMessageLength),
 			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 		})
 	}
@@ -117,12 +117,4 @@ func plural(clusters int32) string {
 		return "1 cluster"
 	}
 	return fmt.Sprintf("%d clusters", clusters)
-}
-
-func truncate(message string) string {
-	runes := []rune(message)
-	if len(runes) <= maxMessageLength {
-		return message
-	}
-	return string(runes[:maxMessageLength-1]) + "…"
 }
