@@ -66,6 +66,24 @@ func newClass(t *testing.T) (name string) {
 	return class.Name
 }
 
+// awaitClass waits until Cluster API checks the orders of a class. Before it has reconciled a new class, it passes
+// them unchecked and with a warning.
+func (c *customer) awaitClass(class string) {
+	c.Helper()
+	expect.Eventually(c.T, "orders of the class are checked", func(ctx context.Context) error {
+		hearing, warnings := hearingClient(c.T)
+		order := c.order("prod")
+		order.Spec.Topology.ClassRef.Name = class
+		if err := hearing.Create(ctx, order, client.DryRunAll); err != nil {
+			return err
+		}
+		if all := warnings.all(); all != "" {
+			return fmt.Errorf("a warning: %s", all)
+		}
+		return nil
+	})
+}
+
 func expectInvalid(t *testing.T, what string, err error, says []string) {
 	t.Helper()
 	if !apierrors.IsInvalid(err) {
@@ -83,6 +101,7 @@ func TestAnOrderThatItsClassDoesNotPermitIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	class := newClass(t)
 	c := newCustomer(t)
+	c.awaitClass(class)
 	for what, wrong := range wrongs {
 		order := c.order("prod")
 		order.Spec.Topology.ClassRef.Name = class
@@ -146,11 +165,15 @@ func (h *heard) HandleWarningHeader(_ int, _, text string) {
 	h.texts = append(h.texts, text)
 }
 
-func (h *heard) expect(t *testing.T, says string) {
-	t.Helper()
+func (h *heard) all() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if all := strings.Join(h.texts, "\n"); !strings.Contains(all, says) {
+	return strings.Join(h.texts, "\n")
+}
+
+func (h *heard) expect(t *testing.T, says string) {
+	t.Helper()
+	if all := h.all(); !strings.Contains(all, says) {
 		t.Errorf("no warning says %q: %q", says, all)
 	}
 }
