@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
@@ -33,6 +32,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
@@ -86,6 +86,14 @@ type Options struct {
 	Log      logr.Logger
 }
 
+// targetKinds are the kinds whose objects work in workload clusters. A kind that is missing here is overlooked when a
+// TenantCluster is deleted or upgraded, and when orphans are swept.
+func targetKinds() targets.Registry {
+	return targets.Registry{
+		addonrelease.TargetKind(),
+	}
+}
+
 // SetupAll adds every controller to the manager. What they stand on ends with the returned function,
 // to be called when the manager has ended: reconciles in flight need it until then.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(), err error) {
@@ -106,13 +114,14 @@ type base struct {
 	options     Options
 	rules       managedfields.Rules
 	connections *fleet.Fleet
+	targets     targets.Registry
 	renderer    *render.Pool
 	charts      *charts.Desk[types.NamespacedName]
 }
 
 func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules) *base {
 	return &base{
-		Manager: mgr, options: options, rules: rules, renderer: render.NewPool(render.Options{}),
+		Manager: mgr, options: options, rules: rules, targets: targetKinds(), renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
 			Installation: options.Installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
 			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
@@ -142,7 +151,7 @@ func (b *base) orphans() orphans.Records {
 
 func (b *base) setUpTenantClusters(ctx context.Context) error {
 	err := tenantcluster.SetupWithManager(ctx, b.Manager, tenantcluster.Options{
-		Fleet: b.connections, Installation: b.options.Installation, ProviderNamespace: b.options.ProviderNamespace,
+		Fleet: b.connections, Targets: b.targets, Installation: b.options.Installation, ProviderNamespace: b.options.ProviderNamespace,
 		Kubeconfig:               kubeconfig.Options{AllowProxyURL: b.options.AllowProxyURL},
 		CredentialsExpiryWarning: b.options.CredentialsExpiryWarning,
 		Grace:                    b.options.Grace, Clock: clock.RealClock{},
@@ -179,7 +188,7 @@ func (b *base) setUpReleases() error {
 
 func (b *base) setUpOrphans() error {
 	records := &orphanrecord.Reconciler{
-		Client: b.GetClient(), Reader: b.GetAPIReader(), Fleet: b.connections, Installation: b.options.Installation, Orphans: b.orphans(),
+		Client: b.GetClient(), Reader: b.GetAPIReader(), Targets: b.targets, Fleet: b.connections, Installation: b.options.Installation, Orphans: b.orphans(),
 		HeadStart: cmp.Or(b.options.OrphanHeadStart, orphanrecord.DefaultHeadStart), Recorder: b.recorder("orphanrecord"),
 		Metrics: orphanrecord.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("orphanrecord"),
 	}
@@ -188,13 +197,15 @@ func (b *base) setUpOrphans() error {
 
 // detectRestores looks at what every rollout changes.
 func (b *base) detectRestores() error {
+	kinds := []storerestore.Kind{{Object: &tenancyv1alpha1.TenantCluster{}, List: &tenancyv1alpha1.TenantClusterList{}}}
+	for _, kind := range b.targets {
+		kinds = append(kinds, storerestore.Kind{Object: kind.New(), List: kind.NewList()})
+		if kind.Policy != nil {
+			kinds = append(kinds, storerestore.Kind{Object: kind.Policy.New(), List: kind.Policy.NewList()})
+		}
+	}
 	return b.Add(&storerestore.Detector{
-		Cache: b.GetCache(), Live: b.GetAPIReader(), Log: b.options.Log.WithName("storerestore"),
-		Kinds: []storerestore.Kind{
-			{Object: &tenancyv1alpha1.TenantCluster{}, List: &tenancyv1alpha1.TenantClusterList{}},
-			{Object: &addonsv1alpha1.SaaSAddon{}, List: &addonsv1alpha1.SaaSAddonList{}},
-			{Object: &addonsv1alpha1.AddonRelease{}, List: &addonsv1alpha1.AddonReleaseList{}},
-		},
+		Cache: b.GetCache(), Live: b.GetAPIReader(), Log: b.options.Log.WithName("storerestore"), Kinds: kinds,
 	})
 }
 

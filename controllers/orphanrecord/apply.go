@@ -31,7 +31,7 @@ func (r *Reconciler) apply(ctx context.Context, o observed, p plan) []result {
 }
 
 // sweep looks at the objects of a batch, then at who has what by now, and then removes what may go. In this
-// order a release that comes between is seen, or what it writes is: a deletion holds for what was looked at only.
+// order a target that comes between is seen, or what it writes is: a deletion holds for what was looked at only.
 func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result {
 	cluster, connected := r.Fleet.Get(work.site.key())
 	if !connected || string(cluster.ID) != work.site.id {
@@ -81,16 +81,16 @@ func (r *Reconciler) lookAround(ctx context.Context, o observed, work batch, clu
 	if err := r.Reader.Get(ctx, work.site.key(), tenant); err != nil {
 		return guard{}, nil, fmt.Errorf("read TenantCluster %s: %w", work.site.key(), err)
 	}
-	releases, err := releasesIn(ctx, r.Reader, work.site.key())
+	members, err := r.Targets.In(ctx, r.Reader, work.site.key())
 	if err != nil {
 		return guard{}, nil, err
 	}
-	for _, hold := range []hold{holdOf(tenant, work.site.id, r.HeadStart, o.now), unapplied(releases)} {
+	for _, hold := range []hold{holdOf(tenant, work.site.id, r.HeadStart, o.now), unapplied(members)} {
 		if tenant.UID != work.site.tenant.UID || hold.why != "" {
 			return guard{}, nil, errors.New("the cluster is not to be swept now: " + hold.why)
 		}
 	}
-	made, found := newGuard(r.Installation, releases), histories{}
+	made, found := newGuard(r.Installation, members), histories{}
 	for _, one := range work.items {
 		if one.release == nil {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // DefaultHeadStart is how long a cluster has been Ready before anything is swept there. Policies that select it
@@ -21,7 +22,6 @@ import (
 const DefaultHeadStart = time.Minute
 
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=orphanrecords,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -33,6 +33,8 @@ type Reconciler struct {
 	Reader client.Reader
 	// Orphans writes the records.
 	Orphans orphans.Records
+	// Targets are the kinds whose objects have something in clusters.
+	Targets targets.Registry
 	// Fleet of connected workload clusters.
 	Fleet *fleet.Fleet
 	// Installation is the value of the label daytwo.dev/managed-by.

@@ -6,10 +6,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // outcome of a try to sweep one object.
@@ -18,7 +18,7 @@ type outcome string
 const (
 	// gone: the object is not in the cluster.
 	gone outcome = "gone"
-	// taken: it is an AddonRelease's again.
+	// taken: it is a target's again.
 	taken outcome = "taken"
 	// left: it stays, for a reason.
 	left outcome = "left"
@@ -47,12 +47,12 @@ type sighting struct {
 	err    error
 }
 
-// guard is what is known of the releases of a cluster, read from the API server after the objects were looked at.
+// guard is what is known of the targets in a cluster, read from the API server after the objects were looked at.
 type guard struct {
 	installation string
-	// owners are the releases that have an object, by its UID, whatever API version or group it is named by.
+	// owners are the targets that have an object, by its UID, whatever API version or group it is named by.
 	owners map[string]string
-	// holders are the releases that have an object, or are about to, by its name.
+	// holders are the targets that have an object, or are about to, by its name.
 	holders map[objects.Key]string
 	// inUse are the Helm releases of these.
 	inUse map[helm.Release]string
@@ -60,25 +60,24 @@ type guard struct {
 	changed map[helm.Release]bool
 }
 
-func newGuard(installation string, releases []addonsv1alpha1.AddonRelease) guard {
+func newGuard(installation string, members []targets.Member) guard {
 	g := guard{
 		installation: installation, owners: map[string]string{}, holders: map[objects.Key]string{},
 		inUse: map[helm.Release]string{}, changed: map[helm.Release]bool{},
 	}
-	for i := range releases {
-		release := &releases[i]
-		name := "AddonRelease " + release.Namespace + "/" + release.Name
-		for _, entry := range release.Status.Inventory {
+	for _, member := range members {
+		name, has := member.String(), member.Holdings
+		for _, entry := range has.Objects {
 			g.owners[entry.UID] = name
 			if ref, err := objects.ParseID(entry.ID); err == nil { // Otherwise its own controller tells.
 				g.holders[ref.Key()] = name
 			}
 		}
-		if used := release.Status.Helm; used != nil {
-			if used.Record != nil {
-				g.owners[used.Record.UID] = name
-			}
-			g.inUse[helm.Release{Namespace: used.Namespace, Name: used.Name}] = name
+		if has.HelmRecord != nil {
+			g.owners[has.HelmRecord.UID] = name
+		}
+		if has.HelmRelease != nil {
+			g.inUse[*has.HelmRelease] = name
 		}
 	}
 	return g
@@ -116,7 +115,7 @@ func (g guard) judge(one item, seen sighting) (outcome, string) {
 	return g.judgeOwner(one, object)
 }
 
-// judgeUse looks for the object among what the releases of today have.
+// judgeUse looks for the object among what the targets of today have.
 func (g guard) judgeUse(one item, object *metav1.PartialObjectMetadata) (outcome, string) {
 	if g.owners[string(object.UID)] != "" {
 		return taken, ""

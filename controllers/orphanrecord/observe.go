@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // observed is all that a plan is made from.
@@ -26,7 +26,7 @@ type observed struct {
 	records []tenancyv1alpha1.OrphanRecord
 	// sites are the connected clusters of the namespace that records are about.
 	sites []site
-	// awaited are records, by name, whose add-on selects the cluster again and has yet to come there.
+	// awaited are records, by name, whose policy selects the cluster again and has yet to come there.
 	awaited map[string]bool
 	// tries are those that came before.
 	tries tries
@@ -77,7 +77,7 @@ func (r *Reconciler) observe(ctx context.Context, namespace string) (observed, e
 			continue
 		}
 		found := site{tenant: tenant, id: string(cluster.ID), hold: holdOf(tenant, string(cluster.ID), r.HeadStart, o.now)}
-		if err := r.observeReleases(ctx, &o, &found); err != nil {
+		if err := r.observeTargets(ctx, &o, &found); err != nil {
 			return o, err
 		}
 		o.sites = append(o.sites, found)
@@ -85,16 +85,16 @@ func (r *Reconciler) observe(ctx context.Context, namespace string) (observed, e
 	return o, nil
 }
 
-// observeReleases finds out for what add-ons a sweep has to wait.
-func (r *Reconciler) observeReleases(ctx context.Context, o *observed, at *site) error {
+// observeTargets finds out for what targets a sweep has to wait.
+func (r *Reconciler) observeTargets(ctx context.Context, o *observed, at *site) error {
 	if at.hold.why != "" {
 		return nil
 	}
-	releases, err := releasesIn(ctx, r.Client, at.key())
+	members, err := r.Targets.In(ctx, r.Client, at.key())
 	if err != nil {
 		return err
 	}
-	if at.hold = unapplied(releases); at.hold.why != "" {
+	if at.hold = unapplied(members); at.hold.why != "" {
 		return nil
 	}
 	for i := range o.records {
@@ -102,21 +102,11 @@ func (r *Reconciler) observeReleases(ctx context.Context, o *observed, at *site)
 		if record.Spec.ClusterID != at.id {
 			continue
 		}
-		if o.awaited[record.Name], err = r.awaitsSuccessor(ctx, record.Spec, at.tenant, releases); err != nil {
+		if o.awaited[record.Name], err = r.awaitsSuccessor(ctx, record.Spec, at.tenant, members); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// releasesIn lists the releases in a cluster, by way of the given reader.
-func releasesIn(ctx context.Context, reader client.Reader, cluster types.NamespacedName) ([]addonsv1alpha1.AddonRelease, error) {
-	list := &addonsv1alpha1.AddonReleaseList{}
-	labels := client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
-	if err := reader.List(ctx, list, labels); err != nil {
-		return nil, fmt.Errorf("list the AddonReleases in %s: %w", cluster, err)
-	}
-	return list.Items, nil
 }
 
 // holdOf says why nothing is to be swept in a cluster with that identity.
@@ -141,18 +131,12 @@ func holdOf(tenant *tenancyv1alpha1.TenantCluster, id string, headStart time.Dur
 	return hold{}
 }
 
-// unapplied holds a sweep off until every release in the cluster has found what is there, and what is its own.
-func unapplied(releases []addonsv1alpha1.AddonRelease) hold {
-	for i := range releases {
-		release := &releases[i]
-		if release.DeletionTimestamp == nil && !isApplied(release) {
-			return hold{why: fmt.Sprintf("AddonRelease %s/%s is not applied", release.Namespace, release.Name)}
+// unapplied holds a sweep off until every target in the cluster has found what is there, and what is its own.
+func unapplied(members []targets.Member) hold {
+	for _, member := range members {
+		if !member.IsDeleted() && !member.Applied {
+			return hold{why: member.String() + " is not applied"}
 		}
 	}
 	return hold{}
-}
-
-func isApplied(release *addonsv1alpha1.AddonRelease) bool {
-	applied := meta.FindStatusCondition(release.Status.Conditions, metav1alpha1.ConditionApplied)
-	return applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == release.Generation
 }

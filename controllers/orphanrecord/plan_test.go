@@ -12,6 +12,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
@@ -147,11 +149,12 @@ func TestWhatHoldsASweep(t *testing.T) {
 	}
 }
 
-func TestReleasesHoldASweepUntilTheyAreApplied(t *testing.T) {
-	release := func(change func(*addonsv1alpha1.AddonRelease)) addonsv1alpha1.AddonRelease {
-		made := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", Generation: 2}}
+func TestTargetsHoldASweepUntilTheyAreApplied(t *testing.T) {
+	kind := addonrelease.TargetKind()
+	release := func(change func(*addonsv1alpha1.AddonRelease)) *addonsv1alpha1.AddonRelease {
+		made := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", Generation: 2}}
 		made.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionApplied, Status: metav1.ConditionTrue, ObservedGeneration: 2}}
-		change(&made)
+		change(made)
 		return made
 	}
 	now := metav1.NewTime(noon)
@@ -167,7 +170,7 @@ func TestReleasesHoldASweepUntilTheyAreApplied(t *testing.T) {
 		{"Going", func(r *addonsv1alpha1.AddonRelease) { r.Status.Conditions, r.DeletionTimestamp = nil, &now }, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := unapplied([]addonsv1alpha1.AddonRelease{release(row.change)}); (got.why != "") != row.held {
+			if got := unapplied([]targets.Member{kind.Member(release(row.change))}); (got.why != "") != row.held {
 				t.Errorf("it is held because %q", got.why)
 			}
 		})

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 const (
@@ -42,18 +42,18 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)
 	}
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("orphanrecord").
 		Watches(&tenancyv1alpha1.OrphanRecord{}, handler.EnqueueRequestsFromMapFunc(toRecord)).
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toNamespace), builder.WithPredicates(clusterChanged())).
-		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(r.toNamespaceOfTarget), builder.WithPredicates(targetSettled())).
 		WatchesRawSource(source.Func(r.subscribe)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   longestReconcile,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLast),
-		}).
-		Complete(reconciler)
+		})
+	r.Targets.Watch(b, targetSettled(), r.toNamespaceOfCluster)
+	return b.Complete(reconciler)
 }
 
 // requestFor wakes the records of a namespace.
@@ -71,9 +71,9 @@ func toRecord(_ context.Context, record client.Object) []reconcile.Request {
 	return []reconcile.Request{requestFor(record.GetNamespace())}
 }
 
-// toNamespaceOfTarget wakes the records in the namespace of a target's cluster.
-func (r *Reconciler) toNamespaceOfTarget(ctx context.Context, object client.Object) []reconcile.Request {
-	return r.requestsIn(ctx, object.(*addonsv1alpha1.AddonRelease).Spec.ClusterRef.Namespace)
+// toNamespaceOfCluster wakes the records in the namespace of a cluster.
+func (r *Reconciler) toNamespaceOfCluster(ctx context.Context, cluster types.NamespacedName) []reconcile.Request {
+	return r.requestsIn(ctx, cluster.Namespace)
 }
 
 func (r *Reconciler) requestsIn(ctx context.Context, namespace string) []reconcile.Request {
@@ -102,14 +102,11 @@ func clusterChanged() predicate.Predicate {
 	return predicate.Or(changed, predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }
 
-// targetSettled lets through what a sweep may have waited for: a release was applied, or went.
-func targetSettled() predicate.Predicate {
-	isApplied := func(object client.Object) bool { return isApplied(object.(*addonsv1alpha1.AddonRelease)) }
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(updated event.UpdateEvent) bool {
-			return !isApplied(updated.ObjectOld) && isApplied(updated.ObjectNew)
-		},
+// targetSettled are the events that a sweep may have waited for: a target was applied, or went.
+func targetSettled() targets.Events {
+	return targets.Events{
+		Updated: func(before, after targets.Member) bool { return !before.Applied && after.Applied },
+		Deleted: true,
 	}
 }
 

@@ -28,11 +28,13 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -151,6 +153,7 @@ func newRigBy(t *testing.T, access kubeconfig.Access) *rig {
 	r.must(shared.management.Status().Update(t.Context(), r.tenant))
 	r.reconciler = &Reconciler{
 		Client: shared.management, Reader: shared.management, Fleet: r.connect(access), Installation: installation, HeadStart: time.Minute,
+		Targets:  targets.Registry{addonrelease.TargetKind()},
 		Orphans:  orphans.Records{Reader: shared.management, Writer: shared.management},
 		Recorder: r.recorder, Metrics: NewMetrics(r.registry), Clock: r.clock, Log: logr.Discard(),
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
@@ -25,11 +26,16 @@ var (
 	drillKind      = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "DRDrill"}
 )
 
+// labelsOf what works for a cluster.
+func labelsOf(cluster types.NamespacedName) client.MatchingLabels {
+	return client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
+}
+
 // listInstalled lists what there is of a kind for a cluster; installed is false if there is no such kind.
 func (r *reconciler) listInstalled(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (items []unstructured.Unstructured, installed bool, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	err = r.live.List(ctx, list, targetsOf(key))
+	err = r.live.List(ctx, list, labelsOf(key))
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // The latter where it was installed once.
 		return nil, false, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // catchUp is how long a reconcile is put off whose cache was behind the API server.
@@ -23,9 +24,6 @@ const catchUp = 100 * time.Millisecond
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/status,verbs=patch
-// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases;saasaddons,verbs=get;list;watch
-// The verb manage tells the manager from everybody else: see config/admission/manager_only.yaml.
-// +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=manage
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=clusters.cluster.x-k8s.io,verbs=get;list;watch
@@ -54,6 +52,7 @@ type reconciler struct {
 	orphans     orphans.Records
 	clock       clock.PassiveClock
 	connections connections
+	targets     targets.Registry
 	clusterAPI  *clusterAPI
 	options     Options
 

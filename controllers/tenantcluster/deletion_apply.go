@@ -8,11 +8,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
@@ -60,20 +60,15 @@ func (r *reconciler) confirmLeft(ctx context.Context, seen observed) error {
 	if seen.cluster == nil {
 		return nil
 	}
-	left := &metav1.PartialObjectMetadataList{}
-	left.SetGroupVersionKind(addonsv1alpha1.GroupVersion.WithKind("AddonReleaseList"))
-	if err := r.live.List(ctx, left, targetsOf(seen.key), client.Limit(1)); err != nil {
-		return fmt.Errorf("look for AddonReleases in TenantCluster %s: %w", seen.key, err)
+	kind, name, err := r.targets.Any(ctx, r.live, seen.key)
+	switch {
+	case err != nil || kind == nil:
+		return err
+	case len(seen.left.targets) > 0:
+		return fmt.Errorf("%s %s came to TenantCluster %s when that had nothing left to remove: delete it", kind.Kind, name, seen.key)
 	}
-	if len(left.Items) == 0 {
-		return nil
-	}
-	name := client.ObjectKeyFromObject(&left.Items[0])
-	if len(seen.left.targets) > 0 {
-		return fmt.Errorf("AddonRelease %s came to TenantCluster %s when that had nothing left to remove: delete it", name, seen.key)
-	}
-	resource := addonsv1alpha1.GroupVersion.WithResource("addonreleases").GroupResource()
-	return apierrors.NewConflict(resource, name.String(), errors.New("the cache does not show it yet"))
+	resource, _ := meta.UnsafeGuessKindToResource(kind.GroupVersionKind)
+	return apierrors.NewConflict(resource.GroupResource(), name.String(), errors.New("the cache does not show it yet"))
 }
 
 // requestTime is when the deletion was asked for.

@@ -1,19 +1,16 @@
 package tenantcluster
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
@@ -45,45 +42,49 @@ func (r *reconciler) observeLeavings(ctx context.Context, seen *observed) (err e
 }
 
 func (r *reconciler) listTargets(ctx context.Context, key types.NamespacedName) ([]deletion.Target, error) {
-	releases := &addonsv1alpha1.AddonReleaseList{}
-	if err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, targetsOf(key)); err != nil {
-		return nil, fmt.Errorf("list targets: %w", err)
+	members, err := r.targets.In(ctx, r.client, key)
+	if err != nil {
+		return nil, err
 	}
-	var targets []deletion.Target
-	var err error
-	for i := range releases.Items {
-		release := &releases.Items[i]
-		target := deletion.Target{NamespacedName: client.ObjectKeyFromObject(release)}
-		if release.DeletionTimestamp != nil {
-			target.Deleted = release.DeletionTimestamp.Time
-		} else if target.HeldBy, err = r.guardOf(ctx, release); err != nil {
+	var listed []deletion.Target
+	for _, member := range members {
+		target := deletion.Target{Kind: member.Kind.Kind, NamespacedName: member.Key()}
+		if member.Kind.Policy != nil {
+			target.PolicyKind = member.Kind.Policy.Kind
+		}
+		if member.IsDeleted() {
+			target.Deleted = member.GetDeletionTimestamp().Time
+		} else if target.HeldBy, err = r.guardOf(ctx, member); err != nil {
 			return nil, err
 		}
-		targets = append(targets, target)
+		listed = append(listed, target)
 	}
-	slices.SortFunc(targets, func(a, b deletion.Target) int { return cmp.Compare(a.String(), b.String()) })
-	return targets, nil
+	return listed, nil
 }
 
-// guardOf names the SaaSAddon whose withdrawal guard keeps a target from being deleted; empty if none does.
-func (r *reconciler) guardOf(ctx context.Context, release *addonsv1alpha1.AddonRelease) (string, error) {
-	addon := &addonsv1alpha1.SaaSAddon{}
-	key := types.NamespacedName{Namespace: release.Namespace, Name: release.Labels[metav1alpha1.LabelPolicy]}
-	err := r.client.Get(ctx, key, addon)
+// guardOf names the policy whose withdrawal guard keeps a target from being deleted; empty if none does.
+func (r *reconciler) guardOf(ctx context.Context, member targets.Member) (string, error) {
+	key, has := member.PolicyKey()
+	if !has {
+		return "", nil
+	}
+	kind := member.Kind.Policy
+	policy := kind.New()
+	err := r.client.Get(ctx, key, policy)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read SaaSAddon %s: %w", key, err)
+		return "", fmt.Errorf("read %s %s: %w", kind.Kind, key, err)
 	}
-	if !guards(addon) {
+	if !guards(policy) {
 		return "", nil
 	}
-	return "SaaSAddon " + key.String(), nil
+	return kind.Kind + " " + key.String(), nil
 }
 
-// guards is whether the withdrawal guard of an add-on holds targets back.
-func guards(addon *addonsv1alpha1.SaaSAddon) bool {
-	stalled := meta.FindStatusCondition(addon.Status.Conditions, metav1alpha1.ConditionStalled)
+// guards is whether the withdrawal guard of a policy holds targets back.
+func guards(policy metav1alpha1.Policy) bool {
+	stalled := meta.FindStatusCondition(policy.GetPolicyStatus().Conditions, metav1alpha1.ConditionStalled)
 	return stalled != nil && stalled.Status == metav1.ConditionTrue && stalled.Reason == metav1alpha1.ReasonWithdrawalGuard
 }

@@ -19,25 +19,15 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
 // installKind makes a kind of the backup group, whose controllers the test plays, until the test ends.
 func (t *tenant) installKind(kind schema.GroupVersionKind) {
 	t.Helper()
-	plural := strings.ToLower(kind.Kind) + "s"
-	definition := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": map[string]any{"name": plural + "." + kind.Group},
-		"spec": map[string]any{
-			"group": kind.Group, "scope": "Namespaced",
-			"names": map[string]any{"plural": plural, "kind": kind.Kind},
-			"versions": []any{map[string]any{
-				"name": kind.Version, "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
-				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-			}},
-		},
-	}}
+	definition := definitionOf(kind)
 	if err := t.admin.Create(t.ctx, definition); err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +46,30 @@ func (t *tenant) installKind(kind schema.GroupVersionKind) {
 	})
 }
 
+// definitionOf a kind whose objects may have any fields.
+func definitionOf(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	plural := strings.ToLower(kind.Kind) + "s"
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": plural + "." + kind.Group},
+		"spec": map[string]any{
+			"group": kind.Group, "scope": "Namespaced",
+			"names": map[string]any{"plural": plural, "kind": kind.Kind},
+			"versions": []any{map[string]any{
+				"name": kind.Version, "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
+				"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			}},
+		},
+	}}
+}
+
 // made creates an object of such a kind for a cluster, with a status.
 func (t *tenant) made(kind schema.GroupVersionKind, name, cluster string, status map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	object.SetName(name)
-	object.SetLabels(targetsOf(t.key(cluster)))
+	object.SetLabels(labelsOf(t.key(cluster)))
 	t.create(object)
 	t.says(object, status)
 	return object
@@ -103,7 +110,7 @@ func (t *tenant) waitStep(name string, step tenancyv1alpha1.DeletionStep, parts 
 }
 
 // letGo does what the target's controllers do: one deletes it, the other one cleans up.
-func (t *tenant) letGo(target *addonsv1alpha1.AddonRelease) {
+func (t *tenant) letGo(target client.Object) {
 	t.Helper()
 	if err := t.admin.Patch(t.ctx, target, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
@@ -287,7 +294,7 @@ func TestNothingIsLetGoWhileTheAPIServerHasATarget(t *testing.T) {
 	seen := settled()
 	seen.key = tenant.key("unseen")
 	connections := &fakeConnections{}
-	r := &reconciler{live: tenant.admin, connections: connections}
+	r := &reconciler{live: tenant.admin, connections: connections, targets: targets.Registry{addonrelease.TargetKind()}}
 	if err := r.confirmLeft(t.Context(), seen); err != nil {
 		t.Errorf("nothing is there: %v", err)
 	}

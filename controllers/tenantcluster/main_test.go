@@ -19,9 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/daytwo-dev/daytwo/apis"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -90,7 +91,7 @@ func (w *world) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	config := w.fleet.Management().Config()
-	if w.admin, err = client.New(config, client.Options{Scheme: apis.NewScheme()}); err != nil {
+	if w.admin, err = client.New(config, client.Options{Scheme: scheme()}); err != nil {
 		return err
 	}
 	if err := w.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: providerNamespace}}); err != nil {
@@ -104,6 +105,9 @@ func (w *world) prepare(ctx context.Context) (err error) {
 		if err := manifests.Apply(ctx, config, objects); err != nil {
 			return err
 		}
+	}
+	if err := w.installNotes(ctx); err != nil {
+		return err
 	}
 	return w.admin.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: managerUser},
@@ -131,7 +135,7 @@ func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
 	}
 	config.QPS = -1
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: apis.NewScheme(), Cache: cache.Options{ByObject: CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: scheme(), Cache: cache.Options{ByObject: CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		return nil, err
@@ -141,7 +145,7 @@ func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{
-		Fleet: w.connections, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
+		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
 		Grace: time.Second, Clock: clock.RealClock{},
 	})
 }

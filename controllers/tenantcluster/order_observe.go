@@ -3,7 +3,6 @@ package tenantcluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,8 +12,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -141,22 +138,17 @@ func spanOf(start, end time.Time) *tenancyv1alpha1.Span {
 
 // listUnready lists the targets in a cluster that are not Ready.
 func (r *reconciler) listUnready(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	releases := &addonsv1alpha1.AddonReleaseList{}
-	if err := r.client.List(ctx, releases, client.UnsafeDisableDeepCopy, targetsOf(key)); err != nil {
-		return nil, fmt.Errorf("list targets: %w", err)
+	members, err := r.targets.In(ctx, r.client, key)
+	if err != nil {
+		return nil, err
 	}
 	var names []string
-	for i := range releases.Items {
-		if !meta.IsStatusConditionTrue(releases.Items[i].Status.Conditions, metav1alpha1.ConditionReady) {
-			names = append(names, "AddonRelease "+client.ObjectKeyFromObject(&releases.Items[i]).String())
+	for _, member := range members {
+		if !member.Ready {
+			names = append(names, member.String())
 		}
 	}
-	slices.Sort(names)
 	return names, nil
-}
-
-func targetsOf(key types.NamespacedName) client.MatchingLabels {
-	return client.MatchingLabels{metav1alpha1.LabelCluster: key.Name, metav1alpha1.LabelClusterNamespace: key.Namespace}
 }
 
 // wholeSeconds is how the API server keeps times.

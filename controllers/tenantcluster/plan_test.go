@@ -53,7 +53,7 @@ func deleted(o *observed) {
 // remaining are targets that are in the cluster still.
 func remaining(o *observed, names ...string) {
 	for _, name := range names {
-		o.left.targets = append(o.left.targets, deletion.Target{NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
+		o.left.targets = append(o.left.targets, deletion.Target{Kind: "AddonRelease", PolicyKind: "SaaSAddon", NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
 	}
 }
 

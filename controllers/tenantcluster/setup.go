@@ -19,13 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // Defaults of Options.
@@ -44,6 +44,8 @@ const (
 type Options struct {
 	// Fleet holds the connections.
 	Fleet *fleet.Fleet
+	// Targets are the kinds whose objects keep a TenantCluster that is being deleted, or hold its upgrade up.
+	Targets targets.Registry
 	// Installation marks the Clusters that Daytwo orders from Cluster API.
 	Installation string
 	// ProviderNamespace is the only one in which the management cluster may be registered.
@@ -92,6 +94,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		events:      brief.Recorder(mgr.GetEventRecorder("tenantcluster")),
 		clock:       options.Clock,
 		connections: options.Fleet,
+		targets:     options.Targets,
 		options:     options,
 	}
 	r.management.live = r.live
@@ -105,23 +108,23 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 }
 
 func build(mgr manager.Manager, r *reconciler, options Options) (controller.Controller, error) {
-	return builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr).
 		Named("tenantcluster").
 		For(&tenancyv1alpha1.TenantCluster{}).
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toWaiting), builder.WithPredicates(identityReleased())).
 		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
 		Watches(&tenancyv1alpha1.OrphanRecord{}, handler.EnqueueRequestsFromMapFunc(r.toClustersOfOrphans)).
 		WatchesMetadata(definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
-		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(toClusterOfTarget), builder.WithPredicates(departures())).
-		Watches(&addonsv1alpha1.SaaSAddon{}, handler.EnqueueRequestsFromMapFunc(r.toClustersThatWaitForGuard), builder.WithPredicates(guardChanged())).
-		Watches(&addonsv1alpha1.AddonRelease{}, handler.EnqueueRequestsFromMapFunc(r.toClusterThatWaitsForTarget), builder.WithPredicates(becameReady())).
 		WatchesRawSource(connectionChanges(options.Fleet)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
 			// The default limiter has one bucket for all: many failing clusters would hold up the others.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
-		}).
-		Build(graceful.Reconciler(r, options.Grace))
+		})
+	r.targets.Watch(b, departures(), toCluster)
+	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
+	r.targets.WatchPolicies(b, r.client, guardChanged, r.toClusterThatWaitsForGuard)
+	return b.Build(graceful.Reconciler(r, options.Grace))
 }
 
 // connectionChanges wakes the TenantCluster whose connection changed.

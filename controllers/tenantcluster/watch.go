@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // Indexes of the manager's cache.
@@ -119,37 +119,25 @@ func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, _ client.Object) [
 	return r.find(ctx)
 }
 
-// becameReady passes targets that are Ready and were not.
-func becameReady() predicate.Predicate {
-	isReady := func(object client.Object) bool {
-		return meta.IsStatusConditionTrue(object.(*addonsv1alpha1.AddonRelease).Status.Conditions, metav1alpha1.ConditionReady)
-	}
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return isReady(e.ObjectNew) && !isReady(e.ObjectOld) },
-	}
+// becameReady are the events of targets that are Ready and were not.
+func becameReady() targets.Events {
+	return targets.Events{Updated: func(before, after targets.Member) bool { return after.Ready && !before.Ready }}
 }
 
 // toClusterThatWaitsForTarget wakes a TenantCluster whose upgrade may wait for a target.
-func (r *reconciler) toClusterThatWaitsForTarget(ctx context.Context, target client.Object) []reconcile.Request {
-	requests := toClusterOfTarget(ctx, target)
+func (r *reconciler) toClusterThatWaitsForTarget(ctx context.Context, key types.NamespacedName) []reconcile.Request {
 	cluster := &tenancyv1alpha1.TenantCluster{}
-	if err := r.client.Get(ctx, requests[0].NamespacedName, cluster); err != nil {
+	if err := r.client.Get(ctx, key, cluster); err != nil {
 		return nil // It is gone, or its own events bring it up.
 	}
 	if meta.IsStatusConditionFalse(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded) {
-		return requests
+		return toCluster(ctx, key)
 	}
 	return nil
 }
 
-func toClusterOfTarget(_ context.Context, target client.Object) []reconcile.Request {
-	labels := target.GetLabels()
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{
-		Namespace: labels[metav1alpha1.LabelClusterNamespace], Name: labels[metav1alpha1.LabelCluster],
-	}}}
+func toCluster(_ context.Context, key types.NamespacedName) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: key}}
 }
 
 func (r *reconciler) find(ctx context.Context, options ...client.ListOption) []reconcile.Request {

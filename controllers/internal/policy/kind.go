@@ -12,18 +12,10 @@ import (
 )
 
 // Policy is an object of a kind of policy.
-type Policy interface {
-	client.Object
-	GetPolicySpec() *metav1alpha1.PolicySpec
-	GetPolicyStatus() *metav1alpha1.PolicyStatus
-}
+type Policy = metav1alpha1.Policy
 
 // Target is an object of a kind of target.
-type Target interface {
-	client.Object
-	GetTargetSpec() *metav1alpha1.TargetSpec
-	GetTargetStatus() *metav1alpha1.TargetStatus
-}
+type Target = metav1alpha1.Target
 
 // Kind is what is particular to a kind of policy and its kind of target. Objects that it is given belong to the cache,
 // apart from those that a method says it writes.

@@ -28,7 +28,7 @@ const (
 )
 
 // ClusterDeletionOf is nil for a TenantCluster that stays.
-func ClusterDeletionOf(tenant *tenancyv1alpha1.TenantCluster, target Object) *ClusterDeletion {
+func ClusterDeletionOf(tenant *tenancyv1alpha1.TenantCluster, target metav1alpha1.Target) *ClusterDeletion {
 	if tenant.DeletionTimestamp == nil {
 		return nil
 	}

@@ -11,16 +11,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
-// Object is a target of some kind.
-type Object interface {
-	client.Object
-	GetTargetSpec() *metav1alpha1.TargetSpec
-	GetTargetStatus() *metav1alpha1.TargetStatus
-}
-
 // Kind is what is particular to a kind of target T, whose status is an S. M is what the kind remembers of a target.
 // Objects that it is given belong to the cache, apart from that of Work.
-type Kind[T Object, S, M any] interface {
+type Kind[T metav1alpha1.Target, S, M any] interface {
 	// Name of the kind, as in "AddonRelease".
 	Name() string
 	// New returns an empty target, NewList an empty list of targets.
@@ -36,17 +29,17 @@ type Kind[T Object, S, M any] interface {
 }
 
 // ClusterKey names the TenantCluster of a target.
-func ClusterKey(target Object) types.NamespacedName {
+func ClusterKey(target metav1alpha1.Target) types.NamespacedName {
 	ref := target.GetTargetSpec().ClusterRef
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
 // IsOrphaned is whether what a target has in its cluster stays there when the target is deleted.
-func IsOrphaned(target Object) bool {
+func IsOrphaned(target metav1alpha1.Target) bool {
 	return target.GetTargetSpec().DeletionPolicy == metav1alpha1.DeletionPolicyOrphan
 }
 
-func isDeleted(target Object) bool { return !target.GetDeletionTimestamp().IsZero() }
+func isDeleted(target metav1alpha1.Target) bool { return !target.GetDeletionTimestamp().IsZero() }
 
 // clone makes a deep copy.
-func clone[T Object](target T) T { return target.DeepCopyObject().(T) }
+func clone[T metav1alpha1.Target](target T) T { return target.DeepCopyObject().(T) }

@@ -7,20 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // memory is what is known of the targets of a kind beyond what the cache has caught up with. All of it can be
 // rebuilt from their status.
-type memory[T Object, S, M any] struct {
+type memory[T metav1alpha1.Target, S, M any] struct {
 	mu      sync.Mutex
 	targets map[types.NamespacedName]*Known[T, S, M]
 }
 
 // Known is what is remembered of a target. One worker at a time touches it, since a target is never in two; apart from
 // what was written.
-type Known[T Object, S, M any] struct {
+type Known[T metav1alpha1.Target, S, M any] struct {
 	// Kind is what the kind remembers, Objects what is remembered of the target's objects.
 	Kind    M
 	Objects apply.Memory

@@ -50,11 +50,11 @@ type series struct {
 	cluster                 types.NamespacedName
 }
 
-func seriesOf(kind string, target Object) series {
+func seriesOf(kind string, target metav1alpha1.Target) series {
 	return series{kind: kind, namespace: target.GetNamespace(), policy: policyOf(target), cluster: ClusterKey(target)}
 }
 
-func policyOf(target Object) string { return target.GetLabels()[metav1alpha1.LabelPolicy] }
+func policyOf(target metav1alpha1.Target) string { return target.GetLabels()[metav1alpha1.LabelPolicy] }
 
 func (s series) labels() []string {
 	return []string{s.kind, s.namespace, s.policy, s.cluster.Namespace, s.cluster.Name}
@@ -67,7 +67,7 @@ func (m *Metrics) setReady(of series, value float64) {
 func (m *Metrics) forget(of series) { m.ready.DeleteLabelValues(of.labels()...) }
 
 // corrected counts one correction of an object of a target.
-func (m *Metrics) corrected(target Object, w apply.Written) {
+func (m *Metrics) corrected(target metav1alpha1.Target, w apply.Written) {
 	m.noticed(target, w.Actor)
 	m.rollback.Observe(w.Took.Seconds())
 	if changed := w.Actor.At; changed != nil {
@@ -77,7 +77,7 @@ func (m *Metrics) corrected(target Object, w apply.Written) {
 
 // noticed counts one change by others. The manager label is what the cluster says, so a person could
 // fill the metrics with names of their own: only well-known ones are kept apart.
-func (m *Metrics) noticed(target Object, by apply.Actor) {
+func (m *Metrics) noticed(target metav1alpha1.Target, by apply.Actor) {
 	m.detected.WithLabelValues(target.GetNamespace(), policyOf(target), wellKnown(by.Manager)).Inc()
 }
 

@@ -25,7 +25,7 @@ type Observation struct {
 
 // InputsHash is over everything that a target's desired objects are made from. A revision never changes, so
 // its name stands for its content.
-func InputsHash(target Object, installation string) string {
+func InputsHash(target metav1alpha1.Target, installation string) string {
 	spec := target.GetTargetSpec()
 	inputs, err := json.Marshal([]any{spec.Revision, spec.ClusterRef, spec.Cluster, installation})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Preconditions are what decides whether a target's cluster is worked with, and how.
 type Preconditions struct {
-	target Object
+	target metav1alpha1.Target
 	now    time.Time
 	// Suspension: people, or an upgrade of the cluster, keep work off.
 	Suspension suspension.Suspension
@@ -33,7 +33,7 @@ type Preconditions struct {
 }
 
 // NewPreconditions are those of a target of which nothing but itself is known.
-func NewPreconditions(target Object, now time.Time) Preconditions {
+func NewPreconditions(target metav1alpha1.Target, now time.Time) Preconditions {
 	return Preconditions{
 		target: target, now: now, Suspension: suspension.Of(target.GetTargetSpec().Suspend, target.GetAnnotations(), now),
 	}
@@ -49,7 +49,7 @@ func upgradeOf(tenant *tenancyv1alpha1.TenantCluster) suspension.Suspension {
 }
 
 // requestsOf tells one request of a person from another, wherever they made it.
-func requestsOf(target Object, tenant *tenancyv1alpha1.TenantCluster) string {
+func requestsOf(target metav1alpha1.Target, tenant *tenancyv1alpha1.TenantCluster) string {
 	made := []string{target.GetTargetSpec().RequestedAt, metav1alpha1.RequestedAt(target), metav1alpha1.RequestedAt(tenant)}
 	return strings.Join(slices.DeleteFunc(made, func(one string) bool { return one == "" }), " ")
 }

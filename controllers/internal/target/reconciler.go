@@ -16,7 +16,7 @@ import (
 )
 
 // Reconciler works on the targets of one kind.
-type Reconciler[T Object, S, M any] struct {
+type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	// Client reads from the manager's cache and writes to the management cluster.
 	Client client.Client
 	// APIReader reads from the API server.

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -90,7 +91,7 @@ func (r *Reconciler[T, S, M]) caughtUp() predicate.Predicate {
 }
 
 func indexCluster(object client.Object) []string {
-	return []string{ClusterKey(object.(Object)).String()}
+	return []string{ClusterKey(object.(metav1alpha1.Target)).String()}
 }
 
 // targetsIn lists the targets of the kind in a cluster, from the cache.
@@ -106,9 +107,9 @@ func (r *Reconciler[T, S, M]) targetsIn(ctx context.Context, cluster types.Names
 	})
 }
 
-func everyTarget(Object) bool { return true }
+func everyTarget(metav1alpha1.Target) bool { return true }
 
-func (r *Reconciler[T, S, M]) enqueue(ctx context.Context, cluster types.NamespacedName, which func(Object) bool, add func(reconcile.Request)) {
+func (r *Reconciler[T, S, M]) enqueue(ctx context.Context, cluster types.NamespacedName, which func(metav1alpha1.Target) bool, add func(reconcile.Request)) {
 	targets, err := r.targetsIn(ctx, cluster)
 	if err != nil {
 		r.Log.Error(err, "the targets in a cluster are not told of its change", "cluster", cluster.String())

@@ -9,13 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // statusTries is how often one status is written while people change the target beside it.
 const statusTries = 5
 
 // StatusWriter writes the status of one target during one reconcile.
-type StatusWriter[T Object, S, M any] struct {
+type StatusWriter[T metav1alpha1.Target, S, M any] struct {
 	client    client.Client
 	apiReader client.Reader
 	kind      Kind[T, S, M]

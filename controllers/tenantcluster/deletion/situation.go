@@ -52,12 +52,16 @@ type Enrollment struct {
 	Requested string
 }
 
-// Target is an AddonRelease in the cluster.
+// Target is an object of a kind of targets in the cluster.
 type Target struct {
 	types.NamespacedName
+	// Kind as in "AddonRelease".
+	Kind string
+	// PolicyKind is that of the policy that deletes it; empty if people do.
+	PolicyKind string
 	// Deleted is when it was deleted; zero if it is not.
 	Deleted time.Time
-	// HeldBy names the SaaSAddon whose withdrawal guard keeps it from being deleted; empty for none.
+	// HeldBy names the policy whose withdrawal guard keeps it from being deleted; empty for none.
 	HeldBy string
 }
 

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -74,7 +75,7 @@ func (s *Situation) with(change func(*Situation)) *Situation { change(s); return
 
 // addon has an AddonRelease in the cluster.
 func (s *Situation) addon(name string) *Situation {
-	s.Targets = append(s.Targets, Target{NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
+	s.Targets = append(s.Targets, Target{Kind: "AddonRelease", PolicyKind: "SaaSAddon", NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
 	return s
 }
 
@@ -212,6 +213,48 @@ func TestNoTimeIsPromisedForWhatNobodyDeletedYet(t *testing.T) {
 		"waits until AddonRelease acme/y is gone, at most until 2030-01-01T12:17:00Z"
 	if got := Next(*situation).Waits; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestTargetsAreNamedByTheirKind(t *testing.T) {
+	note := func(s *Situation) {
+		s.Targets = append(s.Targets, Target{Kind: "Note", PolicyKind: "NotePolicy", NamespacedName: types.NamespacedName{Namespace: "acme", Name: "z"}})
+	}
+	run := func(s *Situation) { s.Targets[len(s.Targets)-1].PolicyKind = "" }
+	held := func(s *Situation) {
+		s.Targets[0].HeldBy, s.Targets[1].HeldBy = "SaaSAddon acme/cache", "NotePolicy acme/notes"
+	}
+	deleted := func(s *Situation) {
+		for i := range s.Targets {
+			s.Targets[i].Deleted = minutes(2)
+		}
+	}
+	for name, row := range map[string]struct {
+		situation *Situation
+		says      string
+	}{
+		"deleted": {
+			ordered().on(addons, 1).addon("x").addon("y").with(note).with(deleted),
+			"waits until AddonRelease acme/x, acme/y and Note acme/z are gone, at most until 2030-01-01T12:17:00Z",
+		},
+		"not deleted": {
+			ordered().on(addons, 1).addon("x").with(note),
+			"waits until AddonRelease acme/x is gone, which its SaaSAddon has not deleted yet: if it does not soon, its condition Ready says why; " +
+				"if it is gone itself, delete the AddonRelease; waits until Note acme/z is gone, which its NotePolicy has not deleted yet: " +
+				"if it does not soon, its condition Ready says why; if it is gone itself, delete the Note",
+		},
+		"held back": {
+			ordered().on(addons, 1).addon("x").with(note).with(held),
+			"AddonRelease acme/x and Note acme/z are held back by the withdrawal guard of NotePolicy acme/notes, SaaSAddon acme/cache: " +
+				"the provider lets it go with the annotation " + metav1alpha1.AnnotationConfirmWithdrawal + " there, whose condition Stalled says the value",
+		},
+		"without a policy":      {ordered().on(addons, 1).with(note).with(run), "waits until Note acme/z is gone: delete it"},
+		"that came late":        {ordered().on(removal, 1).with(note).with(gone), "waits until Note acme/z is gone"},
+		"of two kinds and late": {ordered().on(removal, 1).addon("x").with(note).with(gone), "waits until AddonRelease acme/x and Note acme/z are gone"},
+	} {
+		if got := Next(*row.situation).Waits; got != row.says {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, row.says)
+		}
 	}
 }
 

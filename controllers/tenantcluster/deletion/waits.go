@@ -88,29 +88,29 @@ func awaitAddons(s Situation, step *Step) string {
 	if len(s.Targets) == 0 {
 		return ""
 	}
-	var held, kept, going []string
+	var held, kept, going []Target
 	guards, until := map[string]bool{}, time.Time{}
 	for _, target := range s.Targets {
 		switch {
 		case !target.Deleted.IsZero():
-			going = append(going, target.String())
+			going = append(going, target)
 			until = latest(until, step.Record.DeadlineFor(target.Deleted, s.Cluster.AddonsTimeout()))
 		case target.HeldBy != "":
-			held = append(held, target.String())
+			held = append(held, target)
 			guards[target.HeldBy] = true
 		default:
-			kept = append(kept, target.String())
+			kept = append(kept, target)
 		}
 	}
 	var parts []string
 	if len(held) > 0 {
 		parts = append(parts, heldBack(held, guards))
 	}
-	if len(kept) > 0 {
-		parts = append(parts, notDeletedYet(kept))
+	for _, group := range byKind(kept) {
+		parts = append(parts, notDeletedYet(group))
 	}
 	if len(going) > 0 {
-		waits := "waits until AddonRelease " + list(going) + " is gone"
+		waits := untilGone(going)
 		if !until.IsZero() {
 			waits += ", at most until " + inWords(until)
 		}
@@ -119,16 +119,22 @@ func awaitAddons(s Situation, step *Step) string {
 	return strings.Join(parts, "; ")
 }
 
-// notDeletedYet promises no time: that of a target begins when it is deleted.
-func notDeletedYet(kept []string) string {
-	return "waits until AddonRelease " + list(kept) + " is gone, which its SaaSAddon has not deleted yet: " +
-		"if it does not soon, its condition Ready says why; if it is gone itself, delete the AddonRelease"
+// notDeletedYet promises no time: that of a target begins when it is deleted. The targets are of one kind.
+func notDeletedYet(kept []Target) string {
+	kind, policy := kept[0].Kind, kept[0].PolicyKind
+	if policy == "" {
+		return untilGone(kept) + ": delete it"
+	}
+	return fmt.Sprintf("%s, which its %s has not deleted yet: "+
+		"if it does not soon, its condition Ready says why; if it is gone itself, delete the %s", untilGone(kept), policy, kind)
 }
 
-func heldBack(held []string, guards map[string]bool) string {
-	return fmt.Sprintf("AddonRelease %s is held back by the withdrawal guard of %s: the provider lets it go with the annotation %s there, "+
-		"whose condition Stalled says the value", list(held), list(sortedKeys(guards)), metav1alpha1.AnnotationConfirmWithdrawal)
+func heldBack(held []Target, guards map[string]bool) string {
+	return fmt.Sprintf("%s held back by the withdrawal guard of %s: the provider lets it go with the annotation %s there, "+
+		"whose condition Stalled says the value", subject(held), list(sortedKeys(guards)), metav1alpha1.AnnotationConfirmWithdrawal)
 }
+
+func untilGone(targets []Target) string { return "waits until " + subject(targets) + " gone" }
 
 // awaitCluster waits for Cluster API, and for targets that came late.
 func awaitCluster(s Situation, step *Step) string {
@@ -136,7 +142,7 @@ func awaitCluster(s Situation, step *Step) string {
 		return waits
 	}
 	if len(s.Targets) > 0 {
-		return "waits until AddonRelease " + list(namesOf(s.Targets)) + " is gone"
+		return untilGone(s.Targets)
 	}
 	return ""
 }

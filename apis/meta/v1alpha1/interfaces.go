@@ -1,0 +1,30 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Policy is an object of a kind of policy: what a person writes for many clusters.
+//
+// +kubebuilder:object:generate=false
+type Policy interface {
+	metav1.Object
+	runtime.Object
+	// GetPolicySpec returns what every policy's spec has.
+	GetPolicySpec() *PolicySpec
+	// GetPolicyStatus returns what every policy's status has.
+	GetPolicyStatus() *PolicyStatus
+}
+
+// Target is an object of a kind of target: one policy in one cluster.
+//
+// +kubebuilder:object:generate=false
+type Target interface {
+	metav1.Object
+	runtime.Object
+	// GetTargetSpec returns what every target's spec has.
+	GetTargetSpec() *TargetSpec
+	// GetTargetStatus returns what every target's status has.
+	GetTargetStatus() *TargetStatus
+}

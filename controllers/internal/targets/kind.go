@@ -1,0 +1,104 @@
+package targets
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
+)
+
+// Kind is a kind of objects that work in workload clusters.
+type Kind struct {
+	schema.GroupVersionKind
+	// New returns an empty object, NewList an empty list of them.
+	New     func() client.Object
+	NewList func() client.ObjectList
+	// Policy is the kind that writes these objects, and deletes them; nil if people do.
+	Policy *PolicyKind
+	// View reads from an object what the registry tells of it.
+	View func(client.Object) View
+	// Select selects the objects that work in a cluster, in a cache and in the API server alike; nil for the labels that
+	// every target has.
+	Select func(cluster types.NamespacedName) client.ListOption
+}
+
+// PolicyKind is a kind of policies.
+type PolicyKind struct {
+	schema.GroupVersionKind
+	// New returns an empty policy, NewList an empty list of them.
+	New     func() metav1alpha1.Policy
+	NewList func() client.ObjectList
+}
+
+// View is what the registry tells of an object.
+type View struct {
+	// Clusters are the TenantClusters in which the object works. A run may learn of one of them late.
+	Clusters []types.NamespacedName
+	// Ready is whether all is well with the object.
+	Ready bool
+	// Applied is whether the object, as it is now, has found in its clusters what is its own there.
+	Applied bool
+	// Holdings are what the object has in its clusters.
+	Holdings Holdings
+}
+
+// Holdings are what an object has, or is about to have, in its clusters.
+type Holdings struct {
+	// Objects are by name; those that were only planned have no UID.
+	Objects []metav1alpha1.InventoryEntry
+	// HelmRelease whose history the object goes on with; nil for none.
+	HelmRelease *helm.Release
+	// HelmRecord is the record of that release; nil if there is none yet.
+	HelmRecord *metav1alpha1.InventoryEntry
+}
+
+// ViewOf is the View of a target with these holdings.
+func ViewOf(target metav1alpha1.Target, holdings Holdings) View {
+	ref, conditions := target.GetTargetSpec().ClusterRef, target.GetTargetStatus().Conditions
+	applied := meta.FindStatusCondition(conditions, metav1alpha1.ConditionApplied)
+	return View{
+		Clusters: []types.NamespacedName{{Namespace: ref.Namespace, Name: ref.Name}},
+		Ready:    meta.IsStatusConditionTrue(conditions, metav1alpha1.ConditionReady),
+		Applied:  applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == target.GetGeneration(),
+		Holdings: holdings,
+	}
+}
+
+// Member is an object of a registered kind. It belongs to the cache that it was read from.
+type Member struct {
+	client.Object
+	View
+	// Kind of the object.
+	Kind *Kind
+}
+
+// Member is what the registry tells of an object of the kind.
+func (k *Kind) Member(object client.Object) Member {
+	return Member{Object: object, View: k.View(object), Kind: k}
+}
+
+// String names a member for people, as in "AddonRelease acme/cache-prod".
+func (m Member) String() string { return m.Kind.Kind + " " + m.Key().String() }
+
+// Key is the name of the object and its namespace.
+func (m Member) Key() client.ObjectKey { return client.ObjectKeyFromObject(m.Object) }
+
+// IsDeleted is whether the object is being deleted.
+func (m Member) IsDeleted() bool { return !m.GetDeletionTimestamp().IsZero() }
+
+// PolicyKey names the policy that wrote the object; false if none did.
+func (m Member) PolicyKey() (client.ObjectKey, bool) {
+	key := client.ObjectKey{Namespace: m.GetNamespace(), Name: m.GetLabels()[metav1alpha1.LabelPolicy]}
+	return key, m.Kind.Policy != nil && key.Name != ""
+}
+
+func (k *Kind) in(cluster types.NamespacedName) client.ListOption {
+	if k.Select != nil {
+		return k.Select(cluster)
+	}
+	return client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
+}

@@ -1,0 +1,73 @@
+package targets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Registry of the kinds. The order of the kinds is that in which messages name them.
+type Registry []*Kind
+
+// Kind finds a kind by its group and name; nil if it is not registered.
+func (r Registry) Kind(groupKind schema.GroupKind) *Kind {
+	for _, kind := range r {
+		if kind.GroupKind() == groupKind {
+			return kind
+		}
+	}
+	return nil
+}
+
+// In lists what works in a cluster, by way of a reader of the cache or of the API server: by kind, then by name.
+func (r Registry) In(ctx context.Context, reader client.Reader, cluster types.NamespacedName) ([]Member, error) {
+	var found []Member
+	for _, kind := range r {
+		members, err := kind.list(ctx, reader, kind.in(cluster))
+		if err != nil {
+			return nil, fmt.Errorf("list the %ss in TenantCluster %s: %w", kind.Kind, cluster, err)
+		}
+		found = append(found, members...)
+	}
+	return found, nil
+}
+
+// Any names one object that works in a cluster, by as little as one request a kind; the kind is nil if there is none.
+func (r Registry) Any(ctx context.Context, reader client.Reader, cluster types.NamespacedName) (*Kind, client.ObjectKey, error) {
+	for _, kind := range r {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := reader.List(ctx, list, kind.in(cluster), client.Limit(1)); err != nil {
+			return nil, client.ObjectKey{}, fmt.Errorf("look for %ss in TenantCluster %s: %w", kind.Kind, cluster, err)
+		}
+		if len(list.Items) > 0 {
+			return kind, client.ObjectKeyFromObject(&list.Items[0]), nil
+		}
+	}
+	return nil, client.ObjectKey{}, nil
+}
+
+func (k *Kind) list(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]Member, error) {
+	list := k.NewList()
+	if err := reader.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
+		return nil, err
+	}
+	var members []Member
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		members = append(members, k.Member(item.(client.Object)))
+		return nil
+	})
+	slices.SortFunc(members, func(a, b Member) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return members, err
+}
