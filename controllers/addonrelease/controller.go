@@ -78,7 +78,7 @@ func (r *Reconciler) Work(ctx context.Context, release *addonsv1alpha1.AddonRele
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if o.waiting() && !o.isAbandonable() {
+	if o.IsWaiting() && !o.isAbandonable() {
 		return ctrl.Result{RequeueAfter: o.UntilGivenUp()}, nil
 	}
 	p := makePlan(o)

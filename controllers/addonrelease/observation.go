@@ -1,7 +1,6 @@
 package addonrelease
 
 import (
-	"slices"
 	"time"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -31,10 +30,7 @@ type observation struct {
 
 // objects is what the plan for the release's objects is made from.
 func (o observation) objects() apply.Observation {
-	set := o.Observation.Observation
-	set.Settings, set.ComparedWith = o.DriftSettings(), o.status.Drift.Rules
-	set.Suspended, set.Requested, set.ClusterDeleted = o.Suspension.Active, o.requested(), o.IsClusterDeleted()
-	return set
+	return o.Objects(statusOf(&o.status))
 }
 
 // forHelm is what the plan for the Helm release is made from.
@@ -57,42 +53,23 @@ func (o observation) recordReady() time.Time {
 	return o.Contentions[key].Ready()
 }
 
-func (o observation) reachable() bool { return o.Unreachable == "" && !o.waiting() }
-
-// waiting: there is nothing to say yet. What is awaited, a connection or the first list of a watch,
-// makes for another reconcile.
-func (o observation) waiting() bool { return o.Pending || o.Unlisted > 0 }
-
-func (o observation) requested() bool { return o.Request != o.status.HandledRequest }
+func (o observation) requested() bool { return o.IsRequested(statusOf(&o.status)) }
 
 // settled: what is to be in the cluster was applied completely, and nothing else was begun since.
 func (o observation) settled() bool {
-	return o.Inputs == o.status.InputsHash && o.status.Applying == "" && !o.helm.RecordPending
+	return o.IsSettled(statusOf(&o.status)) && !o.helm.RecordPending
 }
 
 // needsDesired: the release is to be written, or something in it.
 func (o observation) needsDesired() bool {
-	if !o.reachable() {
+	if !o.IsReachable() {
 		return false
 	}
 	if !o.release.DeletionTimestamp.IsZero() {
 		return o.status.Helm != nil && !target.IsOrphaned(o.release) && !o.AwaitsBackup()
 	}
-	if !o.settled() || o.requested() || o.driftPolicyChanged() || o.status.Drift.Rules == "" ||
-		o.helm.RecordDrifted || helm.TestsDue(o.helm.Tests, o.status.Helm) != "" {
-		return true
-	}
-	for key, e := range o.Inventory {
-		if e.Intended() || o.States[key].Drifted {
-			return true
-		}
-	}
-	return false
-}
-
-// driftPolicyChanged: what was left in place before may have to be taken back now.
-func (o observation) driftPolicyChanged() bool {
-	return o.release.Generation != o.status.ObservedGeneration
+	return o.NeedsDesired(statusOf(&o.status)) ||
+		o.helm.RecordPending || o.helm.RecordDrifted || helm.TestsDue(o.helm.Tests, o.status.Helm) != ""
 }
 
 // skipsDeleteHooks is whether a person wants a release to be removed without its hooks.
@@ -114,10 +91,5 @@ func (o *observation) moveFrom(before string) {
 	o.status.Helm = nil
 }
 
-// external lists what stands for something outside of the cluster.
-func (o observation) external() []apply.Entry {
-	return slices.DeleteFunc(o.Inventory.Sorted(), func(e apply.Entry) bool { return !e.External })
-}
-
 // isAbandonable is whether a deleted release goes without removing what it applied.
-func (o observation) isAbandonable() bool { return o.IsAbandonable(len(o.external()) > 0) }
+func (o observation) isAbandonable() bool { return o.IsAbandonable(len(o.External()) > 0) }

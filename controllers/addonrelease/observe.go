@@ -36,19 +36,16 @@ func (r *Reconciler) observe(ctx context.Context, release *addonsv1alpha1.AddonR
 
 // observeRelease takes in the release, and what is remembered of it.
 func (r *Reconciler) observeRelease(release *addonsv1alpha1.AddonRelease, known *known) (observation, error) {
-	now := r.Clock.Now()
 	o := observation{release: release}
-	o.Preconditions, o.Drift = target.NewPreconditions(release, now), &release.Spec.Drift
-	o.status, o.Restored = latestStatus(release, known)
-	o.Inputs = r.inputsOf(release, o.status)
-	o.Now, o.Rules, o.RulesVersion = now, r.Rules, target.RulesVersion(r.Rules, release.Spec.Drift)
-	o.Recall(known.Objects)
+	var restored bool
+	o.status, restored = latestStatus(release, known)
+	var err error
+	o.Observation, err = target.NewObservation(release, &release.Spec.Drift, statusOf(&o.status), known.Objects, r.Rules, r.Clock.Now())
+	o.Restored, o.Inputs = restored, r.inputsOf(release, o.status)
 	o.helm.RecordPending = known.Kind.recordPending
 	if o.helm.Tests = metav1alpha1.TestsRequested(release); o.helm.Tests == "" {
 		o.helm.Tests = release.Spec.RunTests
 	}
-	var err error
-	o.Inventory, err = apply.ReadInventory(o.status.Inventory)
 	return o, err
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -43,15 +42,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 		return err
 	}
 	o.DesiredKnown = true
-	o.Holders = map[objects.Key]string{}
-	for _, d := range list {
-		if _, listed := o.Inventory[d.Key()]; listed {
-			continue
-		}
-		if holder, taken := cluster.Tracker.Holder(d.Key()); taken && holder != owner {
-			o.Holders[d.Key()] = r.holderName(ctx, holder)
-		}
-	}
+	o.ObserveHolders(cluster.Tracker, owner, func(holder fleet.Owner) string { return r.holderName(ctx, holder) })
 	return nil
 }
 

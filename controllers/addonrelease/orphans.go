@@ -19,7 +19,7 @@ import (
 // with it, and all there is in one that lives on.
 func (r *Reconciler) recordUnremoved(ctx context.Context, o observation) error {
 	if o.IsClusterDeleted() {
-		return r.recordOrphans(ctx, o, o.whyLeft(orphansOf(o.external())))
+		return r.recordOrphans(ctx, o, o.whyLeft(orphansOf(o.External())))
 	}
 	if o.IsLeft() {
 		if err := r.record(ctx, o, o.whyLeft(o.leftBehind())); err != nil {

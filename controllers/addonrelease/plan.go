@@ -20,7 +20,7 @@ func makePlan(o observation) plan {
 	switch {
 	case !o.release.DeletionTimestamp.IsZero():
 		return planDeletion(o)
-	case !o.reachable() || o.problem != nil || !o.DesiredKnown:
+	case !o.IsReachable() || o.problem != nil || !o.DesiredKnown:
 		return plan{}
 	}
 	p := plan{Plan: apply.MakePlan(o.objects()), helm: helm.MakePlan(o.forHelm())}
@@ -36,7 +36,7 @@ func planDeletion(o observation) plan {
 	if o.isAbandonable() || len(o.Inventory) == 0 && o.status.Helm == nil {
 		return plan{finalize: true}
 	}
-	if !o.reachable() || o.problem != nil || o.AwaitsBackup() {
+	if !o.IsReachable() || o.problem != nil || o.AwaitsBackup() {
 		return plan{}
 	}
 	p := plan{finalize: true}

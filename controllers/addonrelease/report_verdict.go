@@ -56,17 +56,11 @@ func judgeProblem(problem error) *target.Verdict {
 	if errors.As(problem, &foreign) || errors.As(problem, &shared) {
 		return &target.Verdict{Reason: metav1alpha1.ReasonConflict, Message: problem.Error(), Stalled: true}
 	}
-	var unknown *apply.UnknownKindError
 	var tooMany *tooManyError
-	var unrecordable *target.UnrecordableError
 	reason, isRender := render.ReasonOf(problem)
 	switch {
 	case isRender:
 		return &target.Verdict{Reason: renderReasons[reason], Message: problem.Error(), Stalled: true}
-	case errors.As(problem, &unknown):
-		return &target.Verdict{Reason: metav1alpha1.ReasonUnknownKind, Message: problem.Error(), Stalled: true}
-	case errors.As(problem, &unrecordable):
-		return &target.Verdict{Reason: metav1alpha1.ReasonStatusTooLarge, Message: problem.Error(), Stalled: true}
 	case errors.As(problem, &tooMany):
 		return &target.Verdict{Reason: addonsv1alpha1.ReasonInvalidManifest, Message: problem.Error(), Stalled: true}
 	case errors.Is(problem, revision.ErrNotFound), errors.Is(problem, revision.ErrTorn):
@@ -75,7 +69,7 @@ func judgeProblem(problem error) *target.Verdict {
 			Message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
 		}
 	}
-	return &target.Verdict{Reason: metav1alpha1.ReasonFailed, Message: problem.Error(), Cause: problem}
+	return target.JudgeProblem(problem)
 }
 
 var renderReasons = map[render.Reason]string{

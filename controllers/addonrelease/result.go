@@ -38,9 +38,10 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 	if cluster == nil {
 		return done
 	}
-	journal := &statusJournal{writer: writer, status: o.status, clusterID: string(o.ClusterID)}
+	journal := &statusJournal{}
+	journal.Writer, journal.Status, journal.Parts, journal.ClusterID = writer, o.status, statusOf, string(o.ClusterID)
 	if p.Begins {
-		journal.begins = o.Inputs
+		journal.Begins = o.Inputs
 	}
 	applier := &apply.Applier{
 		Cluster: cluster, Rules: r.Rules, Installation: r.Installation, Stages: apply.NoStages{}, Journal: journal,
@@ -48,13 +49,14 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 	}
 	if o.helm.Chart == nil {
 		done.Result = applier.Apply(ctx, o.objects(), p.Plan)
-		done.status = journal.status
+		done.status = journal.Status
 		return done
 	}
 	chart := helm.NewStages(r.helmTarget(o, cluster, journal), o.forHelm(), p.helm, o.Lists())
-	applier.Stages, journal.helm = chart, chart.Intended
+	applier.Stages = chart
+	journal.addHelm(chart.Intended)
 	done.Result = applier.Apply(ctx, o.objects(), p.Plan)
-	done.status, done.helm = journal.status, chart.Result()
+	done.status, done.helm = journal.Status, chart.Result()
 	return done
 }
 

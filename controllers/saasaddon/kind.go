@@ -62,11 +62,7 @@ func (r *Reconciler) State(target *addonsv1alpha1.AddonRelease) (rollout.State, 
 
 // Objects implements policy.Kind.
 func (r *Reconciler) Objects(target *addonsv1alpha1.AddonRelease) []string {
-	objects := make([]string, 0, len(target.Status.Inventory))
-	for _, entry := range target.Status.Inventory {
-		objects = append(objects, entry.ID)
-	}
-	return objects
+	return target.Status.ObjectIDs()
 }
 
 // Forget implements policy.Kind.

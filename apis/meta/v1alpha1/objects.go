@@ -142,3 +142,12 @@ type DriftCorrection struct {
 	// +required
 	Corrected metav1.MicroTime `json:"corrected,omitzero"`
 }
+
+// ObjectIDs are the IDs of the objects in the inventory, in its order.
+func (s *ObjectsStatus) ObjectIDs() []string {
+	ids := make([]string, 0, len(s.Inventory))
+	for _, entry := range s.Inventory {
+		ids = append(ids, entry.ID)
+	}
+	return ids
+}

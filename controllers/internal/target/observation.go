@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"time"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -21,6 +24,60 @@ type Observation struct {
 	Restored bool
 	// DesiredKnown: the desired objects are known. They are where they are needed, because something is to be written.
 	DesiredKnown bool
+}
+
+// NewObservation is of a target of which only its status, as it is known, and what is remembered of its objects were
+// looked at. The observation is usable, apart from the inventory, where that cannot be read.
+func NewObservation(target metav1alpha1.Target, drift *metav1alpha1.DriftPolicy, status Status, memory apply.Memory, rules managedfields.Rules, now time.Time) (Observation, error) {
+	o := Observation{Preconditions: NewPreconditions(target, now), Drift: drift}
+	o.Now, o.Rules, o.RulesVersion, o.Settings = now, rules, RulesVersion(rules, *drift), SettingsOf(*drift)
+	o.Recall(memory)
+	var err error
+	o.Inventory, err = apply.ReadInventory(status.Inventory)
+	return o, err
+}
+
+// Objects is what the plan for the objects of a target is made from.
+func (o Observation) Objects(status Status) apply.Observation {
+	set := o.Observation
+	set.Settings, set.ComparedWith = o.DriftSettings(), status.Drift.Rules
+	set.Suspended, set.Requested, set.ClusterDeleted = o.Suspension.Active, o.IsRequested(status), o.IsClusterDeleted()
+	return set
+}
+
+// IsReachable is whether the cluster can be worked with.
+func (o Observation) IsReachable() bool { return o.Unreachable == "" && !o.IsWaiting() }
+
+// IsWaiting is whether there is nothing to tell yet. What is awaited, a connection or the first list of a watch, makes
+// for another reconcile.
+func (o Observation) IsWaiting() bool { return o.Pending || o.Unlisted > 0 }
+
+// IsRequested is whether people asked for a try now that was not made yet.
+func (o Observation) IsRequested(status Status) bool { return o.Request != status.HandledRequest }
+
+// IsSettled is whether what is to be in the cluster was applied completely, and nothing else was begun since.
+func (o Observation) IsSettled(status Status) bool {
+	return o.Inputs == status.InputsHash && status.Applying == ""
+}
+
+// NeedsDesired is whether an object of a target that is not deleted is to be written, or may be.
+func (o Observation) NeedsDesired(status Status) bool {
+	// A change of the settings may have to take back what was left in place before.
+	settingsChanged := o.target.GetGeneration() != status.ObservedGeneration
+	if !o.IsSettled(status) || o.IsRequested(status) || settingsChanged || status.Drift.Rules == "" {
+		return true
+	}
+	for key, e := range o.Inventory {
+		if e.Intended() || o.States[key].Drifted {
+			return true
+		}
+	}
+	return false
+}
+
+// External lists what stands for something outside of the cluster.
+func (o Observation) External() []apply.Entry {
+	return slices.DeleteFunc(o.Inventory.Sorted(), func(e apply.Entry) bool { return !e.External })
 }
 
 // InputsHash is over everything that a target's desired objects are made from. A revision never changes, so

@@ -1,0 +1,188 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+)
+
+// DeclaredKind is what is particular to a kind of target that is nothing but the objects that it declares. Objects that
+// it is given belong to the cache.
+type DeclaredKind[T metav1alpha1.Target, S any] interface {
+	// Name of the kind, as in "CertificateDelivery".
+	Name() string
+	// New returns an empty target, NewList an empty list of targets.
+	New() T
+	NewList() client.ObjectList
+	// Status is where a target keeps its status; CopyStatus writes a deep copy of a status over another one; Parts are
+	// those of a status that the room writes.
+	Status(target T) *S
+	CopyStatus(to, from *S)
+	Parts(status *S) Status
+	// Drift is what is done about changes of others.
+	Drift(target T) metav1alpha1.DriftPolicy
+	// Declare returns what is to be in the cluster. A [Verdict] as the error says what only a person can mend. It is called
+	// where something is to be written, or may be.
+	Declare(ctx context.Context, target T, cluster *fleet.Cluster) ([]apply.Declaration, error)
+}
+
+// VerifyingKind is a DeclaredKind that looks at its objects before they are written.
+type VerifyingKind[T metav1alpha1.Target] interface {
+	// Verify is the Verify of an apply.Applier.
+	Verify(ctx context.Context, target T, objects []apply.Object) error
+}
+
+// Declared is the [Kind] of targets that are nothing but the objects that they declare: it does the four steps.
+type Declared[T metav1alpha1.Target, S any] struct {
+	DeclaredKind[T, S]
+	// Room of the targets. Its Kind is set by SetupWithManager.
+	Room *Reconciler[T, S, struct{}]
+	// Rules that say which changes are drift.
+	Rules managedfields.Rules
+	// Installation is the value of the label daytwo.dev/managed-by.
+	Installation string
+	Clock        clock.PassiveClock
+}
+
+// SetupWithManager starts the controller with the manager.
+func (d *Declared[T, S]) SetupWithManager(mgr ctrl.Manager, options Options) error {
+	d.Room.Kind = d
+	return d.Room.SetupWithManager(mgr, options)
+}
+
+// Restore implements Kind.
+func (d *Declared[T, S]) Restore(tracker *fleet.Tracker, target T) {
+	RestoreObjects(tracker, d.Room.Owner(target), d.Parts(d.Status(target)).Inventory, d.Rules, d.Drift(target))
+}
+
+// declaredObservation is all that the plan and the report of one target are made from.
+type declaredObservation[S any] struct {
+	Observation
+	// drift is what Observation.Drift points to.
+	drift metav1alpha1.DriftPolicy
+	// status as it is known, without what does not hold in the cluster as it is now.
+	status S
+	// problem is why the desired objects are not known although they are needed.
+	problem error
+}
+
+// Work implements Kind: it observes, plans, applies and reports.
+func (d *Declared[T, S]) Work(ctx context.Context, target T, known *Known[T, S, struct{}]) (reconcile.Result, error) {
+	o, cluster, err := d.observe(ctx, target, known)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if o.IsWaiting() && !o.isObjectsAbandonable() {
+		return reconcile.Result{RequeueAfter: o.UntilGivenUp()}, nil
+	}
+	planned := Plan{}
+	if o.problem == nil || o.isDeleted() {
+		planned = MakePlan(o.Observation, d.Parts(&o.status))
+	}
+	if cluster != nil && o.DesiredKnown {
+		if err := o.Objects(d.Parts(&o.status)).Claim(cluster.Tracker, d.Room.Owner(target)); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	writer := d.Room.Writer(target, known)
+	done, recorded := d.apply(ctx, *o, planned, cluster, writer, target)
+	o.Inventory = done.Inventory
+	findings := Findings{
+		Observation: o.Observation, Plan: planned.Plan, Result: done, Shown: o.Look(ctx, done, cluster), Corrections: apply.Corrections(done.Written),
+		Trouble: cmp.Or(JudgeProblem(o.problem), JudgeWrites(planned.Plan, done), JudgeWaits(done)),
+	}
+	next := d.report(target, recorded, findings)
+	return d.conclude(ctx, target, conclusion[S]{findings: findings, finalize: planned.Finalize, next: next}, cluster, writer, known)
+}
+
+// apply carries a plan out. It returns the status as it was recorded last, before the plan or in its course.
+func (d *Declared[T, S]) apply(
+	ctx context.Context, o declaredObservation[S], p Plan, cluster *fleet.Cluster, writer *StatusWriter[T, S, struct{}], target T,
+) (apply.Result, S) {
+	if cluster == nil {
+		return apply.Result{Inventory: o.Inventory}, o.status
+	}
+	journal := &Journal[T, S, struct{}]{Writer: writer, Status: o.status, Parts: d.Parts, ClusterID: string(o.ClusterID)}
+	if p.Begins {
+		journal.Begins = o.Inputs
+	}
+	applier := &apply.Applier{
+		Cluster: cluster, Rules: d.Rules, Installation: d.Installation, Stages: apply.NoStages{}, Journal: journal,
+		Clock: d.Clock, Log: d.Room.Log,
+	}
+	if verifying, ok := d.DeclaredKind.(VerifyingKind[T]); ok {
+		applier.Verify = func(ctx context.Context, list []apply.Object) error { return verifying.Verify(ctx, target, list) }
+	}
+	return applier.Apply(ctx, o.Objects(d.Parts(&o.status)), p.Plan), journal.Status
+}
+
+// report makes the next status. One that cannot be stored leaves the one before in place, and says so.
+func (d *Declared[T, S]) report(target T, recorded S, findings Findings) *S {
+	next := new(S)
+	d.CopyStatus(next, &recorded)
+	Report(d.Parts(next), findings)
+	size := d.sizeWithoutStatus(target) + SizeOf(next)
+	if o := findings.Observation; o.Unreachable == "" && size > MaxStored {
+		d.CopyStatus(next, &recorded)
+		parts := d.Parts(next)
+		parts.ObservedGeneration = target.GetGeneration()
+		parts.Stall(o, metav1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this %s %d KiB large, more than the %d KiB "+
+			"that are stored of one, so the inventory is as it was before", d.Name(), size>>10, MaxStored>>10))
+	}
+	return next
+}
+
+// sizeWithoutStatus is how many bytes of JSON the rest of a target takes.
+func (d *Declared[T, S]) sizeWithoutStatus(target T) int {
+	without := clone(target)
+	d.CopyStatus(d.Status(without), new(S))
+	return SizeOf(without)
+}
+
+// conclusion is what is told of a target, and done about that.
+type conclusion[S any] struct {
+	findings Findings
+	next     *S
+	finalize bool
+}
+
+// conclude tells what became of a target, and ends it where nothing is left to do.
+func (d *Declared[T, S]) conclude(
+	ctx context.Context, target T, c conclusion[S], cluster *fleet.Cluster, writer *StatusWriter[T, S, struct{}], known *Known[T, S, struct{}],
+) (reconcile.Result, error) {
+	told, o := d.Parts(c.next), c.findings.Observation
+	d.Room.Tell(target, told.TargetStatus, c.findings, known)
+	if c.findings.AwaitsWatches(told) {
+		known.Postpone(target, *c.next)
+		return reconcile.Result{RequeueAfter: apply.SightOfWrites}, nil
+	}
+	if err := writer.Write(ctx, *c.next); err != nil {
+		return reconcile.Result{}, err
+	}
+	known.Saved()
+	if cluster != nil {
+		d.Room.Retain(cluster, target, o, func(objects.Key) bool { return false })
+	}
+	if c.finalize && c.findings.Result.Err == nil && (len(told.Inventory) == 0 || o.isObjectsAbandonable()) {
+		return reconcile.Result{}, d.Room.Finish(ctx, writer.Stored())
+	}
+	if failure := c.findings.Failure(); failure != nil {
+		return reconcile.Result{}, fmt.Errorf("%s in %s: %w", target.GetName(), ClusterKey(target), failure)
+	}
+	if due := c.findings.Due(told); !due.IsZero() {
+		return reconcile.Result{RequeueAfter: max(due.Sub(o.Now), time.Millisecond)}, nil
+	}
+	return reconcile.Result{}, nil
+}

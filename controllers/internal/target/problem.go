@@ -1,0 +1,37 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+)
+
+// JudgeProblem says what keeps the desired objects of a target from being known; nil for no problem. A kind's own
+// Verdict stands. What is of no known sort may pass.
+func JudgeProblem(problem error) *Verdict {
+	if problem == nil {
+		return nil
+	}
+	var verdict *Verdict
+	var unknown *apply.UnknownKindError
+	var unrecordable *UnrecordableError
+	switch {
+	case errors.As(problem, &verdict):
+		return verdict
+	case errors.As(problem, &unknown):
+		return &Verdict{Reason: metav1alpha1.ReasonUnknownKind, Message: problem.Error(), Stalled: true}
+	case errors.As(problem, &unrecordable):
+		return &Verdict{Reason: metav1alpha1.ReasonStatusTooLarge, Message: problem.Error(), Stalled: true}
+	}
+	return &Verdict{Reason: metav1alpha1.ReasonFailed, Message: problem.Error(), Cause: problem}
+}
+
+// checkCount makes sure that a target declares no more objects than its inventory takes.
+func (o Observation) checkCount() error {
+	if len(o.Desired) > apply.MaxInventory {
+		return &UnrecordableError{fmt.Sprintf("%d objects are declared, more than the %d that one target may have; split it", len(o.Desired), apply.MaxInventory)}
+	}
+	return nil
+}
