@@ -51,6 +51,8 @@ type crashWorld struct {
 	managementProxy, workloadProxy *proxy
 	// limits of requests to the management cluster.
 	limits RequestLimits
+	// setUp adds the controllers to a manager; SetupAll.
+	setUp func(context.Context, ctrl.Manager, Options) (end func(), err error)
 	// explain tells what is the matter where a test fails; nil for nothing more.
 	explain func() string
 	// log is what the managers said lately.
@@ -72,8 +74,14 @@ func newCrashWorld(t *testing.T) *crashWorld {
 // newEmptyWorld has a workload cluster that nobody knows, and no manager yet.
 func newEmptyWorld(t *testing.T) *crashWorld {
 	t.Helper()
+	return newEmptyWorldOf(t, 1)
+}
+
+// newEmptyWorldOf has several workload clusters, the first of which is the world's.
+func newEmptyWorldOf(t *testing.T, clusters int) *crashWorld {
+	t.Helper()
 	fleet, err := localfleet.Start(t.Context(), localfleet.Options{
-		StateDir: t.TempDir(), Clusters: 1, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
+		StateDir: t.TempDir(), Clusters: clusters, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +95,9 @@ func newEmptyWorld(t *testing.T) *crashWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &crashWorld{t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits(), log: &latest{}}
+	w := &crashWorld{
+		t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits(), log: &latest{}, setUp: SetupAll,
+	}
 	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
 	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
 		objects, err := manifests.Load(path)
@@ -113,11 +123,17 @@ func newClient(t *testing.T, cluster *localfleet.Cluster) client.WithWatch {
 
 func (w *crashWorld) register(kubeconfig []byte) {
 	w.t.Helper()
+	w.registerAs("prod", "access", kubeconfig)
+}
+
+// registerAs makes a TenantCluster whose kubeconfig is in a Secret.
+func (w *crashWorld) registerAs(name, secret string, kubeconfig []byte) {
+	w.t.Helper()
 	for _, object := range []client.Object{
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "access"}, Data: map[string][]byte{"value": kubeconfig}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: secret}, Data: map[string][]byte{"value": kubeconfig}},
 		&tenancyv1alpha1.TenantCluster{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prod"},
-			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: secret}},
 		},
 	} {
 		if err := w.management.Create(w.t.Context(), object); err != nil {
@@ -151,7 +167,7 @@ func (w *crashWorld) begin() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	end, err := SetupAll(ctx, mgr, Options{
+	end, err := w.setUp(ctx, mgr, Options{
 		Installation:      identity,
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
 		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),

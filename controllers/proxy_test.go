@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -85,7 +86,20 @@ func (f *fuse) admit(request *http.Request) (pass, last bool) {
 }
 
 // proxy stands between the manager and an API server.
-type proxy struct{ *httptest.Server }
+type proxy struct {
+	*httptest.Server
+	// severed: nothing gets through, as if the network was down.
+	severed atomic.Bool
+}
+
+// sever cuts the API server off, until restore.
+func (p *proxy) sever() {
+	p.severed.Store(true)
+	p.CloseClientConnections()
+}
+
+// restore ends what sever began.
+func (p *proxy) restore() { p.severed.Store(false) }
 
 func newProxy(t *testing.T, upstream *rest.Config, f *fuse) *proxy {
 	t.Helper()
@@ -105,7 +119,11 @@ func newProxy(t *testing.T, upstream *rest.Config, f *fuse) *proxy {
 		Transport:     transport,
 		FlushInterval: -1,
 	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	made := &proxy{}
+	made.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if made.severed.Load() {
+			panic(http.ErrAbortHandler)
+		}
 		if f.swallows != nil && f.swallows(r) {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
@@ -120,13 +138,13 @@ func newProxy(t *testing.T, upstream *rest.Config, f *fuse) *proxy {
 		}
 		forward.ServeHTTP(w, r)
 	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
+	made.EnableHTTP2 = true
+	made.StartTLS()
 	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
+		made.CloseClientConnections()
+		made.Close()
 	})
-	return &proxy{server}
+	return made
 }
 
 func (p *proxy) authority() []byte {

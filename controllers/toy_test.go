@@ -1,0 +1,164 @@
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+)
+
+// TestAPairOfKindsOfAHundredAndFiftyLines lets NotePolicy and Note live on real API servers: what they can do, the rooms
+// do for every kind.
+func TestAPairOfKindsOfAHundredAndFiftyLines(t *testing.T) {
+	w := newToyWorld(t)
+	w.start()
+	for name, play := range map[string]func(*toyWorld, string){
+		"IsRolledOutEditedAndDeleted":             (*toyWorld).liveFromFirstToLast,
+		"TakesAHandEditBack":                      (*toyWorld).editByHand,
+		"IsHeldOffBySuspension":                   (*toyWorld).suspend,
+		"LosesAClusterThatIsNotSelected":          (*toyWorld).withdraw,
+		"WaitsForItsGatesAndPassesThemWhenUrgent": (*toyWorld).freeze,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			play(w, strings.ToLower(name))
+		})
+	}
+	t.Run("CatchesUpInAClusterThatWasUnreachable", func(t *testing.T) {
+		w.t = t
+		w.loseACluster("unreachable")
+	})
+	for i, phase := range toyPhases {
+		killAfterEach(t, phase.name+"/", i, sampledToyKills, func(t *testing.T, last int) bool {
+			w.t = t
+			return w.play(phase, fmt.Sprintf("%s-%d", strings.ToLower(phase.name), last), last)
+		})
+	}
+}
+
+func (w *toyWorld) liveFromFirstToLast(name string) {
+	w.createNote(name, "first", "one", "two")
+	w.await(func() string { return w.told(name, "first", "one", "two") })
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "second" })
+	w.await(func() string { return w.told(name, "second", "one", "two") })
+	w.deleteNote(name)
+	w.await(func() string { return w.gone(name, "one", "two") })
+}
+
+func (w *toyWorld) editByHand(name string) {
+	w.createNote(name, "ours", "one")
+	w.await(func() string { return w.told(name, "ours", "one") })
+	w.editNote(name, "one", "theirs")
+	w.await(func() string {
+		if drift := w.target(name, "one").Status.Drift; drift.Count != 1 || drift.Corrections[0].Manager != "editor" {
+			return fmt.Sprintf("the Note tells of %+v", drift)
+		}
+		return w.told(name, "ours", "one")
+	})
+}
+
+// editNote lets somebody change what a cluster was told.
+func (w *toyWorld) editNote(name, cluster, text string) {
+	w.t.Helper()
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"data":{"text":%q}}`, text))
+	if err := w.clusters[cluster].Patch(w.t.Context(), config, patch, client.FieldOwner("editor")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *toyWorld) suspend(name string) {
+	w.createNote(name, "before", "one")
+	w.await(func() string { return w.told(name, "before", "one") })
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Suspend = true })
+	w.await(func() string {
+		if !w.target(name, "one").Spec.Suspend {
+			return "the Note is not suspended"
+		}
+		return ""
+	})
+	w.editNote(name, "one", "theirs")
+	w.await(func() string {
+		if got := conditionOf(w.target(name, "one"), metav1alpha1.ConditionDrifted); !strings.HasPrefix(got, "True Reported: editor changed") {
+			return "Drifted is " + got
+		}
+		return ""
+	})
+	if got := w.text(name, "one"); got != "theirs" {
+		w.t.Errorf("it was taken back to %q while corrections were suspended", got)
+	}
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Suspend = false })
+	w.await(func() string { return w.told(name, "before", "one") })
+}
+
+func (w *toyWorld) withdraw(name string) {
+	w.createNote(name, "text", "one", "two")
+	w.await(func() string { return w.told(name, "text", "one", "two") })
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.ClusterNames = []string{"one"} })
+	w.await(func() string {
+		if got := w.text(name, "two"); got != "none" {
+			return "two still has " + got
+		}
+		if w.target(name, "two") != nil {
+			return "two still has its Note"
+		}
+		return w.told(name, "text", "one")
+	})
+}
+
+func (w *toyWorld) freeze(name string) {
+	w.labelCluster("two", labelUrgent)
+	w.createNote(name, "before", "one", "two")
+	w.await(func() string { return w.told(name, "before", "one", "two") })
+	w.changeNote(name, func(note *NotePolicy) {
+		metav1.SetMetaDataAnnotation(&note.ObjectMeta, annotationFrozen, "true")
+		note.Spec.Text = "after"
+	})
+	w.await(func() string {
+		if one, two := w.text(name, "one"), w.text(name, "two"); one != "before" || two != "after" {
+			return fmt.Sprintf("one, which is frozen, has %q, and two, which is urgent, %q", one, two)
+		}
+		reconciling := meta.FindStatusCondition(w.note(name).Status.Conditions, metav1alpha1.ConditionReconciling)
+		if reconciling == nil || !strings.Contains(reconciling.Message, "frozen") {
+			return fmt.Sprintf("the NotePolicy does not tell: %+v", reconciling)
+		}
+		return ""
+	})
+	w.changeNote(name, func(note *NotePolicy) { delete(note.Annotations, annotationFrozen) })
+	w.await(func() string { return w.told(name, "after", "one", "two") })
+}
+
+func (w *toyWorld) labelCluster(name, label string) {
+	w.t.Helper()
+	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, label))
+	if err := w.management.Patch(w.t.Context(), cluster, patch); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *toyWorld) loseACluster(name string) {
+	w.createNote(name, "before", "one", "three")
+	w.await(func() string { return w.told(name, "before", "one", "three") })
+	w.clusters["three"].proxy.sever()
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "after" })
+	w.await(func() string {
+		if got := conditionOf(w.target(name, "three"), metav1alpha1.ConditionReady); !strings.HasPrefix(got, "Unknown ClusterUnreachable") {
+			return "the Note in three is " + got
+		}
+		note := w.note(name)
+		if note.Status.Clusters.Unreachable.Count != 1 || w.text(name, "one") != "after" {
+			return fmt.Sprintf("%+v", note.Status.Clusters)
+		}
+		return ""
+	})
+	w.clusters["three"].proxy.restore()
+	w.await(func() string { return w.told(name, "after", "one", "three") })
+}
