@@ -20,7 +20,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
@@ -67,7 +66,7 @@ type flags struct {
 	controllerManagers string
 	toolManagers       string
 	chartMirrors       string
-	zap                zap.Options
+	logging            logging
 	controllers.Options
 }
 
@@ -93,7 +92,7 @@ func parse(arguments []string) (flags, error) {
 	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 32, "how many targets are worked on at a time")
 	set.DurationVar(&f.OrphanHeadStart, "orphan-head-start", orphanrecord.DefaultHeadStart, "how long a cluster that is registered again has been Ready before what was left there is swept")
 	set.DurationVar(&f.Grace, "grace", 25*time.Second, "how long reconciles in flight may go on after SIGTERM")
-	f.zap.BindFlags(set)
+	f.logging.bindFlags(set)
 	if err := set.Parse(arguments); err != nil {
 		return f, err
 	}
@@ -115,7 +114,9 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	f.Log = zap.New(zap.UseFlagOptions(&f.zap))
+	if f.Log, err = f.logging.newLogger(); err != nil {
+		return err
+	}
 	ctrl.SetLogger(f.Log)
 	klog.SetLogger(f.Log)
 
