@@ -10,10 +10,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // DefaultHeadStart is how long a cluster has been Ready before anything is swept there. Policies that select it
@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.report(ctx, o, results); err != nil {
 		return ctrl.Result{}, err
 	}
-	if at := earliest.Of(p.wakeAt, next); !at.IsZero() {
+	if at := times.Earliest(p.wakeAt, next); !at.IsZero() {
 		return ctrl.Result{RequeueAfter: max(at.Sub(r.Clock.Now()), time.Millisecond)}, nil
 	}
 	return ctrl.Result{}, nil

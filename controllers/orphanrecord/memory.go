@@ -5,7 +5,7 @@ import (
 	"time"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 const (
@@ -84,7 +84,7 @@ func (t tries) after(now time.Time, results []result) time.Time {
 		one.sent = one.sent || before.sent
 		if one.outcome == gone || one.outcome == taken {
 			delete(t, one.itemKey)
-			next = earliest.Of(next, now) // What waited for it may go.
+			next = times.Earliest(next, now) // What waited for it may go.
 			continue
 		}
 		made := try{outcome: one.outcome, sent: one.sent, count: before.count + 1, next: now.Add(retryLeft)}
@@ -95,7 +95,7 @@ func (t tries) after(now time.Time, results []result) time.Time {
 			made.next = now.Add(min(retryFirst<<min(made.count-1, 20), retryLast))
 		}
 		t[one.itemKey] = made
-		next = earliest.Of(next, made.next)
+		next = times.Earliest(next, made.next)
 	}
 	return next
 }

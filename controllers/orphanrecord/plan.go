@@ -4,10 +4,10 @@ import (
 	"time"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // batchSize is how many objects of one cluster are swept in one reconcile, each with two or three requests: some
@@ -67,7 +67,7 @@ func makePlan(o observed) plan {
 	var p plan
 	for _, site := range o.sites {
 		if site.hold.why != "" {
-			p.wakeAt = earliest.Of(p.wakeAt, site.hold.until)
+			p.wakeAt = times.Earliest(p.wakeAt, site.hold.until)
 			continue
 		}
 		made := batch{site: site}
@@ -75,7 +75,7 @@ func makePlan(o observed) plan {
 			switch record := &o.records[i]; {
 			case record.Spec.ClusterID != site.id:
 			case o.awaited[record.Name]:
-				p.wakeAt = earliest.Of(p.wakeAt, o.now.Add(retryLast)) // If the add-on does not come after all.
+				p.wakeAt = times.Earliest(p.wakeAt, o.now.Add(retryLast)) // If the add-on does not come after all.
 			default:
 				p.schedule(o, &made, record)
 			}
@@ -92,7 +92,7 @@ func (p *plan) schedule(o observed, into *batch, record *tenancyv1alpha1.OrphanR
 	for _, item := range p.currentStage(o, record) {
 		switch due := o.tries.due(item.itemKey); {
 		case due.After(o.now):
-			p.wakeAt = earliest.Of(p.wakeAt, due)
+			p.wakeAt = times.Earliest(p.wakeAt, due)
 		case len(into.items) < batchSize:
 			into.items = append(into.items, item)
 		default:

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -27,22 +27,20 @@ const (
 
 // update is what one reconcile makes of a record.
 type update struct {
-	results   map[itemKey]result
-	condition metav1.Condition
+	results         map[itemKey]result
+	now             time.Time
+	reason, message string
 }
 
 // updateOf takes the results of a reconcile in, and says how far the sweep of a record is.
 func updateOf(o observed, record *tenancyv1alpha1.OrphanRecord, results []result) update {
-	made := update{results: map[itemKey]result{}}
+	made := update{results: map[itemKey]result{}, now: o.now}
 	for _, one := range results {
 		if one.record == record.Name {
 			made.results[one.itemKey] = one
 		}
 	}
-	reason, message := progress(o, record)
-	made.condition = metav1.Condition{
-		Type: tenancyv1alpha1.ConditionSwept, Status: metav1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(o.now),
-	}
+	made.reason, made.message = progress(o, record)
 	return made
 }
 
@@ -70,7 +68,8 @@ func (u update) take(record *tenancyv1alpha1.OrphanRecord) {
 		kept = append(kept, object)
 	}
 	record.Spec.Objects = kept
-	meta.SetStatusCondition(&record.Status.Conditions, u.condition)
+	conditions.List{Conditions: &record.Status.Conditions, Now: u.now}.
+		Set(tenancyv1alpha1.ConditionSwept, metav1.ConditionFalse, u.reason, u.message)
 }
 
 // progress says what a sweep does about a record, or waits for.

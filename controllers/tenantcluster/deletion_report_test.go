@@ -9,13 +9,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
 // backedUp is a deleted cluster whose final backup is awaited since then.
@@ -126,7 +126,7 @@ func TestReportOfOrphans(t *testing.T) {
 		seen.orphans = append(seen.orphans, orphanOf(fmt.Sprint("prod.", i)))
 	}
 	status := reported(seen).status
-	got := conditions(status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
+	got := conditionTexts(status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
 	if got != "Ready=True/Succeeded OrphansRecorded=True/OrphanRecordsExist" {
 		t.Error(got)
 	}
@@ -140,7 +140,7 @@ func TestReportOfOrphans(t *testing.T) {
 		t.Errorf("the second report says %+v", again.status)
 	}
 	seen.orphans = nil
-	if left := conditions(reported(seen).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
+	if left := conditionTexts(reported(seen).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
 		t.Errorf("it still says %s", left)
 	}
 }

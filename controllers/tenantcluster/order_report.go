@@ -32,13 +32,13 @@ func reportOrder(w *writer, seen observed, todo orderDecision) {
 		reportPart(w, tenancyv1alpha1.ConditionWorkersReady, progress.Workers)
 	}
 	if clusterNameOf(seen.cluster) == "" {
-		w.remove(tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady)
+		w.Remove(tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady)
 	}
 	switch {
 	case seen.cluster.Spec.Topology == nil && seen.cluster.Spec.Upgrade == (tenancyv1alpha1.UpgradePolicy{}):
-		w.remove(tenancyv1alpha1.ConditionUpgraded)
+		w.Remove(tenancyv1alpha1.ConditionUpgraded)
 	case seen.cluster.Spec.Topology == nil:
-		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionUnknown, reasonNotOwned,
+		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionUnknown, reasonNotOwned,
 			"Daytwo did not make this cluster, and whoever did upgrades it: spec.upgrade has no effect")
 	case todo.step.Reason != "":
 		reportStep(w, todo)
@@ -70,11 +70,11 @@ func orderEvents(seen observed, todo orderDecision, done orderOutcome) []announc
 func reportPart(w *writer, condition string, part topology.Part) {
 	switch {
 	case part.Absent:
-		w.remove(condition)
+		w.Remove(condition)
 	case part.Ready:
-		w.set(condition, metav1.ConditionTrue, part.Reason, part.Message)
+		w.Set(condition, metav1.ConditionTrue, part.Reason, part.Message)
 	default:
-		w.set(condition, metav1.ConditionFalse, part.Reason, part.Message)
+		w.Set(condition, metav1.ConditionFalse, part.Reason, part.Message)
 	}
 }
 
@@ -95,11 +95,11 @@ func reportStep(w *writer, todo orderDecision) {
 	}
 	switch {
 	case todo.problem != nil:
-		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, todo.problem.reason, todo.problem.message)
+		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, todo.problem.reason, todo.problem.message)
 	case step.Upgraded:
-		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, step.Reason, step.Message)
+		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, step.Reason, step.Message)
 	default:
-		w.set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, step.Reason, step.Message)
+		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, step.Reason, step.Message)
 	}
 }
 
@@ -117,13 +117,13 @@ func reportMaintenance(w *writer, state maintenanceState) {
 func summarizeOrder(w *writer, seen observed, todo orderDecision) bool {
 	switch {
 	case todo.problem != nil:
-		w.summary(metav1.ConditionFalse, todo.problem.reason, todo.problem.message, metav1alpha1.ConditionStalled)
+		w.Summarize(metav1.ConditionFalse, todo.problem.reason, todo.problem.message, metav1alpha1.ConditionStalled)
 	case seen.maintenance.invalid != "":
-		w.summary(metav1.ConditionFalse, reasonInvalidWindow, seen.maintenance.invalid, metav1alpha1.ConditionStalled)
+		w.Summarize(metav1.ConditionFalse, reasonInvalidWindow, seen.maintenance.invalid, metav1alpha1.ConditionStalled)
 	case todo.waits != "":
-		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, todo.waits, metav1alpha1.ConditionReconciling)
+		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, todo.waits, metav1alpha1.ConditionReconciling)
 	case seen.cluster.Spec.Topology != nil && seen.credentials.problem != nil && seen.credentials.problem.reason == tenancyv1alpha1.ReasonProvisioning:
-		w.summary(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, seen.credentials.problem.message), metav1alpha1.ConditionReconciling)
+		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, seen.credentials.problem.message), metav1alpha1.ConditionReconciling)
 	default:
 		return false
 	}
@@ -143,7 +143,7 @@ func notReady(w *writer) *metav1.Condition {
 	for _, part := range []string{
 		tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady,
 	} {
-		if condition := w.find(part); condition != nil && condition.Status != metav1.ConditionTrue {
+		if condition := w.Get(part); condition != nil && condition.Status != metav1.ConditionTrue {
 			return condition
 		}
 	}
@@ -152,21 +152,21 @@ func notReady(w *writer) *metav1.Condition {
 
 // phaseOf puts the conditions into one word for people.
 func phaseOf(w *writer, seen observed) tenancyv1alpha1.ClusterPhase {
-	connected := w.find(tenancyv1alpha1.ConditionConnected)
+	connected := w.Get(tenancyv1alpha1.ConditionConnected)
 	switch {
 	case seen.deleting():
 		return tenancyv1alpha1.PhaseDeleting
-	case w.is(metav1alpha1.ConditionStalled) == metav1.ConditionTrue:
+	case w.Status(metav1alpha1.ConditionStalled) == metav1.ConditionTrue:
 		return tenancyv1alpha1.PhaseFailed
 	case w.status.Upgrade != nil:
 		return tenancyv1alpha1.PhaseUpgrading
 	case connected != nil && connected.Reason == tenancyv1alpha1.ReasonUnreachable:
 		return tenancyv1alpha1.PhaseUnreachable
-	case w.is(tenancyv1alpha1.ConditionProvisioned) == metav1.ConditionFalse:
+	case w.Status(tenancyv1alpha1.ConditionProvisioned) == metav1.ConditionFalse:
 		return tenancyv1alpha1.PhaseProvisioning
 	case connected != nil && connected.Status == metav1.ConditionTrue:
 		return tenancyv1alpha1.PhaseRunning
-	case w.is(tenancyv1alpha1.ConditionProvisioned) != "":
+	case w.Status(tenancyv1alpha1.ConditionProvisioned) != "":
 		return tenancyv1alpha1.PhaseProvisioning
 	}
 	return tenancyv1alpha1.PhasePending

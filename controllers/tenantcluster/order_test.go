@@ -199,7 +199,7 @@ func TestReportOfAnOrder(t *testing.T) {
 			seen := ordered()
 			test.change(&seen)
 			said := reported(seen)
-			got := conditions(said.status, metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
+			got := conditionTexts(said.status, metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 				tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionUpgraded)
 			if got != test.want || said.status.Phase != test.phase {
 				t.Errorf("reported %s: %s\nwant %s: %s", said.status.Phase, got, test.phase, test.want)
@@ -260,7 +260,7 @@ func TestARefusedUpgradeIsNotOnRecord(t *testing.T) {
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" || said.again != retryRefused {
 		t.Errorf("upgrade %v, ordered %s, again after %s", said.status.Upgrade, said.status.OrderedVersion, said.again)
 	}
-	if got := conditions(said.status, metav1alpha1.ConditionStalled, tenancyv1alpha1.ConditionUpgraded); got != "Stalled=True/OrderRefused Upgraded=False/OrderRefused" {
+	if got := conditionTexts(said.status, metav1alpha1.ConditionStalled, tenancyv1alpha1.ConditionUpgraded); got != "Stalled=True/OrderRefused Upgraded=False/OrderRefused" {
 		t.Error(got)
 	}
 }
@@ -332,7 +332,7 @@ func TestAClusterThatDaytwoDidNotMakeIsNotUpgraded(t *testing.T) {
 	seen.cluster.Spec.Upgrade.IgnoreUnready = true
 	seen.made = clusterAPICluster{live: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}}
 	seen.says("InfrastructureReady", metav1.ConditionTrue, "")
-	got := conditions(reported(seen).status, tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionUpgraded)
+	got := conditionTexts(reported(seen).status, tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionUpgraded)
 	if got != "Provisioned=True/Available Upgraded=Unknown/NotOwned" {
 		t.Error(got)
 	}

@@ -51,10 +51,10 @@ func (r *reconciler) toClustersOfOrphans(ctx context.Context, object client.Obje
 // reportOrphans tells of what may remain of the cluster, until somebody has dealt with it.
 func reportOrphans(w *writer, seen observed) {
 	if len(seen.orphans) == 0 {
-		w.remove(tenancyv1alpha1.ConditionOrphansRecorded)
+		w.Remove(tenancyv1alpha1.ConditionOrphansRecorded)
 		return
 	}
-	w.set(tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded, orphansMessage(seen.orphans))
+	w.Set(tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded, orphansMessage(seen.orphans))
 }
 
 // orphansMessage says what to do before it names records, as long messages are cut.

@@ -38,7 +38,7 @@ type announcement struct {
 // report turns everything into status and events. It is pure.
 func report(seen observed, todo decision, done outcome) said {
 	before := done.cluster.Status
-	w := &writer{status: before.DeepCopy(), now: seen.now, generation: done.cluster.Generation}
+	w := newWriter(before.DeepCopy(), done.cluster.Generation, seen.now)
 	hands := suspension.Of(done.cluster.Spec.Suspend, done.cluster.Annotations, seen.now)
 
 	if done.err != nil {
@@ -72,36 +72,36 @@ func report(seen observed, todo decision, done outcome) said {
 
 func reportKubeconfig(w *writer, seen observed) {
 	if problem := seen.credentials.problem; problem != nil {
-		w.set(tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse, problem.reason, problem.message)
+		w.Set(tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse, problem.reason, problem.message)
 		return
 	}
 	message := fmt.Sprintf("The kubeconfig in Secret %s was checked and is in use.", seen.credentials.secret.Name)
 	if seen.credentials.secret.DeletionTimestamp != nil {
 		message = fmt.Sprintf("Secret %s is being deleted; it is kept until this TenantCluster is deleted or uses another one.", seen.credentials.secret.Name)
 	}
-	w.set(tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionTrue, tenancyv1alpha1.ReasonKubeconfigAccepted, message)
+	w.Set(tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionTrue, tenancyv1alpha1.ReasonKubeconfigAccepted, message)
 }
 
 func reportConnection(w *writer, seen observed, done outcome) {
-	before := w.is(tenancyv1alpha1.ConditionConnected)
+	before := w.Status(tenancyv1alpha1.ConditionConnected)
 	switch {
 	case seen.credentials.problem != nil:
-		w.set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonNoAccess, "There is no kubeconfig to connect with.")
+		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonNoAccess, "There is no kubeconfig to connect with.")
 		w.status.KubeconfigExpiresAt = nil
 	case isAwaited(done.link):
 		if !stands(w) {
-			w.set(tenancyv1alpha1.ConditionConnected, metav1.ConditionUnknown, tenancyv1alpha1.ReasonConnecting, "The first answer is awaited.")
+			w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionUnknown, tenancyv1alpha1.ReasonConnecting, "The first answer is awaited.")
 		}
 	case done.link.Phase == fleet.Connected:
-		w.set(tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, tenancyv1alpha1.ReasonConnected, "The API server answers.")
+		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, tenancyv1alpha1.ReasonConnected, "The API server answers.")
 		w.status.Version = done.link.Version
 		w.status.Endpoint = seen.credentials.access.Server
 	case done.link.Phase == fleet.Unauthorized:
-		w.set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, done.link.Message)
+		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, done.link.Message)
 	default:
-		w.set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable, done.link.Message)
+		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable, done.link.Message)
 	}
-	if w.is(tenancyv1alpha1.ConditionConnected) != before && done.link != nil && !done.link.LastSeen.IsZero() {
+	if w.Status(tenancyv1alpha1.ConditionConnected) != before && done.link != nil && !done.link.LastSeen.IsZero() {
 		w.status.LastSeen = wholeSeconds(done.link.LastSeen)
 	}
 }
@@ -113,18 +113,18 @@ func isAwaited(link *fleet.State) bool {
 // stands says whether what the status tells of the connection may stand until the first answer comes:
 // a manager that restarts has nothing to tell yet.
 func stands(w *writer) bool {
-	connected := w.find(tenancyv1alpha1.ConditionConnected)
-	return connected != nil && connected.Reason != tenancyv1alpha1.ReasonNoAccess && w.status.ObservedGeneration == w.generation
+	connected := w.Get(tenancyv1alpha1.ConditionConnected)
+	return connected != nil && connected.Reason != tenancyv1alpha1.ReasonNoAccess && w.status.ObservedGeneration == w.Generation
 }
 
 func reportIdentity(w *writer, todo decision, done outcome) {
 	switch {
 	case done.claimed:
-		w.set(tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, tenancyv1alpha1.ReasonAlreadyRegistered, alreadyRegistered)
+		w.Set(tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, tenancyv1alpha1.ReasonAlreadyRegistered, alreadyRegistered)
 	case todo.verdict.conflict():
-		w.set(tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, todo.verdict.reason, todo.verdict.message)
+		w.Set(tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue, todo.verdict.reason, todo.verdict.message)
 	case todo.verdict.confirmed():
-		w.set(tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionFalse, todo.verdict.reason, todo.verdict.message)
+		w.Set(tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionFalse, todo.verdict.reason, todo.verdict.message)
 	}
 }
 
@@ -138,20 +138,20 @@ func reportExpiry(w *writer, seen observed) {
 	expires, known := seen.credentials.access.ExpiresAt()
 	if seen.credentials.problem != nil || !known {
 		w.status.KubeconfigExpiresAt = nil
-		w.remove(tenancyv1alpha1.ConditionCredentialsExpiring)
+		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
 		return
 	}
 	w.status.KubeconfigExpiresAt = wholeSeconds(expires)
 	at, secret := expires.UTC().Format(time.RFC3339), seen.credentials.secret.Name
 	switch {
 	case !seen.now.Before(expires):
-		w.set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpired,
+		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpired,
 			fmt.Sprintf("The credentials in Secret %s expired at %s: put a kubeconfig with new ones there.", secret, at))
 	case !seen.now.Before(expires.Add(-seen.expiryWarning)):
-		w.set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon,
+		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon,
 			fmt.Sprintf("The credentials in Secret %s expire at %s: put a kubeconfig with new ones there before.", secret, at))
 	default:
-		w.remove(tenancyv1alpha1.ConditionCredentialsExpiring)
+		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
 	}
 }
 

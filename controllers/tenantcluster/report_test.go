@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
@@ -20,7 +21,7 @@ func reported(seen observed) said {
 }
 
 // conditions lists them as "Ready=True/Succeeded".
-func conditions(status tenancyv1alpha1.TenantClusterStatus, kinds ...string) string {
+func conditionTexts(status tenancyv1alpha1.TenantClusterStatus, kinds ...string) string {
 	var list []string
 	for _, kind := range kinds {
 		if c := meta.FindStatusCondition(status.Conditions, kind); c != nil {
@@ -67,7 +68,7 @@ func TestReport(t *testing.T) {
 			seen := settled()
 			c.change(&seen)
 			status := reported(seen).status
-			got := conditions(status, metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
+			got := conditionTexts(status, metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 				tenancyv1alpha1.ConditionKubeconfigValid, tenancyv1alpha1.ConditionConnected, tenancyv1alpha1.ConditionIdentityConflict)
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -139,7 +140,7 @@ func TestNewSpecIsNotReportedAsConnectedOnOldNews(t *testing.T) {
 	seen.cluster.Status = reported(seen).status
 	seen.cluster.Generation = 2
 	seen.link = &fleet.State{Phase: fleet.Connecting}
-	if got := conditions(reported(seen).status, metav1alpha1.ConditionReady); got != "Ready=Unknown/Progressing" {
+	if got := conditionTexts(reported(seen).status, metav1alpha1.ConditionReady); got != "Ready=Unknown/Progressing" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -160,7 +161,7 @@ func TestLastSeenIsWrittenOnlyWhenConnectedChanges(t *testing.T) {
 func TestClusterThatIsClaimedByAnotherIsReportedAsRegistered(t *testing.T) {
 	seen := settled()
 	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, claimed: true})
-	if got := conditions(said.status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionIdentityConflict); got != "Ready=False/AlreadyRegistered IdentityConflict=True/AlreadyRegistered" {
+	if got := conditionTexts(said.status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionIdentityConflict); got != "Ready=False/AlreadyRegistered IdentityConflict=True/AlreadyRegistered" {
 		t.Errorf("got %s", got)
 	}
 	if said.again == 0 {
@@ -197,7 +198,7 @@ func TestExpiryIsAnnouncedAndWokenUpFor(t *testing.T) {
 		seen.credentials.access.Token = token("xNzk1MjMwMDAwfQ")
 		seen.now = expires.Add(-c.before)
 		said := reported(seen)
-		if got := conditions(said.status, tenancyv1alpha1.ConditionCredentialsExpiring); got != c.want || said.again != c.again {
+		if got := conditionTexts(said.status, tenancyv1alpha1.ConditionCredentialsExpiring); got != c.want || said.again != c.again {
 			t.Errorf("%s: got %q again after %s, want %q after %s", name, got, said.again, c.want, c.again)
 		}
 		if at := said.status.KubeconfigExpiresAt; at == nil || !at.Time.Equal(expires) {
@@ -233,9 +234,9 @@ func TestEventsTellOfChangesOnly(t *testing.T) {
 
 func TestLongMessageIsCut(t *testing.T) {
 	seen := settled()
-	seen.link.Phase, seen.link.Message = fleet.Unreachable, strings.Repeat("ü", maxMessage)
+	seen.link.Phase, seen.link.Message = fleet.Unreachable, strings.Repeat("ü", conditions.MaxMessage)
 	message := meta.FindStatusCondition(reported(seen).status.Conditions, tenancyv1alpha1.ConditionConnected).Message
-	if len(message) > maxMessage+len("…") {
+	if len(message) > conditions.MaxMessage+len("…") {
 		t.Errorf("%d bytes", len(message))
 	}
 }

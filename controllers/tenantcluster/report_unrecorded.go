@@ -21,7 +21,7 @@ func reportUnrecorded(w *writer, done outcome) {
 	}
 	found := done.link.Unrecorded
 	if found.Count == 0 {
-		w.remove(tenancyv1alpha1.ConditionUnrecordedObjects)
+		w.Remove(tenancyv1alpha1.ConditionUnrecordedObjects)
 		return
 	}
 	count := fmt.Sprintf("%d objects carry", found.Count)
@@ -31,7 +31,7 @@ func reportUnrecorded(w *writer, done outcome) {
 	case found.Count >= fleet.MaxUnrecorded:
 		count = fmt.Sprintf("At least %d objects carry", fleet.MaxUnrecorded)
 	}
-	w.set(tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, reasonRemaining, fmt.Sprintf(
+	w.Set(tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, reasonRemaining, fmt.Sprintf(
 		"%s this installation's label %s, and no add-on has them on record, as after a restore or a copy: %s. "+
 			"An add-on that declares one takes it over; delete the others, or take the label off.",
 		count, metav1alpha1.LabelManagedBy, found.Examples))

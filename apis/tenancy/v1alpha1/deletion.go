@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -41,13 +42,13 @@ func (c *TenantCluster) AddonsDeadline(deleted time.Time) time.Time {
 		return c.Status.Deletion.DeadlineFor(deleted, c.AddonsTimeout())
 	}
 	// It goes for another reason than the TenantCluster, or by somebody else's hand.
-	from := latest(c.DeletionTimestamp.Time, deleted)
+	from := slices.MaxFunc([]time.Time{c.DeletionTimestamp.Time, deleted}, time.Time.Compare)
 	if c.Spec.Topology == nil {
 		silent := c.silentSince()
 		if silent.IsZero() {
 			return time.Time{}
 		}
-		from = latest(from, silent)
+		from = slices.MaxFunc([]time.Time{from, silent}, time.Time.Compare)
 	}
 	return from.Add(c.AddonsTimeout())
 }
@@ -59,7 +60,7 @@ func (d *Deletion) DeadlineFor(deleted time.Time, most time.Duration) time.Time 
 	if d.Deadline == nil {
 		return time.Time{}
 	}
-	return latest(d.Deadline.Time, deleted.Add(min(d.Deadline.Sub(d.Since.Time), most)))
+	return slices.MaxFunc([]time.Time{d.Deadline.Time, deleted.Add(min(d.Deadline.Sub(d.Since.Time), most))}, time.Time.Compare)
 }
 
 // silentSince is since when the cluster cannot be worked in, as far as status says; zero if it can.
@@ -82,13 +83,6 @@ func (c *TenantCluster) AddonsTimeout() time.Duration {
 		return c.DeletionTimeout() * 3 / 4
 	}
 	return c.DeletionTimeout()
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // TakesClusterAlong says whether the cluster itself goes with a TenantCluster that is being deleted:

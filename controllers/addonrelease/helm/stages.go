@@ -6,19 +6,18 @@ import (
 	"slices"
 	"time"
 
+	release "helm.sh/helm/v4/pkg/release/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	release "helm.sh/helm/v4/pkg/release/v1"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Target is whose Helm release is worked on, and with what.
@@ -89,7 +88,7 @@ type Result struct {
 }
 
 // wake asks for another look at a time, the earliest of several.
-func (r *Result) wake(at time.Time) { r.WakeAt = earliest.Of(r.WakeAt, at) }
+func (r *Result) wake(at time.Time) { r.WakeAt = times.Earliest(r.WakeAt, at) }
 
 // NewStages returns the stages of an observed chart.
 func NewStages(target Target, o Observation, p Plan, lists func(objects.Key) bool) *Stages {

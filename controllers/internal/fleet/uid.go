@@ -69,7 +69,7 @@ func insertUID(body []byte, uid types.UID) ([]byte, error) {
 // metadataOf returns where the first member of an object's metadata begins.
 func metadataOf(body []byte) (int64, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
-	if err := expect(decoder, json.Delim('{')); err != nil {
+	if err := expectDelimiter(decoder, json.Delim('{')); err != nil {
 		return 0, err
 	}
 	for decoder.More() {
@@ -83,7 +83,7 @@ func metadataOf(body []byte) (int64, error) {
 			}
 			continue
 		}
-		if err := expect(decoder, json.Delim('{')); err != nil {
+		if err := expectDelimiter(decoder, json.Delim('{')); err != nil {
 			return 0, err
 		}
 		at := decoder.InputOffset()
@@ -95,7 +95,7 @@ func metadataOf(body []byte) (int64, error) {
 	return 0, errors.New("it has no metadata")
 }
 
-func expect(decoder *json.Decoder, want json.Delim) error {
+func expectDelimiter(decoder *json.Decoder, want json.Delim) error {
 	got, err := decoder.Token()
 	if err == nil && got != want {
 		err = fmt.Errorf("there is a %T instead of %v", got, want)

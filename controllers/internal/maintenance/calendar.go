@@ -1,6 +1,10 @@
 package maintenance
 
-import "time"
+import (
+	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
+)
 
 const (
 	// farthest is how far ahead the end of a span is looked for. Windows may follow each other for ever.
@@ -58,7 +62,7 @@ func (c Calendar) openUntil(now time.Time) time.Time {
 	until := now
 	for _, w := range c.windows {
 		if opens, ok := w.opensAfter(now.Add(-w.duration)); ok && !opens.After(now) {
-			until = latest(until, opens.Add(w.duration))
+			until = times.Latest(until, opens.Add(w.duration))
 		}
 	}
 	return until
@@ -74,7 +78,7 @@ func (c Calendar) join(from, until time.Time) (time.Time, bool) {
 		longer := until
 		for _, w := range c.windows {
 			if opens, ok := w.opensLate(longer); ok {
-				longer = latest(longer, opens.Add(w.duration))
+				longer = times.Latest(longer, opens.Add(w.duration))
 			}
 		}
 		if longer.Equal(until) {
@@ -86,11 +90,4 @@ func (c Calendar) join(from, until time.Time) (time.Time, bool) {
 		until = longer
 	}
 	return until, false
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

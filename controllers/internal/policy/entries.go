@@ -7,8 +7,8 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // wantedCluster is what a policy wants in a cluster, and when that may differ though nothing changes.
@@ -39,11 +39,11 @@ func (w wantedCluster) with(pair Pair, now time.Time) wantedCluster {
 	}
 	w.Gates, w.Overrides = append(w.Gates, pair.Gates...), pair.Overrides
 	if pair.Again.After(now) {
-		w.again = earliest.Of(w.again, pair.Again)
+		w.again = times.Earliest(w.again, pair.Again)
 	}
 	for _, gate := range pair.Gates {
 		if gate.Until.After(now) {
-			w.again = earliest.Of(w.again, gate.Until)
+			w.again = times.Earliest(w.again, gate.Until)
 		}
 	}
 	return w

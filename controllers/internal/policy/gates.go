@@ -6,9 +6,9 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // gatesChangeAt is when the gates of a cluster are others though nothing changes; zero for never.
@@ -20,7 +20,7 @@ func gatesChangeAt(cluster *tenancyv1alpha1.TenantCluster, rolloutPolicy metav1a
 	}
 	for _, at := range []time.Time{window.Start.Time, window.End.Time} {
 		if at.After(now) {
-			next = earliest.Of(next, at)
+			next = times.Earliest(next, at)
 		}
 	}
 	return next

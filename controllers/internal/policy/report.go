@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // report is what people are told.
@@ -115,9 +115,9 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 
 // untilNext is when a plan may differ by itself, or a stall is to be looked at again.
 func untilNext[P Policy, T Target](seen observation[P, T], again time.Time) time.Duration {
-	again = earliest.Of(again, seen.view.next)
+	again = times.Earliest(again, seen.view.next)
 	if seen.stall != nil {
-		again = earliest.Of(again, seen.stall.Retry)
+		again = times.Earliest(again, seen.stall.Retry)
 	}
 	if again.IsZero() {
 		return 0

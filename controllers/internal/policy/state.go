@@ -3,10 +3,10 @@ package policy
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -51,9 +51,5 @@ func (reasons Reasons) isProgressing(reason string) bool {
 
 // CurrentCondition is a condition of a target's current generation; nil if it has none.
 func CurrentCondition(target Target, kind string) *metav1.Condition {
-	condition := meta.FindStatusCondition(target.GetTargetStatus().Conditions, kind)
-	if condition == nil || condition.ObservedGeneration != target.GetGeneration() {
-		return nil
-	}
-	return condition
+	return conditions.Current(target.GetTargetStatus().Conditions, target.GetGeneration(), kind)
 }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // view is what a rollout depends on, of one policy's clusters, targets and revisions. It is built from the cache when the
@@ -109,7 +109,7 @@ func (v *view) keep(wanted wantedCluster) {
 	delete(v.again, wanted.ClusterKey)
 	if !wanted.again.IsZero() {
 		v.again[wanted.ClusterKey] = wanted.again
-		v.next = earliest.Of(v.next, wanted.again)
+		v.next = times.Earliest(v.next, wanted.again)
 	}
 }
 
@@ -168,7 +168,7 @@ func (v *view) due(now time.Time) (clusters []rollout.ClusterKey) {
 			clusters = append(clusters, key)
 			continue
 		}
-		v.next = earliest.Of(v.next, at)
+		v.next = times.Earliest(v.next, at)
 	}
 	return clusters
 }

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 )
 
 // Status is the part of a target's status that every kind has, in the making.
@@ -14,15 +14,13 @@ type Status struct {
 	*metav1alpha1.ObjectsStatus
 }
 
-// maxMessage keeps one condition from filling the screen, in bytes; the API allows 32768.
-const maxMessage = 1024
+// list is the conditions, as of the generation and the time that were observed.
+func (s Status) list(o Observation) conditions.List {
+	return conditions.List{Conditions: &s.Conditions, Generation: o.target.GetGeneration(), Now: o.now}
+}
 
 func (s Status) set(o Observation, condition string, is metav1.ConditionStatus, reason, message string) {
-	message = brief.Message(message, maxMessage)
-	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-		Type: condition, Status: is, Reason: reason, Message: message,
-		ObservedGeneration: o.target.GetGeneration(), LastTransitionTime: metav1.NewTime(o.now),
-	})
+	s.list(o).Set(condition, is, reason, message)
 }
 
 func (s Status) unset(condition string) { meta.RemoveStatusCondition(&s.Conditions, condition) }

@@ -58,14 +58,8 @@ func reportDrift(next Status, f Findings) {
 }
 
 func latest(writes []apply.Write) *metav1.MicroTime {
-	var at time.Time
-	for _, w := range writes {
-		if w.Seen.At.After(at) {
-			at = w.Seen.At
-		}
-	}
-	result := metav1.NewMicroTime(at)
-	return &result
+	last := slices.MaxFunc(writes, func(a, b apply.Write) int { return a.Seen.At.Compare(b.Seen.At) })
+	return new(metav1.NewMicroTime(last.Seen.At))
 }
 
 func fightMessage(o Observation, p apply.Plan) string {

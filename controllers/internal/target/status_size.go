@@ -13,7 +13,7 @@ const (
 	// MaxStored is how large a target may become. etcd takes requests of 1.5 MiB (--max-request-bytes); what is
 	// left is for managedFields, which the manager's cache does not show.
 	MaxStored = 1400 << 10
-	// statusReserve is for what no declaration tells: six conditions of 1 KiB, ten corrections of eleven fields, and
+	// statusReserve is for what no declaration tells: six conditions of 2 KiB, ten corrections of eleven fields, and
 	// the part of its kind.
 	statusReserve = 128 << 10
 	// entryReserve is for an entry of the inventory beside its ID and what it yields.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // deadlineOf a step that began then; zero for as long as it takes.
@@ -21,7 +22,7 @@ func (s Situation) deadlineOf(step tenancyv1alpha1.DeletionStep, since time.Time
 			return s.shared(since, limit, limit-timeout/2)
 		case s.silent():
 			// There was no limit while it answered, so what came before it fell silent takes no time away.
-			return latest(s.countsFrom().Add(limit), since.Add(limit-timeout/2))
+			return times.Latest(s.countsFrom().Add(limit), since.Add(limit-timeout/2))
 		case s.ordered():
 			return since.Add(limit)
 		}
@@ -35,25 +36,10 @@ func (s Situation) deadlineOf(step tenancyv1alpha1.DeletionStep, since time.Time
 }
 
 // countsFrom is when a cluster that does not answer began to hold the deletion up.
-func (s Situation) countsFrom() time.Time { return latest(s.deleted(), s.Silence.Since) }
+func (s Situation) countsFrom() time.Time { return times.Latest(s.deleted(), s.Silence.Since) }
 
 // shared is the deadline of a step in an ordered cluster that does not answer: until so much of the time is over in
 // all, but no longer than if it answered, and no shorter than what is the step's in any case.
 func (s Situation) shared(since time.Time, overall, least time.Duration) time.Time {
-	return latest(earliest(s.countsFrom().Add(overall), since.Add(overall)), since.Add(least))
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// earliest of two times.
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
+	return times.Latest(times.Earliest(s.countsFrom().Add(overall), since.Add(overall)), since.Add(least))
 }

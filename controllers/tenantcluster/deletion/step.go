@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // lookAgain is how often is looked whether drills stopped and backups were made: their kinds may not be
@@ -101,7 +102,7 @@ func (s Situation) overdue(record tenancyv1alpha1.Deletion) bool {
 func (s Situation) wakeAtMost(record tenancyv1alpha1.Deletion) time.Time {
 	at := s.Now.Add(lookAgain)
 	if record.Deadline != nil && record.Deadline.After(s.Now) {
-		at = earliest(at, record.Deadline.Time)
+		at = times.Earliest(at, record.Deadline.Time)
 	}
 	return at
 }

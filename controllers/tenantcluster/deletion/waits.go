@@ -7,6 +7,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // awaitDrills waits for drills that are under way.
@@ -94,7 +95,7 @@ func awaitAddons(s Situation, step *Step) string {
 		switch {
 		case !target.Deleted.IsZero():
 			going = append(going, target)
-			until = latest(until, step.Record.DeadlineFor(target.Deleted, s.Cluster.AddonsTimeout()))
+			until = times.Latest(until, step.Record.DeadlineFor(target.Deleted, s.Cluster.AddonsTimeout()))
 		case target.HeldBy != "":
 			held = append(held, target)
 			guards[target.HeldBy] = true

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Changes is a set of what a plan does to targets.
@@ -86,7 +86,7 @@ func (in Input) opening() time.Time {
 func firstOpening(next time.Time, gates []Gate, now time.Time) time.Time {
 	for i := range gates {
 		if gates[i].Until.After(now) {
-			next = earliest.Of(next, gates[i].Until)
+			next = times.Earliest(next, gates[i].Until)
 		}
 	}
 	return next

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Plan is what to write now. A target is in one list only, except that one in SyncSettings may be in
@@ -55,7 +55,7 @@ func (p Plan) Empty() bool {
 func PlanRollout(input Input) Plan {
 	pairs, unselected := match(input)
 	plan := Plan{Withdrawal: input.withdraw(unselected)}
-	plan.Again = earliest.Of(input.opening(), plan.Withdrawal.Again)
+	plan.Again = times.Earliest(input.opening(), plan.Withdrawal.Again)
 	if !plan.Withdrawal.Held && !blocks(input.Policy.Gates, Delete) {
 		plan.Delete = namesOf(staying(unselected))
 	}

@@ -5,14 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 )
-
-const maxMessageLength = 1024
 
 // Verdict is what a policy's conditions say, in the sense of kstatus.
 type Verdict struct {
@@ -84,23 +81,15 @@ func ofClusters(s Summary) Verdict {
 
 // Write sets the conditions Ready, Reconciling and Stalled. The transition time changes with
 // the status only.
-func (v Verdict) Write(conditions *[]metav1.Condition, generation int64, now time.Time) {
-	set := func(kind string, status metav1.ConditionStatus) {
-		meta.SetStatusCondition(conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: v.Reason, Message: brief.Message(v.Message, maxMessageLength),
-			ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
-		})
+func (v Verdict) Write(list *[]metav1.Condition, generation int64, now time.Time) {
+	var beside []string
+	if v.Reconciling {
+		beside = append(beside, metav1alpha1.ConditionReconciling)
 	}
-	setOrRemove := func(kind string, holds bool) {
-		if !holds {
-			meta.RemoveStatusCondition(conditions, kind)
-			return
-		}
-		set(kind, metav1.ConditionTrue)
+	if v.Stalled {
+		beside = append(beside, metav1alpha1.ConditionStalled)
 	}
-	set(metav1alpha1.ConditionReady, v.Ready)
-	setOrRemove(metav1alpha1.ConditionReconciling, v.Reconciling)
-	setOrRemove(metav1alpha1.ConditionStalled, v.Stalled)
+	conditions.List{Conditions: list, Generation: generation, Now: now}.Summarize(v.Ready, v.Reason, v.Message, beside...)
 }
 
 // describe is a count in words: "2 clusters (a, b)".

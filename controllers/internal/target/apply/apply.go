@@ -7,18 +7,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // concurrency is how many objects of one set are written at the same time: enough for most add-ons
@@ -107,7 +106,7 @@ type Result struct {
 }
 
 // wake asks for another look at a time, the earliest of several.
-func (r *Result) wake(at time.Time) { r.WakeAt = earliest.Of(r.WakeAt, at) }
+func (r *Result) wake(at time.Time) { r.WakeAt = times.Earliest(r.WakeAt, at) }
 
 // Failed returns the writes that did not succeed.
 func (r Result) Failed() []Written {

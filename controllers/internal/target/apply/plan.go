@@ -5,10 +5,10 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/earliest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Purpose of a write.
@@ -149,7 +149,7 @@ func (p *Plan) schedule(o Observation, w Write) {
 }
 
 // Wake asks for another look at a time, the earliest of several.
-func (p *Plan) Wake(at time.Time) { p.WakeAt = earliest.Of(p.WakeAt, at) }
+func (p *Plan) Wake(at time.Time) { p.WakeAt = times.Earliest(p.WakeAt, at) }
 
 // await holds the rest back while a definition that needs no write is not established yet.
 func (p *Plan) await(d Object, known Entry, seen *fleet.Seen) {

@@ -1,4 +1,4 @@
-package earliest
+package times
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func TestZeroIsNever(t *testing.T) {
 	for _, row := range []struct{ a, b, want time.Time }{
 		{never, never, never}, {soon, never, soon}, {never, soon, soon}, {soon, later, soon}, {later, soon, soon}, {soon, soon, soon},
 	} {
-		if got := Of(row.a, row.b); !got.Equal(row.want) {
+		if got := Earliest(row.a, row.b); !got.Equal(row.want) {
 			t.Errorf("of %s and %s: %s", row.a, row.b, got)
 		}
 	}
