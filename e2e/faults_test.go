@@ -30,7 +30,8 @@ type fault struct {
 	course func(*faultEnv, []scenario)
 	// other and ownEtcd say what the course needs: a second cluster, and one that can be restored.
 	other, ownEtcd bool
-	// rare faults are like another one, or take minutes, since they last as long as a deadline of the manager.
+	// rare faults are like another one, or take minutes, since they last as long as a deadline of the manager. Only
+	// make faults injects them, which is for a nightly run.
 	rare bool
 }
 
@@ -99,7 +100,7 @@ func workloadFaults() []fault {
 // managementFaults are in the order of the table. Of what the management cluster serves the manager asks only when it starts.
 func managementFaults() []fault {
 	list := []fault{
-		{name: "409 Conflict on writes", rules: some(writes, faults.Conflict()), refuses: true},
+		{name: "409 Conflict on writes", rules: some(writes, faults.Conflict()), refuses: true, rare: true},
 		{name: "429 Too Many Requests", rules: some(requests, faults.TooManyRequests(time.Second)), refuses: true, rare: true},
 		{name: "500 Internal Server Error", rules: some(requests, faults.InternalError()), refuses: true, rare: true},
 		{name: "503 Service Unavailable", rules: some(requests, faults.Unavailable()), refuses: true, rare: true},
