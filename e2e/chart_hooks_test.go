@@ -15,8 +15,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // TestTheTestsOfAChartRunOnRequest asks for them on the SaaSAddon, once as they are and once with one that

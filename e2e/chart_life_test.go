@@ -6,20 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	release "helm.sh/helm/v4/pkg/release/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	release "helm.sh/helm/v4/pkg/release/v1"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 	"github.com/daytwo-dev/daytwo/e2e/registry"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 const (

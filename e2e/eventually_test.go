@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // waitGone waits until an object does not exist.

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/daytwo-dev/daytwo/e2e/environment"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
 	"github.com/daytwo-dev/daytwo/e2e/faults"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/samplecharts"
 )
@@ -40,7 +40,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(expect.Main(m, 8, start))
+	os.Exit(fixture.Main(m, 8, start))
 }
 
 func start(ctx context.Context, dir string) (end func() error, err error) {

@@ -14,7 +14,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 

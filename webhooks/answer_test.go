@@ -3,9 +3,9 @@ package webhooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func TestOnlyAClearNoIsARefusal(t *testing.T) {
@@ -68,13 +68,13 @@ func awaitNo(t *testing.T, writer client.Client, namespace, reason string) error
 	t.Helper()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "prod-"}}
 	var no error
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patienceOfTests, true, func(ctx context.Context) (bool, error) {
+	expect.Eventually(t, fmt.Sprintf("the reason is %q", reason), func(ctx context.Context) error {
 		no = writer.Create(ctx, object.DeepCopy(), client.DryRunAll)
-		return no != nil && strings.Contains(no.Error(), reason), nil
+		if no == nil || !strings.Contains(no.Error(), reason) {
+			return fmt.Errorf("the answer is: %w", no)
+		}
+		return nil
 	})
-	if err != nil {
-		t.Fatalf("nobody says %q: %v", reason, no)
-	}
 	return no
 }
 

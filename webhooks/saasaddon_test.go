@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 const (
@@ -48,7 +47,7 @@ func addFleet(t *testing.T) (*addonsv1alpha1.SaaSAddon, []*tenancyv1alpha1.Tenan
 		}))
 		clusters = append(clusters, cluster)
 	}
-	eventually(t, "the webhook knows all targets", func(ctx context.Context) error {
+	expect.Eventually(t, "the webhook knows all targets", func(ctx context.Context) error {
 		known := &addonsv1alpha1.AddonReleaseList{}
 		err := served.GetClient().List(ctx, known, client.InNamespace(namespace))
 		if err == nil && len(known.Items) != fleetSize {
@@ -63,7 +62,7 @@ func addFleet(t *testing.T) (*addonsv1alpha1.SaaSAddon, []*tenancyv1alpha1.Tenan
 // awaitSelected waits until the webhook knows that so many clusters are of a tier.
 func awaitSelected(t *testing.T, namespace, value string, count int) {
 	t.Helper()
-	eventually(t, "the webhook knows all clusters", func(ctx context.Context) error {
+	expect.Eventually(t, "the webhook knows all clusters", func(ctx context.Context) error {
 		known := &tenancyv1alpha1.TenantClusterList{}
 		err := served.GetClient().List(ctx, known, client.InNamespace(namespace), client.MatchingLabels{tier: value})
 		if err == nil && len(known.Items) != count {
@@ -71,18 +70,6 @@ func awaitSelected(t *testing.T, namespace, value string, count int) {
 		}
 		return err
 	})
-}
-
-func eventually(t *testing.T, what string, look func(context.Context) error) {
-	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patienceOfTests, true, func(ctx context.Context) (bool, error) {
-		last = look(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", what, last)
-	}
 }
 
 // edit changes an add-on as it is now.

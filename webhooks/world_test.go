@@ -10,20 +10,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -31,7 +30,6 @@ import (
 const (
 	configuration     = "../config/webhook/validating.yaml"
 	providerNamespace = "daytwo-system"
-	patienceOfTests   = 3 * time.Minute
 )
 
 // The tests share one API server, without Cluster API, which asks a manager that serves the webhooks and nothing
@@ -41,48 +39,23 @@ var (
 	served ctrl.Manager
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard())
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m, 0, start)) }
 
-func run(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "webhooks")
+func start(ctx context.Context, dir string) (end func() error, err error) {
+	bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
+	servers, err := fixture.StartFleet(ctx, dir, bare, "../config/crd/bases")
 	if err != nil {
-		return 1, err
+		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	fleet, err := localfleet.Start(ctx, localfleet.Options{
-		StateDir: dir, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
-	})
+	flags, err := install(ctx, servers)
 	if err != nil {
-		cancel()
-		return 1, err
+		return servers.Close, err
 	}
-	ended := make(chan error, 1)
-	ended <- nil
-	defer func() {
-		cancel()
-		err = errors.Join(err, <-ended, fleet.Close(), os.RemoveAll(dir))
-	}()
-	flags, err := install(ctx, fleet)
-	if err != nil {
-		return 1, err
+	if served, err = newManager(servers.Management().Config(), flags); err != nil {
+		return servers.Close, err
 	}
-	if served, err = newManager(fleet.Management().Config(), flags); err != nil {
-		return 1, err
-	}
-	<-ended
-	go func() { ended <- served.Start(ctx) }()
-	if err := awaitAnswers(ctx); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	stop := fixture.Background(served.Start)
+	return func() error { return errors.Join(stop(), servers.Close()) }, awaitAnswers(ctx)
 }
 
 func install(ctx context.Context, fleet *localfleet.Fleet) (Flags, error) {
@@ -90,13 +63,6 @@ func install(ctx context.Context, fleet *localfleet.Fleet) (Flags, error) {
 	config.WarningHandlerWithContext = warningCollector{}
 	var err error
 	if admin, err = client.New(config, client.Options{Scheme: apis.NewScheme()}); err != nil {
-		return Flags{}, err
-	}
-	definitions, err := manifests.Load("../config/crd/bases")
-	if err != nil {
-		return Flags{}, err
-	}
-	if err := manifests.Apply(ctx, config, definitions); err != nil {
 		return Flags{}, err
 	}
 	configurations, err := manifests.Load(configuration)
@@ -125,8 +91,11 @@ func newManager(config *rest.Config, flags Flags) (ctrl.Manager, error) {
 func awaitAnswers(ctx context.Context) error {
 	bad := imported("default", "asked")
 	bad.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{badWindow()}
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patienceOfTests, true, func(ctx context.Context) (bool, error) {
-		return admin.Create(ctx, bad.DeepCopy(), client.DryRunAll) != nil, nil
+	return expect.Await(ctx, "the webhooks are asked", func(ctx context.Context) error {
+		if err := admin.Create(ctx, bad.DeepCopy(), client.DryRunAll); err == nil {
+			return errors.New("a bad maintenance window passes")
+		}
+		return nil
 	})
 }
 

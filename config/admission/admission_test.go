@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -16,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,8 +22,9 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
-	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
 // Users of the tests.
@@ -45,33 +44,17 @@ const (
 var config *rest.Config
 
 func TestMain(m *testing.M) {
-	code, err := runWithServer(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runWithServer(m *testing.M) (int, error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "admission")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	fleet, err := localfleet.Start(ctx, localfleet.Options{
-		StateDir: dir, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
-	})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = fleet.Close() }()
-	config = fleet.Management().Config()
-	if err := install(ctx); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
+		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
+		servers, err := fixture.StartFleet(ctx, dir, bare, "../manager/namespace.yaml", "../crd/bases",
+			"../rbac/role.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
+			"deletion_protection.yaml", "manager_only.yaml", "provider_only.yaml")
+		if err != nil {
+			return nil, err
+		}
+		config = servers.Management().Config()
+		return servers.Close, install(ctx)
+	}))
 }
 
 func install(ctx context.Context) error {
@@ -79,22 +62,8 @@ func install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{namespace, "daytwo-system"} {
-		if err := direct.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-			return err
-		}
-	}
-	for _, path := range []string{
-		"../crd/bases", "../rbac/role.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
-		"deletion_protection.yaml", "manager_only.yaml", "provider_only.yaml",
-	} {
-		objects, err := manifests.Load(path)
-		if err != nil {
-			return err
-		}
-		if err := manifests.Apply(ctx, config, objects); err != nil {
-			return err
-		}
+	if err := direct.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return err
 	}
 	if err := bindRoles(ctx, direct); err != nil {
 		return err
@@ -146,7 +115,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 	}
 	labelled := tenantCluster("labelled")
 	labelled.Labels = map[string]string{metav1alpha1.ProviderLabelPrefix + "tier": "gold"}
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+	return expect.Await(ctx, "the policies are enforced", func(ctx context.Context) error {
 		for _, err := range []error{
 			direct.Delete(ctx, protected, client.DryRunAll),
 			other.Create(ctx, labelled.DeepCopy(), client.DryRunAll),
@@ -155,10 +124,10 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			other.Create(ctx, orphanRecord("enforced"), client.DryRunAll),
 		} {
 			if !apierrors.IsForbidden(err) {
-				return false, nil
+				return fmt.Errorf("the answer is: %w", err)
 			}
 		}
-		return true, nil
+		return nil
 	})
 }
 
@@ -339,13 +308,13 @@ func TestEveryTargetOfTheGroupIsWrittenByTheManagerOnly(t *testing.T) {
 	later.SetGroupVersionKind(addonsv1alpha1.GroupVersion.WithKind(definition.Spec.Names.Kind))
 	later.SetNamespace(namespace)
 	later.SetName("one")
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	expect.Eventually(t, "the kind is served", func(ctx context.Context) error {
 		direct, err := as(admin)
-		return err == nil && direct.Create(ctx, later.DeepCopy(), client.DryRunAll) == nil, nil
+		if err != nil {
+			return err
+		}
+		return direct.Create(ctx, later.DeepCopy(), client.DryRunAll)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	try(t, map[string]attempt{
 		"somebody creates": {powerful, "targets are written by Daytwo", create(later)},
 	})

@@ -2,7 +2,7 @@ package addonrelease
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -20,7 +20,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
@@ -35,8 +34,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
-	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
 const (
@@ -67,39 +67,23 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == render.WorkerArgument {
 		os.Exit(render.WorkerMain(os.Args[2:]))
 	}
-	flag.Parse()
-	_ = flag.Set("test.parallel", "4") // The flag exists. Tests wait more than they work.
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
-	code, err := runInWorld(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(fixture.Main(m, 4, shared.start))
 }
 
-func runInWorld(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	dir, err := os.MkdirTemp("", "addonrelease")
+func (w *world) start(ctx context.Context, dir string) (end func() error, err error) {
+	w.fleet, err = fixture.StartFleet(ctx, dir, localfleet.Options{Clusters: 2}, "../../config/crd/bases")
 	if err != nil {
-		return 1, err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Clusters: 2, Progress: os.Stderr}); err != nil {
-		return 1, err
-	}
-	defer shared.fleet.Close()
-	mgr, err := shared.prepare(ctx)
+	mgr, err := w.prepare(ctx)
 	if err != nil {
-		return 1, err
+		return w.fleet.Close, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	defer shared.connections.Close()
-	code = m.Run()
-	cancel()
-	return code, <-ended
+	stop := fixture.Background(mgr.Start)
+	return func() error {
+		defer w.connections.Close()
+		return errors.Join(stop(), w.fleet.Close())
+	}, nil
 }
 
 func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
@@ -118,13 +102,6 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 		return nil, err
 	}
 	if w.workload, err = client.New(workload.Config(), client.Options{Scheme: scheme}); err != nil {
-		return nil, err
-	}
-	definitions, err := manifests.Load("../../config/crd/bases")
-	if err != nil {
-		return nil, err
-	}
-	if err := manifests.Apply(ctx, w.config, definitions); err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(w.config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
@@ -347,18 +324,10 @@ func describeConditions(release *addonsv1alpha1.AddonRelease) string {
 // eventually waits until a check holds; what it says otherwise tells why it did not.
 func eventually(t *testing.T, what string, check func() (bool, string)) {
 	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	timeout := time.After(deadline)
-	for {
-		ok, instead := check()
-		if ok {
-			return
+	expect.Eventually(t, what, func(context.Context) error {
+		if ok, instead := check(); !ok {
+			return errors.New(instead)
 		}
-		select {
-		case <-timeout:
-			t.Fatalf("waited in vain: %s; instead: %s", what, instead)
-		case <-ticker.C:
-		}
-	}
+		return nil
+	})
 }

@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -35,14 +34,14 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
-	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
 const (
 	installation = "test-installation"
 	tenantName   = "prod"
-	deadline     = 3 * time.Minute
 )
 
 // world is what the tests of this package share: a management cluster without any controller, and a workload
@@ -58,31 +57,13 @@ type world struct {
 var shared world
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	code, err := runInWorld(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runInWorld(m *testing.M) (code int, err error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "orphanrecord")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(dir)
-	servers, err := localfleet.Start(ctx, localfleet.Options{StateDir: dir, Clusters: 1, Progress: os.Stderr})
-	if err != nil {
-		return 1, err
-	}
-	defer servers.Close()
-	if err := shared.prepare(ctx, servers); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
+		servers, err := fixture.StartFleet(ctx, dir, localfleet.Options{Clusters: 1}, "../../config/crd/bases")
+		if err != nil {
+			return nil, err
+		}
+		return servers.Close, shared.prepare(ctx, servers)
+	}))
 }
 
 func (w *world) prepare(ctx context.Context, servers *localfleet.Fleet) error {
@@ -95,13 +76,6 @@ func (w *world) prepare(ctx context.Context, servers *localfleet.Fleet) error {
 		return err
 	}
 	if w.workload, err = client.New(workload.Config(), client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	definitions, err := manifests.Load("../../config/crd/bases")
-	if err != nil {
-		return err
-	}
-	if err := manifests.Apply(ctx, servers.Management().Config(), definitions); err != nil {
 		return err
 	}
 	w.config = workload.Config()
@@ -325,18 +299,5 @@ func (r *rig) applied(release *addonsv1alpha1.AddonRelease, is metav1.ConditionS
 
 func (r *rig) eventually(what string, check func() error) {
 	r.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	timeout := time.After(deadline)
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-timeout:
-			r.Fatalf("waited in vain: %s; instead: %v", what, err)
-		case <-ticker.C:
-		}
-	}
+	expect.Eventually(r, what, func(context.Context) error { return check() })
 }

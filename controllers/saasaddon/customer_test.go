@@ -2,26 +2,22 @@ package saasaddon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
-
-const patience = 3 * time.Minute
 
 // customer is a namespace of the management cluster. The test plays the other controllers: it
 // writes the status of TenantClusters and AddonReleases.
@@ -63,14 +59,7 @@ func (c *customer) awaitBeingDeleted(target *addonsv1alpha1.AddonRelease) {
 // eventually waits until check finds nothing wrong.
 func (c *customer) eventually(what string, check func() error) {
 	c.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(c.ctx, 5*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = check()
-		return last == nil, nil
-	})
-	if err != nil {
-		c.Fatalf("%s: %v", what, errors.Join(last, err))
-	}
+	expect.EventuallyIn(c.ctx, c, what, func(context.Context) error { return check() })
 }
 
 func (c *customer) addCluster(name string, labels map[string]string) *tenancyv1alpha1.TenantCluster {

@@ -2,13 +2,12 @@ package tenantcluster
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -16,15 +15,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
-	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
 const (
@@ -45,41 +43,25 @@ type world struct {
 
 var shared world
 
-func TestMain(m *testing.M) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
-	code, err := runInWorld(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(fixture.Main(m, 0, shared.start)) }
 
-func runInWorld(m *testing.M) (code int, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	dir, err := os.MkdirTemp("", "tenantcluster")
+func (w *world) start(ctx context.Context, dir string) (end func() error, err error) {
+	w.fleet, err = fixture.StartFleet(ctx, dir, localfleet.Options{}, "../../config/manager/namespace.yaml", "../../config/crd/bases", "../../config/rbac/role.yaml")
 	if err != nil {
-		return 1, err
+		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if shared.fleet, err = localfleet.Start(ctx, localfleet.Options{StateDir: dir, Progress: os.Stderr}); err != nil {
-		return 1, err
+	if err := w.prepare(ctx); err != nil {
+		return w.fleet.Close, err
 	}
-	defer func() { _ = shared.fleet.Close() }()
-	if err := shared.prepare(ctx); err != nil {
-		return 1, err
-	}
-	mgr, err := shared.manager(ctx)
+	mgr, err := w.manager(ctx)
 	if err != nil {
-		return 1, err
+		return w.fleet.Close, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	defer shared.connections.Close()
-	code = m.Run()
-	cancel()
-	return code, <-ended
+	stop := fixture.Background(mgr.Start)
+	return func() error {
+		defer w.connections.Close()
+		return errors.Join(stop(), w.fleet.Close())
+	}, nil
 }
 
 func (w *world) prepare(ctx context.Context) (err error) {
@@ -93,18 +75,6 @@ func (w *world) prepare(ctx context.Context) (err error) {
 	config := w.fleet.Management().Config()
 	if w.admin, err = client.New(config, client.Options{Scheme: scheme()}); err != nil {
 		return err
-	}
-	if err := w.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: providerNamespace}}); err != nil {
-		return err
-	}
-	for _, path := range []string{"../../config/crd/bases", "../../config/rbac/role.yaml"} {
-		objects, err := manifests.Load(path)
-		if err != nil {
-			return err
-		}
-		if err := manifests.Apply(ctx, config, objects); err != nil {
-			return err
-		}
 	}
 	if err := w.installNotes(ctx); err != nil {
 		return err

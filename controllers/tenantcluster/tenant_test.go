@@ -2,24 +2,21 @@ package tenantcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
-
-// patience is far longer than anything takes on an idle machine.
-const patience = 3 * time.Minute
 
 // tenant is one customer's namespace. It is empty again when its test ends.
 type tenant struct {
@@ -62,14 +59,12 @@ func (t *tenant) eventually(what string, check func() (found string, ok bool)) {
 
 func (t *tenant) eventuallyIn(ctx context.Context, what string, check func() (found string, ok bool)) {
 	t.Helper()
-	var last string
-	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, func(context.Context) (done bool, err error) {
-		last, done = check()
-		return done, nil
+	expect.EventuallyIn(ctx, t, what, func(context.Context) error {
+		if found, ok := check(); !ok {
+			return errors.New(found)
+		}
+		return nil
 	})
-	if err != nil {
-		t.Fatalf("waited for: %s (%v); last seen: %s", what, err, last)
-	}
 }
 
 func (t *tenant) create(object client.Object) {

@@ -2,18 +2,18 @@ package environment_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"syscall"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/util/wait"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func TestTheManagerComesBackAfterItsEnd(t *testing.T) {
@@ -68,11 +68,10 @@ func TestTheManagerComesBackAfterItsEnd(t *testing.T) {
 func waitReady(t *testing.T, c client.Client, key client.ObjectKey) {
 	t.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{}
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		err := c.Get(ctx, key, cluster)
-		return err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, metav1alpha1.ConditionReady), err
+	expect.Eventually(t, fmt.Sprintf("TenantCluster %s is ready", key), func(ctx context.Context) error {
+		if err := c.Get(ctx, key, cluster); err != nil {
+			return err
+		}
+		return expect.Condition(cluster.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})
-	if err != nil {
-		t.Fatalf("TenantCluster %s is not ready: %v; conditions: %+v", key, err, cluster.Status.Conditions)
-	}
 }

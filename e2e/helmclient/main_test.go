@@ -2,24 +2,22 @@ package helmclient
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"helm.sh/helm/v4/pkg/action"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -30,33 +28,15 @@ const patience = 5 * time.Minute
 var cluster *localfleet.Cluster
 
 func TestMain(m *testing.M) {
-	klog.SetLogger(logr.Discard())
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "helmclient")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	fleet, err := localfleet.Start(ctx, localfleet.Options{
-		StateDir: filepath.Join(dir, "state"), ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
-	})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = fleet.Close() }()
-	if cluster, err = fleet.AddCluster(ctx, "helm", localfleet.ClusterOptions{}); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
+		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
+		servers, err := fixture.StartFleet(ctx, dir, bare)
+		if err != nil {
+			return nil, err
+		}
+		cluster, err = servers.AddCluster(ctx, "helm", localfleet.ClusterOptions{})
+		return servers.Close, err
+	}))
 }
 
 // site is a namespace of one test, for a release in it.
@@ -139,9 +119,14 @@ func (s *site) snapshot(definitions ...string) View {
 
 func (s *site) eventually(what string, is func(context.Context) (bool, error)) {
 	s.Helper()
-	// Not the test's context, since cleaning up waits too.
-	err := wait.PollUntilContextTimeout(context.Background(), 20*time.Millisecond, patience, true, is)
-	if err != nil {
-		s.Fatalf("%s: %v", what, err)
-	}
+	expect.Eventually(s, what, func(ctx context.Context) error {
+		done, err := is(ctx)
+		if err != nil {
+			s.Fatalf("%s: %v", what, err)
+		}
+		if !done {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
 }

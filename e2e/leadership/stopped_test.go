@@ -19,7 +19,8 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(expect.Main(m, 1, start))
+	os.Exit(fixture.Main(m, 1, start))
 }
 
 var env *environment.Environment

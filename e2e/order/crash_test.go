@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // victims are ended without a warning, and come back.
@@ -32,7 +32,7 @@ var victims = map[string]func(ctx context.Context, namespace string) error{
 	},
 	"the cluster's API server": func(ctx context.Context, namespace string) error {
 		server := env.Fleet.Ordered(namespace, "prod")
-		return wait.PollUntilContextTimeout(ctx, expect.LookEvery, expect.Patience, true, func(ctx context.Context) (bool, error) {
+		return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, expect.Patience, true, func(ctx context.Context) (bool, error) {
 			// During an upgrade and a deletion there is a moment without one.
 			return server.PID() != 0 && server.Kill(ctx) == nil || isGoing(ctx, namespace), nil
 		})

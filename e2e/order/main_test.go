@@ -9,13 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/e2e/environment"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 )
 
 var env *environment.Environment
 
 func TestMain(m *testing.M) {
-	os.Exit(expect.Main(m, 4, func(ctx context.Context, dir string) (func() error, error) {
+	os.Exit(fixture.Main(m, 4, func(ctx context.Context, dir string) (func() error, error) {
 		var err error
 		env, err = environment.Start(ctx, environment.Options{
 			StateDir: dir, ClusterAPI: true, Progress: os.Stderr, ManagerArgs: []string{"--leader-election=off"},

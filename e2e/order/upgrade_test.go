@@ -13,7 +13,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // Each gate holds the upgrade back until it opens; what the API server runs is what counts.

@@ -15,7 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 

@@ -4,19 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	helmregistry "helm.sh/helm/v4/pkg/registry"
 	"helm.sh/helm/v4/pkg/repo/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/daytwo-dev/daytwo/e2e/charts"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func start(t *testing.T, options Options) *Server {
@@ -120,10 +120,10 @@ func index(t *testing.T, server *Server) *repo.IndexFile {
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return is(), nil
+	expect.Eventually(t, what, func(context.Context) error {
+		if !is() {
+			return errors.New("it is not so")
+		}
+		return nil
 	})
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/daytwo-dev/daytwo/e2e/environment"
-	"github.com/daytwo-dev/daytwo/e2e/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 var env *environment.Environment
 
 func TestMain(m *testing.M) {
-	os.Exit(expect.Main(m, 1, start))
+	os.Exit(fixture.Main(m, 1, start))
 }
 
 func start(ctx context.Context, dir string) (end func() error, err error) {

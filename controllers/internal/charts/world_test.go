@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log"
 	"math/big"
@@ -27,6 +28,8 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // patience is far longer than anything takes on an idle machine.
@@ -255,14 +258,10 @@ func noGoroutineIsLeft(t *testing.T) {
 
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(patience)
-	for !check() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waited for: %s\n%s", what, strings.Join(goroutines(), "\n\n"))
+	expect.Eventually(t, what, func(context.Context) error {
+		if check() {
+			return nil
 		}
-	}
+		return errors.New(strings.Join(goroutines(), "\n\n"))
+	})
 }

@@ -14,13 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -45,32 +46,14 @@ type world struct {
 var shared world
 
 func TestMain(m *testing.M) {
-	code, err := runInWorld(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runInWorld(m *testing.M) (code int, err error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "fleet")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	servers, err := localfleet.Start(ctx, localfleet.Options{
-		StateDir: filepath.Join(dir, "state"), ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
-	})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { _ = servers.Close() }()
-	if err := shared.start(ctx, servers, dir); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
+		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
+		servers, err := fixture.StartFleet(ctx, filepath.Join(dir, "fleet"), bare)
+		if err != nil {
+			return nil, err
+		}
+		return servers.Close, shared.start(ctx, servers, dir)
+	}))
 }
 
 func (w *world) start(ctx context.Context, servers *localfleet.Fleet, dir string) (err error) {
@@ -134,13 +117,13 @@ func newRig(t *testing.T, limits Timeouts) *rig {
 
 func (r *rig) eventually(what string, check func() bool) {
 	r.Helper()
-	err := wait.PollUntilContextTimeout(r.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		return check(), nil
-	})
-	if err != nil {
+	expect.EventuallyIn(r.Context(), r, what, func(context.Context) error {
+		if check() {
+			return nil
+		}
 		state, _ := r.fleet.State(r.key)
-		r.Fatalf("waited for: %s (%v); the connection is %+v", what, err, state)
-	}
+		return fmt.Errorf("the connection is %+v", state)
+	})
 }
 
 // connected connects, admits whoever is there, and returns the cluster.

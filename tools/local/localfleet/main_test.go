@@ -2,6 +2,7 @@ package localfleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,13 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
@@ -152,9 +152,16 @@ func createNamespace(t *testing.T, client kubernetes.Interface, name string) {
 
 func eventually(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, condition); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	expect.Eventually(t, what, func(ctx context.Context) error {
+		done, err := condition(ctx)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if !done {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
 }
 
 // runningPIDs returns the processes of the fleet's programs by their names.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func newTable(t *testing.T, lifetime Lifetime) (*Table, string) {
@@ -45,11 +45,12 @@ func startShell(t *testing.T, table *Table, dir, script string) *Process {
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true,
-		func(context.Context) (bool, error) { return condition(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	expect.Eventually(t, what, func(context.Context) error {
+		if !condition() {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
 }
 
 func TestAProgramIsFoundAgainByItsRecord(t *testing.T) {

@@ -12,19 +12,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
+// Patience with what should have happened long before, also on a machine that is busy with much else.
+const Patience = 5 * time.Minute
+
+// Eventually looks often at first and then less often, so that tests that wait beside each other leave the processors
+// to what they wait for. A test waits at most a fifth longer than it has to, and a quarter of a second.
 const (
-	// Patience with what should have happened long before, also on a machine that is busy with much else.
-	Patience = 5 * time.Minute
-	// LookEvery is how long to wait between two looks.
-	LookEvery = 50 * time.Millisecond
+	firstInterval   = 10 * time.Millisecond
+	longestInterval = 250 * time.Millisecond
+	growth          = 1.2
 )
 
 // Eventually looks until there is nothing to complain about. It does not end with the test's context,
 // since cleaning up waits too.
 func Eventually(t testing.TB, what string, look func(context.Context) error) {
 	t.Helper()
+	EventuallyIn(context.Background(), t, what, look)
+}
+
+// EventuallyIn is Eventually that ends with a context.
+func EventuallyIn(ctx context.Context, t testing.TB, what string, look func(context.Context) error) {
+	t.Helper()
+	if err := Await(ctx, what, look); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Await is Eventually for what has no test, such as the start of what the tests of a package stand on.
+func Await(ctx context.Context, what string, look func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
 	latest := errors.New("there was no look at it")
-	err := wait.PollUntilContextTimeout(context.Background(), LookEvery, Patience, true, func(ctx context.Context) (bool, error) {
+	delay := wait.Backoff{Duration: firstInterval, Factor: growth, Cap: longestInterval, Steps: int(Patience / firstInterval)}
+	err := delay.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
 		err := look(ctx)
 		if err == nil || ctx.Err() == nil {
 			latest = err
@@ -32,8 +52,9 @@ func Eventually(t testing.TB, what string, look func(context.Context) error) {
 		return latest == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: not within %s: %v", what, Patience, latest)
+		return fmt.Errorf("%s: not within %s: %w", what, Patience, latest)
 	}
+	return nil
 }
 
 // Condition complains unless a condition is as wanted; an empty reason may be any.
