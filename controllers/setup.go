@@ -178,7 +178,7 @@ func (b *base) setUpAddons() error {
 
 func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
-		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Renderer: b.renderer,
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Renderer: b.renderer,
 		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.orphans(),
 		Metrics: target.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}

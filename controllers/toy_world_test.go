@@ -23,6 +23,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
@@ -99,18 +100,20 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 		return nil, err
 	}
 	b := newBase(mgr, options, rules)
+	pair := targets.Pair[*Note]{Target: &Note{}, Targets: &NoteList{}, Policy: &NotePolicy{}, Policies: &NotePolicyList{}}
+	b.targets = append(b.targets, pair.Kind(toyGroup, func(note *Note) targets.Holdings { return targets.Holdings{Objects: note.Status.Inventory} }))
 	policies := &policy.Reconciler[*NotePolicy, *Note]{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("notepolicy"), Clock: clock.RealClock{},
 		ProviderNamespace: options.ProviderNamespace, Kind: phasedNotes{},
 	}
-	targets := &target.Declared[*Note, NoteStatus]{
+	reconciler := &target.Declared[*Note, NoteStatus]{
 		DeclaredKind: notes{revisions: b.GetAPIReader()}, Rules: rules, Installation: options.Installation, Clock: clock.RealClock{},
 		Room: &target.Reconciler[*Note, NoteStatus, struct{}]{
-			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Recorder: b.recorder("note"),
+			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("note"), Orphans: b.orphans(),
 			Metrics: target.NewMetrics(options.Registry), Log: options.Log.WithName("note"),
 		},
 	}
-	return b.close, errors.Join(b.setUpTenantClusters(ctx), policies.SetupWithManager(mgr, policy.Options{}), targets.SetupWithManager(mgr, target.Options{}))
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), policies.SetupWithManager(mgr, policy.Options{}), reconciler.SetupWithManager(mgr, target.Options{}))
 }
 
 // createNote makes a NotePolicy for some clusters.

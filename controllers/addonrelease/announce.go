@@ -10,8 +10,6 @@ import (
 const (
 	eventWarning = corev1.EventTypeWarning
 
-	eventAbandoned    = "Abandoned"
-	eventOrphaned     = "Orphaned"
 	eventWithoutHooks = "UninstalledWithoutHooks"
 
 	actionDelete = "Delete"

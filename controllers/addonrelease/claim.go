@@ -27,7 +27,7 @@ func (r *Reconciler) follow(ctx context.Context, o observation, cluster *fleet.C
 // commit comes between the plan and its application: what the release is about to forget is recorded, and what is
 // about to be applied becomes the release's own.
 func (r *Reconciler) commit(ctx context.Context, o observation, cluster *fleet.Cluster) error {
-	if err := r.recordReplaced(ctx, o); err != nil {
+	if err := r.room.Record(ctx, o.release, o.replaced); err != nil {
 		return err
 	}
 	if cluster == nil || !o.DesiredKnown {

@@ -19,7 +19,8 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 	ref := func(group, kind, namespace, name string) objects.Ref {
 		return objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: namespace, Name: name}
 	}
-	o := observation{release: &addonsv1alpha1.AddonRelease{}, Observation: target.Observation{Observation: apply.Observation{Inventory: apply.Inventory{}}}}
+	o := scene()
+	o.Inventory = apply.Inventory{}
 	for _, e := range []apply.Entry{
 		{Ref: ref("", "ConfigMap", "a", "plain"), UID: "1", Fingerprint: "f"},
 		{Ref: ref("", "ConfigMap", "a", "taken-over"), UID: "2", Fingerprint: "f", Adopted: true},
@@ -42,7 +43,7 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 		{ID: "v1/Secret/a/kept", UID: "3", Keep: true},
 		{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"},
 	}
-	if got := o.leftBehind(); !reflect.DeepEqual(got, want) {
+	if got := o.Replaced(o.leftovers()).Objects; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

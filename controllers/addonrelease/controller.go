@@ -2,7 +2,6 @@ package addonrelease
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -19,7 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // The verb manage tells the manager from everybody else: see config/admission/manager_only.yaml.
@@ -37,6 +36,8 @@ type Reconciler struct {
 	APIReader client.Reader
 	// Fleet of connected workload clusters.
 	Fleet *fleet.Fleet
+	// Targets are all kinds that may have something in a cluster.
+	Targets targets.Registry
 	// Renderer of manifests.
 	Renderer *render.Pool
 	// Rules that say which changes are drift.
@@ -54,11 +55,12 @@ type Reconciler struct {
 	WebhookPatience time.Duration
 
 	caches caches
-	room   *target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
+	room   *room
 }
 
 // What the room knows and writes of an AddonRelease.
 type (
+	room         = target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
 	known        = target.Known[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
 	statusWriter = target.StatusWriter[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
 )
@@ -66,10 +68,15 @@ type (
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) error {
 	r.caches = newCaches()
-	r.room = &target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]{
-		Client: r.Client, APIReader: r.APIReader, Fleet: r.Fleet, Recorder: r.Recorder, Metrics: r.Metrics, Log: r.Log, Kind: r,
-	}
+	r.room = r.newRoom()
 	return r.room.SetupWithManager(mgr, options)
+}
+
+func (r *Reconciler) newRoom() *room {
+	return &room{
+		Client: r.Client, APIReader: r.APIReader, Fleet: r.Fleet, Targets: r.Targets, Recorder: r.Recorder, Orphans: r.Orphans,
+		Metrics: r.Metrics, Log: r.Log, Kind: r,
+	}
 }
 
 // Work implements target.Kind: it observes, plans, applies and reports.
@@ -88,45 +95,16 @@ func (r *Reconciler) Work(ctx context.Context, release *addonsv1alpha1.AddonRele
 	writer := r.room.Writer(release, known)
 	done := r.apply(ctx, o, p, cluster, writer)
 	known.Kind.recordPending = done.helm.RecordPending
-	if err := r.recordKept(ctx, o, done); err != nil {
+	if err := r.room.RecordKept(ctx, release, o.Observation, o.status.ClusterID, done.Result); err != nil {
 		return ctrl.Result{}, err
 	}
 	o.Inventory = done.Inventory
 	told := makeReport(o, p, done, o.Look(ctx, done.Result, cluster))
-	r.room.Tell(release, &told.status.TargetStatus, told.findings, known)
 	r.announce(o, done)
-	if told.incomplete {
-		known.Postpone(release, told.status)
-		return ctrl.Result{RequeueAfter: apply.SightOfWrites}, nil
-	}
-	if err := writer.Write(ctx, told.status); err != nil {
-		return ctrl.Result{}, err
-	}
-	known.Saved()
-	if cluster != nil {
-		r.room.Retain(cluster, release, o.Observation, func(key objects.Key) bool { return helm.Owns(told.status.Helm, key) })
-	}
-	if o.status = told.status; p.finalize && done.Err == nil && (told.emptied || o.isAbandonable()) {
-		return ctrl.Result{}, r.finish(ctx, o, writer.Stored())
-	}
-	return told.next(release, o.Now)
-}
-
-// next asks for another try where one may help, or at the time that was computed.
-func (r report) next(release *addonsv1alpha1.AddonRelease, now time.Time) (ctrl.Result, error) {
-	if r.failure != nil {
-		return ctrl.Result{}, fmt.Errorf("%s in %s: %w", release.Name, target.ClusterKey(release), r.failure)
-	}
-	if !r.due.IsZero() {
-		return ctrl.Result{RequeueAfter: max(r.due.Sub(now), time.Millisecond)}, nil
-	}
-	return ctrl.Result{}, nil
-}
-
-// finish ends a release, once what stays in the cluster is recorded.
-func (r *Reconciler) finish(ctx context.Context, o observation, release *addonsv1alpha1.AddonRelease) error {
-	if err := r.recordUnremoved(ctx, o); err != nil {
-		return err
-	}
-	return r.room.Finish(ctx, release)
+	o.status = told.status
+	return r.room.Conclude(ctx, release, known, writer, cluster, target.Conclusion[addonsv1alpha1.AddonReleaseStatus]{
+		Findings: told.findings, Status: &told.status, Told: statusOf(&told.status), Incomplete: told.incomplete, Due: told.due,
+		Ends: p.finalize && done.Err == nil && (told.emptied || o.isAbandonable()), Left: o.leftovers(),
+		Keeps: func(key objects.Key) bool { return helm.Owns(told.status.Helm, key) },
+	})
 }

@@ -80,15 +80,21 @@ func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
 // moveFrom forgets what is in another cluster, in whose place the provider accepted this one: it is not in this one.
 // It is recorded before, so that it is swept if that cluster is ever registered again.
 func (o *observation) moveFrom(before string) {
-	if !target.IsOrphaned(o.release) {
-		o.replaced = tenancyv1alpha1.OrphanRecordSpec{
-			ClusterName: target.ClusterKey(o.release).Name, ClusterID: before, Owner: ownedBy(o.release), Objects: o.leftBehind(),
-			Reason: tenancyv1alpha1.OrphanReplaced, Message: "the provider accepted another cluster in its place",
-		}
-	}
+	left := o.leftovers()
+	left.ClusterID = before
+	o.replaced = o.Replaced(left)
 	o.Inventory = apply.Inventory{}
 	o.status.InputsHash, o.status.Applying, o.status.Revision = "", "", ""
 	o.status.Helm = nil
+}
+
+// leftovers are what is in the cluster because of the release: its inventory, and the record of its Helm release.
+func (o observation) leftovers() target.Leftovers {
+	left := target.Leftovers{ClusterID: o.status.ClusterID, Inventory: o.Inventory}
+	if helm := o.status.Helm; helm != nil && helm.Record != nil {
+		left.More = append(left.More, tenancyv1alpha1.OrphanObject{ID: helm.Record.ID, UID: helm.Record.UID})
+	}
+	return left
 }
 
 // isAbandonable is whether a deleted release goes without removing what it applied.

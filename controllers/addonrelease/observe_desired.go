@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -22,7 +21,6 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 	if err != nil {
 		return err
 	}
-	owner := r.room.Owner(o.release)
 	if content.Chart != nil {
 		if err := r.observeHistory(ctx, o, content, cluster); err != nil {
 			return err
@@ -42,7 +40,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 		return err
 	}
 	o.DesiredKnown = true
-	o.ObserveHolders(cluster.Tracker, owner, func(holder fleet.Owner) string { return r.holderName(ctx, holder) })
+	r.room.ObserveHolders(ctx, &o.Observation, cluster.Tracker, o.release)
 	return nil
 }
 
@@ -50,7 +48,7 @@ func (r *Reconciler) observeDesired(ctx context.Context, o *observation, cluster
 func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) error {
 	release := helmrecord.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
 	if holder, taken := cluster.Tracker.Holder(helm.ReleaseKey(release)); taken && holder != r.room.Owner(o.release) {
-		return &sharedReleaseError{release: release, holder: r.holderName(ctx, holder)}
+		return &sharedReleaseError{release: release, holder: r.room.HolderName(ctx, holder)}
 	}
 	var err error
 	if o.helm.History, err = helm.ReadHistory(ctx, o.forHelm(), release, cluster); err != nil {
@@ -67,15 +65,6 @@ func (o *observation) beginAnew() {
 	o.status.InputsHash, o.status.Applying = "", ""
 	o.status.Helm = o.status.Helm.DeepCopy()
 	o.status.Helm.Operation = nil
-}
-
-// holderName says who a person should talk to: the policy, not the target.
-func (r *Reconciler) holderName(ctx context.Context, holder fleet.Owner) string {
-	release := &addonsv1alpha1.AddonRelease{}
-	if err := r.Client.Get(ctx, holder.NamespacedName, release); err == nil {
-		return fmt.Sprintf("SaaSAddon %s/%s", release.Namespace, release.Labels[metav1alpha1.LabelPolicy])
-	}
-	return fmt.Sprintf("%s %s", holder.Kind, holder.NamespacedName)
 }
 
 // sharedReleaseError is a Helm release that another target keeps.

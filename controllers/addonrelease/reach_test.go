@@ -74,14 +74,12 @@ func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
 }
 
 func TestWhatIsInAReplacedClusterIsRecorded(t *testing.T) {
-	o := scene(func(o *observation) {
-		o.release.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "default", Name: tenantName}
-	})
+	o := scene()
 	o.moveFrom("id-before")
 	want := tenancyv1alpha1.OrphanRecordSpec{
-		ClusterName: tenantName, ClusterID: "id-before", Owner: ownedBy(o.release),
-		Objects: []tenancyv1alpha1.OrphanObject{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
-		Reason:  tenancyv1alpha1.OrphanReplaced, Message: "the provider accepted another cluster in its place",
+		ClusterID: "id-before",
+		Objects:   []tenancyv1alpha1.OrphanObject{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
+		Reason:    tenancyv1alpha1.OrphanReplaced, Message: "the provider accepted another cluster in its place",
 	}
 	if !reflect.DeepEqual(o.replaced, want) || len(o.Inventory) > 0 {
 		t.Errorf("the record is %+v, and %d objects are listed still", o.replaced, len(o.Inventory))

@@ -1,30 +1,17 @@
 package addonrelease
 
 import (
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // TargetKind is the kind AddonRelease, for the registry of target kinds.
 func TargetKind() *targets.Kind {
-	return &targets.Kind{
-		GroupVersionKind: addonsv1alpha1.GroupVersion.WithKind(ownerKind),
-		New:              func() client.Object { return &addonsv1alpha1.AddonRelease{} },
-		NewList:          func() client.ObjectList { return &addonsv1alpha1.AddonReleaseList{} },
-		Policy: &targets.PolicyKind{
-			GroupVersionKind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon"),
-			New:              func() metav1alpha1.Policy { return &addonsv1alpha1.SaaSAddon{} },
-			NewList:          func() client.ObjectList { return &addonsv1alpha1.SaaSAddonList{} },
-		},
-		View: func(object client.Object) targets.View {
-			release := object.(*addonsv1alpha1.AddonRelease)
-			return targets.ViewOf(release, holdingsOf(release))
-		},
-	}
+	return targets.Pair[*addonsv1alpha1.AddonRelease]{
+		Target: &addonsv1alpha1.AddonRelease{}, Targets: &addonsv1alpha1.AddonReleaseList{},
+		Policy: &addonsv1alpha1.SaaSAddon{}, Policies: &addonsv1alpha1.SaaSAddonList{},
+	}.Kind(addonsv1alpha1.GroupVersion, holdingsOf)
 }
 
 // holdingsOf is what a release has in its cluster, or is about to have.

@@ -40,6 +40,7 @@ func TestAReplacedClusterIsRecordedBeforeTheStatusForgetsIt(t *testing.T) {
 	}
 	withoutRecords := *shared.reconciler
 	withoutRecords.Orphans.Writer = full{}
+	withoutRecords.room = withoutRecords.newRoom()
 	if _, err := withoutRecords.Work(t.Context(), a.get(), &known{}); !errors.Is(err, errFull) {
 		t.Errorf("it goes on without the record: %v", err)
 	}

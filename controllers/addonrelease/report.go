@@ -15,8 +15,6 @@ const recheckHooks = 2 * time.Second
 type report struct {
 	findings target.Findings
 	status   addonsv1alpha1.AddonReleaseStatus
-	// failure is what the next try may mend; nil if nothing is.
-	failure error
 	// due is when the release must be looked at again though nothing happens; zero for never.
 	due time.Time
 	// incomplete: all that is missing is what the watches are about to show. One status then does for both.
@@ -38,7 +36,7 @@ func makeReport(o observation, p plan, done result, seen target.Shown) report {
 		next = fitting(next, o, done.status)
 	}
 	return report{
-		findings: findings, status: next, failure: findings.Failure(), due: findings.Due(statusOf(&next), o.dueForKind(done)...),
+		findings: findings, status: next, due: findings.Due(statusOf(&next), o.dueForKind(done)...),
 		incomplete: findings.AwaitsWatches(statusOf(&next)) && !runsHooks(next.Helm),
 		emptied:    len(next.Inventory) == 0 && done.helm.Hook == nil && (!p.helm.Purge || done.helm.Purged),
 	}

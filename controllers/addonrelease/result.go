@@ -63,7 +63,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan, cluster *
 // helmTarget is what the stages of the release's chart work with.
 func (r *Reconciler) helmTarget(o observation, cluster *fleet.Cluster, journal *statusJournal) helm.Target {
 	return helm.Target{
-		Cluster: cluster, Owner: r.room.Owner(o.release), HolderName: r.holderName, Journal: journal, Renderings: r.renderings(o.release),
+		Cluster: cluster, Owner: r.room.Owner(o.release), HolderName: r.room.HolderName, Journal: journal, Renderings: r.renderings(o.release),
 		Rules: r.Rules, Installation: r.Installation, Clock: r.Clock,
 	}
 }

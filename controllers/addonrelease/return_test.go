@@ -31,7 +31,7 @@ func orphansLeftBy(t *testing.T, release string) []tenancyv1alpha1.OrphanRecordS
 	}
 	var left []tenancyv1alpha1.OrphanRecordSpec
 	for _, record := range records.Items {
-		if owner := record.Spec.Owner; owner.Kind == ownerKind && owner.Namespace == "default" && owner.Name == release {
+		if owner := record.Spec.Owner; owner.Group == addonsv1alpha1.GroupVersion.Group && owner.Kind == ownerKind && owner.Namespace == "default" && owner.Name == release {
 			left = append(left, record.Spec)
 		}
 	}

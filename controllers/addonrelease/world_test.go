@@ -34,6 +34,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -129,7 +130,8 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 
 func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules, registry *prometheus.Registry) *Reconciler {
 	return &Reconciler{
-		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
+		Targets: targets.Registry{TargetKind()},
+		Client:  mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
 		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
 		Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 		Metrics: target.NewMetrics(registry), Clock: clock.RealClock{}, Log: mgr.GetLogger(),

@@ -18,6 +18,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -200,4 +201,16 @@ func TestDeletionWaitsForARunInTwoClusters(t *testing.T) {
 	for _, name := range []string{"from", "to"} {
 		tenant.waitGone(&tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: tenant.namespace, Name: name}})
 	}
+}
+
+func TestThePolicyOfATargetIsResponsible(t *testing.T) {
+	tenant := newTenant(t)
+	held := tenant.note("notes-prod", "prod")
+	kinds := targets.Registry{addonrelease.TargetKind(), noteKind()}
+	for _, row := range [][2]string{{"Note", "NotePolicy " + tenant.namespace + "/notes"}, {"AddonRelease", "AddonRelease " + tenant.namespace + "/notes-prod"}} {
+		if got := kinds.ResponsibleFor(t.Context(), tenant.admin, row[0], client.ObjectKeyFromObject(held)); got != row[1] {
+			t.Errorf("responsible for a %s is %s, want %s", row[0], got, row[1])
+		}
+	}
+	tenant.letGo(held)
 }

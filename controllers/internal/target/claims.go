@@ -24,11 +24,11 @@ func RestoreObjects(tracker *fleet.Tracker, owner fleet.Owner, inventory []metav
 }
 
 // Retain ends the claims on what a target has nothing to do with any more, apart from what its kind keeps beside its
-// objects. A status says so that was written: otherwise the next reconcile goes on from an older one, and a watch does not
+// objects; keeps is nil if that is nothing. A status says so that was written: otherwise the next reconcile goes on from an older one, and a watch does not
 // show once more what it showed before.
 func (r *Reconciler[T, S, M]) Retain(cluster *fleet.Cluster, target T, o Observation, keeps func(objects.Key) bool) {
 	lists := o.Lists()
-	cluster.Tracker.Retain(r.Owner(target), func(key objects.Key) bool { return lists(key) || keeps(key) })
+	cluster.Tracker.Retain(r.Owner(target), func(key objects.Key) bool { return lists(key) || keeps != nil && keeps(key) })
 }
 
 // Lists tells whether the inventory lists an object, or the target declares it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -12,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -74,6 +73,8 @@ type declaredObservation[S any] struct {
 	drift metav1alpha1.DriftPolicy
 	// status as it is known, without what does not hold in the cluster as it is now.
 	status S
+	// replaced is what the target has in another cluster, in whose place the provider accepted this one.
+	replaced tenancyv1alpha1.OrphanRecordSpec
 	// problem is why the desired objects are not known although they are needed.
 	problem error
 }
@@ -91,20 +92,38 @@ func (d *Declared[T, S]) Work(ctx context.Context, target T, known *Known[T, S, 
 	if o.problem == nil || o.isDeleted() {
 		planned = MakePlan(o.Observation, d.Parts(&o.status))
 	}
-	if cluster != nil && o.DesiredKnown {
-		if err := o.Objects(d.Parts(&o.status)).Claim(cluster.Tracker, d.Room.Owner(target)); err != nil {
-			return reconcile.Result{}, err
-		}
+	if err := d.commit(ctx, target, *o, cluster); err != nil {
+		return reconcile.Result{}, err
 	}
 	writer := d.Room.Writer(target, known)
 	done, recorded := d.apply(ctx, *o, planned, cluster, writer, target)
+	if err := d.Room.RecordKept(ctx, target, o.Observation, d.Parts(&o.status).ClusterID, done); err != nil {
+		return reconcile.Result{}, err
+	}
 	o.Inventory = done.Inventory
 	findings := Findings{
 		Observation: o.Observation, Plan: planned.Plan, Result: done, Shown: o.Look(ctx, done, cluster), Corrections: apply.Corrections(done.Written),
 		Trouble: cmp.Or(JudgeProblem(o.problem), JudgeWrites(planned.Plan, done), JudgeWaits(done)),
 	}
 	next := d.report(target, recorded, findings)
-	return d.conclude(ctx, target, conclusion[S]{findings: findings, finalize: planned.Finalize, next: next}, cluster, writer, known)
+	told := d.Parts(next)
+	return d.Room.Conclude(ctx, target, known, writer, cluster, Conclusion[S]{
+		Findings: findings, Status: next, Told: told, Incomplete: findings.AwaitsWatches(told), Due: findings.Due(told),
+		Ends: planned.Finalize && done.Err == nil && (len(told.Inventory) == 0 || o.isObjectsAbandonable()),
+		Left: Leftovers{ClusterID: told.ClusterID, Inventory: o.Inventory},
+	})
+}
+
+// commit comes between the plan and its application: what the target is about to forget is recorded, and what is about to
+// be applied becomes its own.
+func (d *Declared[T, S]) commit(ctx context.Context, target T, o declaredObservation[S], cluster *fleet.Cluster) error {
+	if err := d.Room.Record(ctx, target, o.replaced); err != nil {
+		return err
+	}
+	if cluster == nil || !o.DesiredKnown {
+		return nil
+	}
+	return o.Objects(d.Parts(&o.status)).Claim(cluster.Tracker, d.Room.Owner(target))
 }
 
 // apply carries a plan out. It returns the status as it was recorded last, before the plan or in its course.
@@ -149,40 +168,4 @@ func (d *Declared[T, S]) sizeWithoutStatus(target T) int {
 	without := clone(target)
 	d.CopyStatus(d.Status(without), new(S))
 	return SizeOf(without)
-}
-
-// conclusion is what is told of a target, and done about that.
-type conclusion[S any] struct {
-	findings Findings
-	next     *S
-	finalize bool
-}
-
-// conclude tells what became of a target, and ends it where nothing is left to do.
-func (d *Declared[T, S]) conclude(
-	ctx context.Context, target T, c conclusion[S], cluster *fleet.Cluster, writer *StatusWriter[T, S, struct{}], known *Known[T, S, struct{}],
-) (reconcile.Result, error) {
-	told, o := d.Parts(c.next), c.findings.Observation
-	d.Room.Tell(target, told.TargetStatus, c.findings, known)
-	if c.findings.AwaitsWatches(told) {
-		known.Postpone(target, *c.next)
-		return reconcile.Result{RequeueAfter: apply.SightOfWrites}, nil
-	}
-	if err := writer.Write(ctx, *c.next); err != nil {
-		return reconcile.Result{}, err
-	}
-	known.Saved()
-	if cluster != nil {
-		d.Room.Retain(cluster, target, o, func(objects.Key) bool { return false })
-	}
-	if c.finalize && c.findings.Result.Err == nil && (len(told.Inventory) == 0 || o.isObjectsAbandonable()) {
-		return reconcile.Result{}, d.Room.Finish(ctx, writer.Stored())
-	}
-	if failure := c.findings.Failure(); failure != nil {
-		return reconcile.Result{}, fmt.Errorf("%s in %s: %w", target.GetName(), ClusterKey(target), failure)
-	}
-	if due := c.findings.Due(told); !due.IsZero() {
-		return reconcile.Result{RequeueAfter: max(due.Sub(o.Now), time.Millisecond)}, nil
-	}
-	return reconcile.Result{}, nil
 }

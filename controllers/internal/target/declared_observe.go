@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -57,6 +56,7 @@ func (d *Declared[T, S]) observeTenant(ctx context.Context, o *declaredObservati
 	}
 	if cluster != nil && status.ClusterID != "" && status.ClusterID != string(cluster.ID) {
 		// What is in another cluster, in whose place the provider accepted this one, is not in this one.
+		o.replaced = o.Replaced(Leftovers{ClusterID: status.ClusterID, Inventory: o.Inventory})
 		o.Inventory = apply.Inventory{}
 		status.InputsHash, status.Applying, status.Revision = "", "", ""
 	}
@@ -95,21 +95,20 @@ func (d *Declared[T, S]) observeDesired(ctx context.Context, o *declaredObservat
 		return err
 	}
 	o.DesiredKnown = true
-	o.ObserveHolders(cluster.Tracker, d.Room.Owner(target), func(holder fleet.Owner) string {
-		return fmt.Sprintf("%s %s", holder.Kind, holder.NamespacedName)
-	})
+	d.Room.ObserveHolders(ctx, &o.Observation, cluster.Tracker, target)
 	return nil
 }
 
-// ObserveHolders looks which of the desired objects another target than the owner has. Name tells people who a holder is.
-func (o *Observation) ObserveHolders(tracker *fleet.Tracker, owner fleet.Owner, name func(holder fleet.Owner) string) {
+// ObserveHolders looks which of the desired objects another target has.
+func (r *Reconciler[T, S, M]) ObserveHolders(ctx context.Context, o *Observation, tracker *fleet.Tracker, target T) {
+	owner := r.Owner(target)
 	o.Holders = map[objects.Key]string{}
 	for _, one := range o.Desired {
 		if _, listed := o.Inventory[one.Key()]; listed {
 			continue
 		}
 		if holder, taken := tracker.Holder(one.Key()); taken && holder != owner {
-			o.Holders[one.Key()] = name(holder)
+			o.Holders[one.Key()] = r.HolderName(ctx, holder)
 		}
 	}
 }

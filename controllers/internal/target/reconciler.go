@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
 // Reconciler works on the targets of one kind.
@@ -23,10 +23,14 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	APIReader client.Reader
 	// Fleet of connected workload clusters.
 	Fleet *fleet.Fleet
+	// Targets are all kinds that may have something in a cluster.
+	Targets targets.Registry
 	// Recorder tells people what they would otherwise miss.
 	Recorder events.EventRecorder
-	Metrics  *Metrics
-	Log      logr.Logger
+	// Orphans is where what a target leaves is recorded.
+	Orphans orphans.Records
+	Metrics *Metrics
+	Log     logr.Logger
 	// Kind of the targets.
 	Kind Kind[T, S, M]
 
@@ -60,6 +64,11 @@ func (r *Reconciler[T, S, M]) Owner(target T) fleet.Owner {
 	return fleet.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(target)}
 }
 
+// HolderName says whom a person should talk to about an object that a target has: the policy of that target.
+func (r *Reconciler[T, S, M]) HolderName(ctx context.Context, holder fleet.Owner) string {
+	return r.Targets.ResponsibleFor(ctx, r.Client, holder.Kind, holder.NamespacedName)
+}
+
 // Restore tells the tracker of all targets of a cluster what they have there, before any watch lists it: a watch keeps
 // nothing of objects that no target claimed. It does so once for each connection.
 func (r *Reconciler[T, S, M]) Restore(ctx context.Context, key types.NamespacedName, cluster *fleet.Cluster) error {
@@ -75,13 +84,4 @@ func (r *Reconciler[T, S, M]) Restore(ctx context.Context, key types.NamespacedN
 		}
 		return nil
 	})
-}
-
-// Finish removes the finalizer: nothing is left to do in the cluster, or nothing will be done.
-func (r *Reconciler[T, S, M]) Finish(ctx context.Context, target T) error {
-	r.Fleet.Tracker(ClusterKey(target)).Retain(r.Owner(target), func(objects.Key) bool { return false })
-	next := clone(target)
-	controllerutil.RemoveFinalizer(next, metav1alpha1.FinalizerTarget)
-	patch := client.MergeFromWithOptions(target, client.MergeFromWithOptimisticLock{})
-	return client.IgnoreNotFound(r.Client.Patch(ctx, next, patch))
 }

@@ -13,6 +13,8 @@ import (
 // Events: reasons and actions.
 const (
 	eventDriftCorrected = "DriftCorrected"
+	eventAbandoned      = "Abandoned"
+	eventOrphaned       = "Orphaned"
 	eventLeftBehind     = "LeftBehind"
 
 	actionCorrect = "Correct"

@@ -1,6 +1,8 @@
 package targets
 
 import (
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,6 +35,33 @@ type PolicyKind struct {
 	New     func() metav1alpha1.Policy
 	NewList func() client.ObjectList
 }
+
+// Pair is a kind of targets and the kind of policies that writes them: an empty object and an empty list of each, whose types
+// have the names of the kinds.
+type Pair[T metav1alpha1.Target] struct {
+	Target   T
+	Targets  client.ObjectList
+	Policy   metav1alpha1.Policy
+	Policies client.ObjectList
+}
+
+// Kind is the kind of targets of a pair.
+func (p Pair[T]) Kind(group schema.GroupVersion, holdings func(T) Holdings) *Kind {
+	return &Kind{
+		GroupVersionKind: group.WithKind(nameOf(p.Target)),
+		New:              func() client.Object { return p.Target.DeepCopyObject().(client.Object) },
+		NewList:          func() client.ObjectList { return p.Targets.DeepCopyObject().(client.ObjectList) },
+		Policy: &PolicyKind{
+			GroupVersionKind: group.WithKind(nameOf(p.Policy)),
+			New:              func() metav1alpha1.Policy { return p.Policy.DeepCopyObject().(metav1alpha1.Policy) },
+			NewList:          func() client.ObjectList { return p.Policies.DeepCopyObject().(client.ObjectList) },
+		},
+		View: func(object client.Object) View { return ViewOf(object.(T), holdings(object.(T))) },
+	}
+}
+
+// nameOf an object's type, which is how a scheme names kinds too.
+func nameOf(object any) string { return reflect.TypeOf(object).Elem().Name() }
 
 // View is what the registry tells of an object.
 type View struct {

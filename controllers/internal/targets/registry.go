@@ -56,6 +56,24 @@ func (r Registry) Any(ctx context.Context, reader client.Reader, cluster types.N
 	return nil, client.ObjectKey{}, nil
 }
 
+// ResponsibleFor says whom a person should talk to about what an object has in a cluster: its policy, where it has one that
+// is known. The object is read from the cache, by the name of its kind, as in "AddonRelease".
+func (r Registry) ResponsibleFor(ctx context.Context, cache client.Reader, kind string, key client.ObjectKey) string {
+	for _, one := range r {
+		if one.Kind != kind {
+			continue
+		}
+		object := one.New()
+		if err := cache.Get(ctx, key, object); err != nil {
+			break
+		}
+		if policy, has := one.Member(object).PolicyKey(); has {
+			return one.Policy.Kind + " " + policy.String()
+		}
+	}
+	return kind + " " + key.String()
+}
+
 func (k *Kind) list(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]Member, error) {
 	list := k.NewList()
 	if err := reader.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {

@@ -1,0 +1,60 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+)
+
+// Conclusion is what follows from what became of a target.
+type Conclusion[S any] struct {
+	Findings Findings
+	// Status that tells of it; Told is the room's part of that.
+	Status *S
+	Told   Status
+	// Incomplete: all that is missing is what the watches are about to show. One status then does for both.
+	Incomplete bool
+	// Ends: nothing is left to do in the cluster, or nothing will be done; Left is what stays.
+	Ends bool
+	Left Leftovers
+	// Keeps is whether the kind claims an object in the cluster beside the target's objects; nil for none.
+	Keeps func(objects.Key) bool
+	// Due is when the target must be looked at again though nothing happens; zero for never.
+	Due time.Time
+}
+
+// Conclude tells what became of a target, writes its status, and ends it where nothing is left to do. It asks for another
+// try where one may help, or at the time that was computed.
+func (r *Reconciler[T, S, M]) Conclude(
+	ctx context.Context, target T, known *Known[T, S, M], writer *StatusWriter[T, S, M], cluster *fleet.Cluster, c Conclusion[S],
+) (reconcile.Result, error) {
+	o := c.Findings.Observation
+	r.Tell(target, c.Told.TargetStatus, c.Findings, known)
+	if c.Incomplete {
+		known.Postpone(target, *c.Status)
+		return reconcile.Result{RequeueAfter: apply.SightOfWrites}, nil
+	}
+	if err := writer.Write(ctx, *c.Status); err != nil {
+		return reconcile.Result{}, err
+	}
+	known.Saved()
+	if cluster != nil {
+		r.Retain(cluster, target, o, c.Keeps)
+	}
+	if c.Ends {
+		return reconcile.Result{}, r.End(ctx, writer.Stored(), o, c.Left)
+	}
+	if failure := c.Findings.Failure(); failure != nil {
+		return reconcile.Result{}, fmt.Errorf("%s in %s: %w", target.GetName(), ClusterKey(target), failure)
+	}
+	if !c.Due.IsZero() {
+		return reconcile.Result{RequeueAfter: max(c.Due.Sub(o.Now), time.Millisecond)}, nil
+	}
+	return reconcile.Result{}, nil
+}
