@@ -115,13 +115,14 @@ type base struct {
 	rules       managedfields.Rules
 	connections *fleet.Fleet
 	targets     targets.Registry
+	metrics     *target.Metrics
 	renderer    *render.Pool
 	charts      *charts.Desk[types.NamespacedName]
 }
 
 func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules) *base {
 	return &base{
-		Manager: mgr, options: options, rules: rules, targets: targetKinds(), renderer: render.NewPool(render.Options{}),
+		Manager: mgr, options: options, rules: rules, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
 			Installation: options.Installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
 			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
@@ -180,7 +181,7 @@ func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Renderer: b.renderer,
 		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.orphans(),
-		Metrics: target.NewMetrics(b.options.Registry), Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
+		Metrics: b.metrics, Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

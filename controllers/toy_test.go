@@ -35,6 +35,10 @@ func TestAPairOfKindsOfAHundredAndFiftyLines(t *testing.T) {
 		w.t = t
 		w.loseACluster("unreachable")
 	})
+	t.Run("IsAbandonedWithTargetsOfAnotherKind", func(t *testing.T) {
+		w.t = t
+		w.abandon("abandoned")
+	})
 	for i, phase := range toyPhases {
 		killAfterEach(t, phase.name+"/", i, sampledToyKills, func(t *testing.T, last int) bool {
 			w.t = t
@@ -161,4 +165,6 @@ func (w *toyWorld) loseACluster(name string) {
 	})
 	w.clusters["three"].proxy.restore()
 	w.await(func() string { return w.told(name, "after", "one", "three") })
+	w.deleteNote(name)
+	w.await(func() string { return w.gone(name, "one", "three") })
 }

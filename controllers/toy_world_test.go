@@ -110,10 +110,11 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 		DeclaredKind: notes{revisions: b.GetAPIReader()}, Rules: rules, Installation: options.Installation, Clock: clock.RealClock{},
 		Room: &target.Reconciler[*Note, NoteStatus, struct{}]{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("note"), Orphans: b.orphans(),
-			Metrics: target.NewMetrics(options.Registry), Log: options.Log.WithName("note"),
+			Metrics: b.metrics, Log: options.Log.WithName("note"),
 		},
 	}
-	return b.close, errors.Join(b.setUpTenantClusters(ctx), policies.SetupWithManager(mgr, policy.Options{}), reconciler.SetupWithManager(mgr, target.Options{}))
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
+		policies.SetupWithManager(mgr, policy.Options{}), reconciler.SetupWithManager(mgr, target.Options{}))
 }
 
 // createNote makes a NotePolicy for some clusters.
