@@ -55,7 +55,7 @@ func clusterGates(cluster *tenancyv1alpha1.TenantCluster, rolloutPolicy metav1al
 	}
 	if !cluster.DeletionTimestamp.IsZero() && cluster.KeepsTargets() {
 		gates = append(gates, rollout.Gate{
-			Reason: metav1alpha1.ReasonTerminating, Message: "waiting for what precedes the removal of add-ons",
+			Reason: metav1alpha1.ReasonTerminating, Message: "waiting for the steps of the deletion before this one",
 			Blocks: rollout.Delete, KeepsSlot: true,
 		})
 	}

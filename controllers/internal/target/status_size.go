@@ -55,10 +55,10 @@ func (o Observation) CheckRecordable(kind string, size int) error {
 	switch {
 	case count > maxRecorded:
 		return &UnrecordableError{fmt.Sprintf("%d objects are in the cluster or to be there at the same time, more than the %d that the inventory holds; "+
-			"change the add-on in several steps, or split it", count, maxRecorded)}
+			"change the policy in several steps, or split it", count, maxRecorded)}
 	case size > MaxStored:
 		return &UnrecordableError{fmt.Sprintf("the status would make this %s %d KiB large, more than the %d KiB that are stored of one; "+
-			"split the add-on, or list less in spec.drift.ignore", kind, size>>10, MaxStored>>10)}
+			"split the policy, or list less in spec.drift.ignore", kind, size>>10, MaxStored>>10)}
 	}
 	return nil
 }

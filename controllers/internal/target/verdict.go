@@ -66,7 +66,7 @@ func JudgeWaits(done apply.Result) *Verdict {
 func conflictVerdict(ref objects.Ref, owner string) *Verdict {
 	return &Verdict{
 		Reason: metav1alpha1.ReasonConflict, Stalled: true,
-		Message: fmt.Sprintf("%s belongs to %s; remove it there, or from this add-on", ref, owner),
+		Message: fmt.Sprintf("%s belongs to %s; remove it there, or from what this policy declares", ref, owner),
 	}
 }
 

@@ -30,7 +30,7 @@ func target(name, revision string, state State) Target {
 var (
 	suspendedGate   = Gate{Reason: "Suspended", Message: "held back by suspension", Blocks: Create | Update, KeepsSlot: true}
 	windowGate      = Gate{Reason: "WindowClosed", Message: "waiting for a maintenance window", Blocks: Update, KeepsSlot: true}
-	terminatingGate = Gate{Reason: "Terminating", Message: "waiting for the steps before the removal of add-ons", Blocks: Delete, KeepsSlot: true}
+	terminatingGate = Gate{Reason: "Terminating", Message: "waiting for the steps of the deletion before this one", Blocks: Delete, KeepsSlot: true}
 )
 
 // with changes a copy of a value: for tables.
