@@ -7,21 +7,15 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
-)
-
-// How an API server begins its own reasons to forbid something. It has no other sign of them.
-const (
-	lacksRights   = `User "`
-	exceedsQuotas = "exceeded quota: "
+	"github.com/daytwo-dev/daytwo/internal/forbidden"
 )
 
 // answer tells a refusal from no answer. That the manager lacks a right is not for whoever orders to mend.
 func answer(err error, name string) (refusal string, undecided error) {
-	if err == nil || topology.IsUndecided(err) || isForbidden(err, lacksRights) {
+	if err == nil || topology.IsUndecided(err) || forbidden.LacksRights(err) {
 		return "", err
 	}
 	if message, refused := topology.Refusal(err, name); refused {
@@ -35,7 +29,7 @@ func answer(err error, name string) (refusal string, undecided error) {
 // else has agreed.
 func answerForAnother(err error, name string) (refusal string, undecided error) {
 	switch {
-	case isForbidden(err, exceedsQuotas):
+	case forbidden.ExceedsQuota(err):
 		return "", nil
 	case !concernsTopology(err):
 		return "", err
@@ -52,15 +46,4 @@ func concernsTopology(err error) bool {
 	return slices.ContainsFunc(status.Status().Details.Causes, func(cause metav1.StatusCause) bool {
 		return cause.Type != metav1.CauseType(field.ErrorTypeInternal) && strings.HasPrefix(cause.Field, "spec.topology")
 	})
-}
-
-// isForbidden looks at where the reason begins: webhooks and policies, which may say anything, are named there.
-func isForbidden(err error, reason string) bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	details := status.Status().Details
-	resource := schema.GroupResource{Group: details.Group, Resource: details.Kind}
-	return strings.HasPrefix(status.Status().Message, apierrors.NewForbidden(resource, details.Name, errors.New(reason)).Error())
 }

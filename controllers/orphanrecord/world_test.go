@@ -48,17 +48,19 @@ const (
 // cluster. Each test has a namespace, a connection and a reconciler of its own.
 type world struct {
 	management, workload client.Client
-	access               kubeconfig.Access
-	config               *rest.Config
-	identity             types.UID
-	tests                atomic.Int64
+	// as is a client of the management cluster for a user.
+	as       func(user string) (client.Client, error)
+	access   kubeconfig.Access
+	config   *rest.Config
+	identity types.UID
+	tests    atomic.Int64
 }
 
 var shared world
 
 func TestMain(m *testing.M) {
 	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
-		servers, err := fixture.StartFleet(ctx, dir, localfleet.Options{Clusters: 1}, "../../config/crd/bases")
+		servers, err := fixture.StartFleet(ctx, dir, localfleet.Options{Clusters: 1}, "../../config/crd/bases", "../../config/admission/manager_only.yaml")
 		if err != nil {
 			return nil, err
 		}
@@ -77,6 +79,11 @@ func (w *world) prepare(ctx context.Context, servers *localfleet.Fleet) error {
 	}
 	if w.workload, err = client.New(workload.Config(), client.Options{Scheme: scheme}); err != nil {
 		return err
+	}
+	w.as = func(user string) (client.Client, error) {
+		config := servers.Management().Config()
+		config.Impersonate.UserName = user
+		return client.New(config, client.Options{Scheme: scheme})
 	}
 	w.config = workload.Config()
 	if w.access, err = kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{}); err != nil {

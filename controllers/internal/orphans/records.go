@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/internal/forbidden"
 )
 
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=orphanrecords,verbs=get;create;update;delete;manage
@@ -22,8 +23,8 @@ type Records struct {
 }
 
 // Write records what was not removed, in the namespace of its TenantCluster. What is recorded twice makes one record, with
-// the objects of both. Where nothing can be recorded, as in a namespace that is going itself, that is no error: the Event
-// is all there is then.
+// the objects of both. Where the namespace takes no record, as one that is going itself, that is no error: the Event is
+// all there is then. That the manager may not write records is one: its role has to be mended, and the try repeated.
 func (r Records) Write(ctx context.Context, namespace string, spec tenancyv1alpha1.OrphanRecordSpec) error {
 	made := newRecord(namespace, spec)
 	err := retry.OnError(retry.DefaultBackoff, raced, func() error {
@@ -78,7 +79,10 @@ func raced(err error) bool {
 }
 
 // isFinal tells that no further try helps: the namespace is gone or going, its quota is used up, or a policy of the
-// management cluster refuses the record. A deletion must not hang on that.
+// management cluster refuses the record. A deletion must not hang on what may be a customer's doing.
 func isFinal(err error) bool {
+	if forbidden.LacksRights(err) || forbidden.ByOurPolicy(err) {
+		return false
+	}
 	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
