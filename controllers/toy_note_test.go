@@ -126,6 +126,7 @@ func (notes) NewList() client.ObjectList           { return &NoteList{} }
 func (notes) Status(note *Note) *NoteStatus        { return &note.Status }
 func (notes) CopyStatus(to, from *NoteStatus)      { *to = from.deepCopy() }
 func (notes) Drift(*Note) metav1alpha1.DriftPolicy { return metav1alpha1.DriftPolicy{} }
+func (notes) Acknowledges() bool                   { return true }
 func (notes) Parts(status *NoteStatus) target.Status {
 	return target.Status{TargetStatus: &status.TargetStatus, ObjectsStatus: &status.ObjectsStatus}
 }

@@ -24,6 +24,8 @@ func TestAPairOfKindsOfAHundredAndFiftyLines(t *testing.T) {
 		"TakesAHandEditBack":                      (*toyWorld).editByHand,
 		"IsHeldOffBySuspension":                   (*toyWorld).suspend,
 		"LosesAClusterThatIsNotSelected":          (*toyWorld).withdraw,
+		"IsRefusedBeforeItIsWritten":              (*toyWorld).refuse,
+		"AcknowledgesWhatWasReadBack":             (*toyWorld).acknowledge,
 		"WaitsForItsGatesAndPassesThemWhenUrgent": (*toyWorld).freeze,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,4 +169,50 @@ func (w *toyWorld) loseACluster(name string) {
 	w.await(func() string { return w.told(name, "after", "one", "three") })
 	w.deleteNote(name)
 	w.await(func() string { return w.gone(name, "one", "three") })
+}
+
+func (w *toyWorld) refuse(name string) {
+	w.createNote(name, "harmless", "one")
+	w.await(func() string { return w.told(name, "harmless", "one") })
+	written := w.resourceVersion(name, "one")
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "a secret" })
+	w.await(func() string {
+		got := conditionOf(w.target(name, "one"), metav1alpha1.ConditionStalled)
+		if !strings.HasPrefix(got, "True Refused: ") || !strings.HasSuffix(got, "tells a secret; change spec.text") {
+			return "Stalled is " + got
+		}
+		if failed := w.note(name).Status.Clusters.Failed; failed.Count != 1 {
+			return fmt.Sprintf("the NotePolicy tells of %+v failed", failed)
+		}
+		return ""
+	})
+	if now := w.resourceVersion(name, "one"); now != written {
+		w.t.Errorf("something was written: %s, %s before", now, written)
+	}
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "harmless again" })
+	w.await(func() string { return w.told(name, "harmless again", "one") })
+}
+
+// resourceVersion is that of the ConfigMap in a cluster.
+func (w *toyWorld) resourceVersion(name, cluster string) string {
+	w.t.Helper()
+	config := &corev1.ConfigMap{}
+	if err := w.clusters[cluster].Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, config); err != nil {
+		w.t.Fatal(err)
+	}
+	return config.ResourceVersion
+}
+
+func (w *toyWorld) acknowledge(name string) {
+	w.createNote(name, "first", "one", "two")
+	w.await(func() string { return w.told(name, "first", "one", "two") })
+	first, second := w.target(name, "one").Status.Acknowledged, w.target(name, "two").Status.Acknowledged
+	if first.Hash != second.Hash {
+		w.t.Errorf("the same content has the hashes %s and %s", first.Hash, second.Hash)
+	}
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "second" })
+	w.await(func() string { return w.told(name, "second", "one", "two") })
+	if next := w.target(name, "one").Status.Acknowledged; next.Hash == first.Hash || next.Generation <= first.Generation {
+		w.t.Errorf("%+v was read back of other content, and %+v before", next, first)
+	}
 }

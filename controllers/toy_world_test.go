@@ -194,8 +194,12 @@ func (w *toyWorld) told(name, text string, clusters ...string) string {
 		if got := w.text(name, cluster); got != text {
 			return fmt.Sprintf("%s has %q, want %q", cluster, got, text)
 		}
-		if got := conditionOf(w.target(name, cluster), metav1alpha1.ConditionReady); !strings.HasPrefix(got, "True Succeeded") {
+		note := w.target(name, cluster)
+		if got := conditionOf(note, metav1alpha1.ConditionReady); !strings.HasPrefix(got, "True Succeeded") {
 			return fmt.Sprintf("the Note in %s is %s", cluster, got)
+		}
+		if read := note.Status.Acknowledged; read == nil || read.Generation != note.Generation {
+			return fmt.Sprintf("of generation %d of the Note in %s was read back: %+v", note.Generation, cluster, read)
 		}
 	}
 	note := w.note(name)

@@ -71,4 +71,23 @@ type TargetStatus struct {
 	// daytwo.dev/requested-at of the policy, the target and the TenantCluster.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
+
+	// acknowledged is what was read back from the cluster last, after it was written there. Kinds on which others rely
+	// tell it, such as one that delivers keys; other kinds leave it out.
+	// +optional
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"`
+}
+
+// Acknowledgement is what was read back from a cluster, and not only sent there.
+type Acknowledgement struct {
+	// generation of the target whose objects were all read back as declared.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Generation int64 `json:"generation,omitempty"`
+
+	// hash of these objects as declared, so that one content can be told from another.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Hash string `json:"hash,omitempty"`
 }

@@ -58,7 +58,7 @@ func (d *Declared[T, S]) observeTenant(ctx context.Context, o *declaredObservati
 		// What is in another cluster, in whose place the provider accepted this one, is not in this one.
 		o.replaced = o.Replaced(Leftovers{ClusterID: status.ClusterID, Inventory: o.Inventory})
 		o.Inventory = apply.Inventory{}
-		status.InputsHash, status.Applying, status.Revision = "", "", ""
+		status.InputsHash, status.Applying, status.Revision, status.Acknowledged = "", "", "", nil
 	}
 	return cluster, nil
 }
@@ -75,6 +75,11 @@ func (d *Declared[T, S]) observeCluster(ctx context.Context, o *declaredObservat
 	}
 	if err := o.ObserveObjects(ctx, cluster, unserved); err != nil {
 		return err
+	}
+	if d.acknowledges() && o.IsReachable() && o.awaitsAcknowledgement(status) {
+		if err := o.readBack(ctx, cluster); err != nil {
+			return err
+		}
 	}
 	if o.IsReachable() && !o.isDeleted() && o.NeedsDesired(status) {
 		o.problem = d.observeDesired(ctx, o, target, cluster)

@@ -26,6 +26,8 @@ type Findings struct {
 	LeftChanged string
 	// Pending: what the kind does beside the objects is not done.
 	Pending bool
+	// Acknowledged is what was read back; nil if not all was, or the kind does not tell.
+	Acknowledged *metav1alpha1.Acknowledgement
 	// Trouble is the first thing that is wrong; nil if nothing is.
 	Trouble *Verdict
 }
@@ -58,6 +60,9 @@ func Report(next Status, f Findings) {
 		next.InputsHash, next.Applying, next.Revision = o.Inputs, "", o.revision()
 	}
 	applied := next.InputsHash == o.Inputs && next.Applying == "" && f.Trouble == nil && !f.Pending
+	if applied && f.Acknowledged != nil {
+		next.Acknowledged = f.Acknowledged
+	}
 	reportApplied(next, o, f.Trouble, applied)
 	worst := firstUnhealthy(o.Inventory, f.Shown.Health)
 	reportHealth(next, o, applied, worst)
