@@ -28,6 +28,22 @@ func (d *Declared[T, S]) acknowledges() bool {
 	return ok && kind.Acknowledges()
 }
 
+// acknowledged is what has been read back of a target whose kind tells; nil for nothing, or without a cluster.
+func (d *Declared[T, S]) acknowledged(o Observation, cluster *fleet.Cluster) *metav1alpha1.Acknowledgement {
+	if cluster == nil || !d.acknowledges() {
+		return nil
+	}
+	return o.acknowledgement(cluster.Tracker)
+}
+
+// lookAgain is when what was not read back yet is looked at again; zero for never.
+func (d *Declared[T, S]) lookAgain(o Observation, told Status, cluster *fleet.Cluster) time.Time {
+	if cluster == nil || !d.acknowledges() || !o.awaitsAcknowledgement(told) {
+		return time.Time{}
+	}
+	return o.Now.Add(lookForAcknowledgement)
+}
+
 // awaitsAcknowledgement is whether what the target has in its cluster was applied, and not read back yet.
 func (o Observation) awaitsAcknowledgement(status Status) bool {
 	return o.IsSettled(status) && !o.isDeleted() && len(o.Inventory) > 0 &&

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -106,15 +105,10 @@ func (d *Declared[T, S]) Work(ctx context.Context, target T, known *Known[T, S, 
 		Observation: o.Observation, Plan: planned.Plan, Result: done, Shown: o.Look(ctx, done, cluster), Corrections: apply.Corrections(done.Written),
 		Trouble: cmp.Or(JudgeProblem(o.problem), JudgeWrites(planned.Plan, done), JudgeWaits(done)),
 	}
-	if cluster != nil && d.acknowledges() {
-		findings.Acknowledged = o.acknowledgement(cluster.Tracker)
-	}
+	findings.Acknowledged = d.acknowledged(o.Observation, cluster)
 	next := d.report(target, recorded, findings)
 	told := d.Parts(next)
-	var look time.Time
-	if cluster != nil && d.acknowledges() && o.awaitsAcknowledgement(told) {
-		look = o.Now.Add(lookForAcknowledgement)
-	}
+	look := d.lookAgain(o.Observation, told, cluster)
 	return d.Room.Conclude(ctx, target, known, writer, cluster, Conclusion[S]{
 		Findings: findings, Status: next, Told: told, Incomplete: findings.AwaitsWatches(told), Due: findings.Due(told, look),
 		Ends: planned.Finalize && done.Err == nil && (len(told.Inventory) == 0 || o.isObjectsAbandonable()),
