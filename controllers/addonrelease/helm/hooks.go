@@ -152,7 +152,7 @@ func (h *hookRunner) sight(ctx context.Context, one Hook, run *addonsv1alpha1.Ho
 	if seen != nil || run.UID == "" || !h.Cluster.Tracker.Kind(one.GroupKind()).Listed {
 		return seen, nil
 	}
-	err := h.Cluster.Observe(ctx, one.Ref)
+	err := h.Cluster.ReadClaimed(ctx, one.Ref)
 	seen, _ = h.Cluster.Tracker.Look(one.Key())
 	return seen, err
 }

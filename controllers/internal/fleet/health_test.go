@@ -28,8 +28,10 @@ func TestADeletionTellsHowAJobEnded(t *testing.T) {
 	for condition, want := range map[string]End{"Complete": Succeeded, "Failed": Failed, "Suspended": ""} {
 		tracker := NewTracker(func(Owner, bool) {})
 		tracker.Claim(release, key)
-		watching := &kindWatch{kind: jobs, cluster: &Cluster{Tracker: tracker, connection: &connection{fleet: &Fleet{clock: clock.RealClock{}}}}}
-		watching.handle(watch.Event{Type: watch.Deleted, Object: withCondition("batch/v1", "Job", condition, "True")})
+		watching := &kindWatch{watchLoop: watchLoop{kind: jobs, cluster: &Cluster{Tracker: tracker, connection: &connection{fleet: &Fleet{clock: clock.RealClock{}}}}}}
+		if err := watching.handle(watch.Event{Type: watch.Deleted, Object: withCondition("batch/v1", "Job", condition, "True")}); err != nil {
+			t.Fatal(err)
+		}
 		if seen, _ := tracker.Look(key); seen == nil || !seen.Gone || seen.UID != "1" || seen.Health.End != want {
 			t.Errorf("%s: it was seen as %+v, want it gone and %q", condition, seen, want)
 		}

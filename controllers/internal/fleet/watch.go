@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,17 +12,81 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// list takes in what is there and returns the resource version to watch from. Before a list is believed, the cluster
-// is asked who it is.
-func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
-	if err := w.cluster.Confirm(ctx); err != nil {
-		return "", err
+// Watch keeps the objects of a kind watched as long as the connection lasts. It returns at once; Tracker.Kind
+// tells how far the watch is. meta.IsNoMatchError tells that the cluster does not serve the kind.
+func (c *Cluster) Watch(ctx context.Context, kind schema.GroupVersionKind) error {
+	if c.isWatching(kind.GroupKind()) {
+		return nil
 	}
+	// A kind that cannot be discovered is looked up again by its watch, which tells of the failure.
+	if _, err := c.Resource(ctx, kind); meta.IsNoMatchError(err) {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.watches[kind.GroupKind()]
+	if w == nil {
+		w = newKindWatch(c, kind)
+		c.watches[kind.GroupKind()] = w
+	}
+	if w.running || c.ctx.Err() != nil {
+		return nil
+	}
+	w.running = true
+	c.running.Go(func() { w.run(c.ctx) })
+	return nil
+}
+
+func (c *Cluster) isWatching(kind schema.GroupKind) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.watches[kind]
+	return w != nil && w.running
+}
+
+// kindWatch keeps the tracker informed of one kind.
+type kindWatch struct {
+	watchLoop
+	// running is guarded by the cluster's mutex.
+	running bool
+}
+
+func newKindWatch(c *Cluster, kind schema.GroupVersionKind) *kindWatch {
+	w := &kindWatch{}
+	w.watchLoop = newWatchLoop(c, kind, w)
+	return w
+}
+
+// source implements watchConsumer.
+func (w *kindWatch) source(resource Resource) source { return w.cluster.sourceFor(resource) }
+
+// selector implements watchConsumer.
+func (w *kindWatch) selector() string {
+	return metav1alpha1.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
+}
+
+// setUnknown implements watchConsumer.
+func (w *kindWatch) setUnknown(reason string) {
+	w.cluster.Tracker.setUnknown(w.kind.GroupKind(), reason)
+}
+
+// gone implements watchConsumer. It forgets the objects of the kind. The next Watch looks for the kind again.
+func (w *kindWatch) gone() {
+	w.cluster.mu.Lock()
+	w.running = false
+	w.cluster.mu.Unlock()
+	w.cluster.Tracker.replace(w.kind.GroupKind(), nil, "", "", w.cluster.connection.fleet.clock.Now())
+	w.cluster.Tracker.retainUnrecorded(w.kind.GroupKind(), nil)
+}
+
+// list implements watchConsumer.
+func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	floor := w.cluster.Tracker.newest(w.kind.GroupKind())
 	seen := map[objects.Key]Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
@@ -39,7 +102,7 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 		}
 	})
 	if err != nil {
-		return "", fmt.Errorf("list: %w", err)
+		return "", err
 	}
 	w.cluster.Tracker.replace(w.kind.GroupKind(), seen, version, floor, now)
 	w.cluster.Tracker.retainUnrecorded(w.kind.GroupKind(), unrecorded)
@@ -49,17 +112,19 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	return version, nil
 }
 
-func (w *kindWatch) handle(event watch.Event) {
+// handle implements watchConsumer.
+func (w *kindWatch) handle(event watch.Event) error {
 	now := w.cluster.connection.fleet.clock.Now()
 	key, seen, ok := w.look(event.Object, now)
 	if !ok {
-		return
+		return nil
 	}
 	if event.Type == watch.Deleted {
 		// How it ended is in this event only, if it deletes itself as soon as it has.
 		seen = Seen{Gone: true, UID: seen.UID, ResourceVersion: seen.ResourceVersion, Health: Health{End: seen.Health.End}, At: now}
 	}
 	w.cluster.Tracker.observe(key, seen)
+	return nil
 }
 
 // look makes a sighting of an object of the watched kind.

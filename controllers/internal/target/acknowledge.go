@@ -56,7 +56,7 @@ func (o Observation) readBack(ctx context.Context, cluster *fleet.Cluster) error
 		if _, current := cluster.Tracker.Current(key); current || e.Unwatched() || e.Intended() {
 			continue
 		}
-		if err := cluster.Observe(ctx, e.Ref); err != nil {
+		if err := cluster.ReadClaimed(ctx, e.Ref); err != nil {
 			return fmt.Errorf("read back %s: %w", e.Ref, err)
 		}
 	}

@@ -29,7 +29,7 @@ func (o *Observation) observeUnseen(ctx context.Context, cluster *fleet.Cluster,
 			if err != nil || !resource.HasStatus {
 				return err
 			}
-			return cluster.Observe(ctx, ref)
+			return cluster.ReadClaimed(ctx, ref)
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
-
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // minWatch is the shortest time after which an API server is asked to end a watch; each one is asked for a
@@ -38,69 +36,40 @@ var (
 	errNoAnswer = fmt.Errorf("the watch was not opened: %w", context.DeadlineExceeded)
 )
 
-// Watch keeps the objects of a kind watched as long as the connection lasts. It returns at once; Tracker.Kind
-// tells how far the watch is. meta.IsNoMatchError tells that the cluster does not serve the kind.
-func (c *Cluster) Watch(ctx context.Context, kind schema.GroupVersionKind) error {
-	if c.isWatching(kind.GroupKind()) {
-		return nil
-	}
-	// A kind that cannot be discovered is looked up again by its watch, which tells of the failure.
-	if _, err := c.Resource(ctx, kind); meta.IsNoMatchError(err) {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.watches[kind.GroupKind()]
-	if w == nil {
-		w = newKindWatch(c, kind)
-		c.watches[kind.GroupKind()] = w
-	}
-	if w.running || c.ctx.Err() != nil {
-		return nil
-	}
-	w.running = true
-	c.running.Go(func() { w.run(c.ctx) })
-	return nil
+// watchConsumer takes in what the watch of a kind shows.
+type watchConsumer interface {
+	// source of the lists and watches.
+	source(Resource) source
+	// selector of the objects by their labels.
+	selector() string
+	// list takes in what is there, and returns the resource version to watch from.
+	list(context.Context, source) (version string, err error)
+	// handle takes in an event. After an error, the kind is listed again.
+	handle(watch.Event) error
+	// setUnknown is told why the kind cannot be watched, and "" when it can be again.
+	setUnknown(reason string)
+	// gone is told that the cluster serves the kind no more, when the watch has ended.
+	gone()
 }
 
-func (c *Cluster) isWatching(kind schema.GroupKind) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w := c.watches[kind]
-	return w != nil && w.running
-}
-
-// unwatch forgets a kind that is not served any more, and with it its objects. The next Watch looks for the
-// kind again.
-func (c *Cluster) unwatch(w *kindWatch) {
-	c.forget(w.kind)
-	c.mu.Lock()
-	w.running = false
-	c.mu.Unlock()
-	c.Tracker.replace(w.kind.GroupKind(), nil, "", "", c.connection.fleet.clock.Now())
-	c.Tracker.retainUnrecorded(w.kind.GroupKind(), nil)
-}
-
-// kindWatch keeps the tracker informed of one kind, until its context ends. It outlives the kind: the backoff of
-// one that comes and goes is not reset.
-type kindWatch struct {
-	cluster *Cluster
-	kind    schema.GroupVersionKind
-	news    *newsTimer
-	retry   wait.Backoff
-	// running is guarded by the cluster's mutex.
-	running bool
+// watchLoop keeps a consumer informed of one kind, until its context ends. It outlives the kind: the backoff of one that
+// comes and goes is not reset.
+type watchLoop struct {
+	cluster  *Cluster
+	kind     schema.GroupVersionKind
+	consumer watchConsumer
+	news     *newsTimer
+	retry    wait.Backoff
 	// version is where the watch goes on; empty if the kind has to be listed first.
 	version string
 	// ended is when the kind was found gone last.
 	ended time.Time
 }
 
-func newKindWatch(c *Cluster, kind schema.GroupVersionKind) *kindWatch {
+func newWatchLoop(c *Cluster, kind schema.GroupVersionKind, consumer watchConsumer) watchLoop {
 	limits := c.connection.fleet.options.Timeouts
-	return &kindWatch{
-		cluster: c, kind: kind, retry: watchRetries(limits),
-		news: newNewsTimer(limits.KindPatience, func(reason string) { c.Tracker.setUnknown(kind.GroupKind(), reason) }),
+	return watchLoop{
+		cluster: c, kind: kind, consumer: consumer, retry: watchRetries(limits), news: newNewsTimer(limits.KindPatience, consumer.setUnknown),
 	}
 }
 
@@ -111,7 +80,7 @@ func watchRetries(limits Timeouts) wait.Backoff {
 
 // run lists and watches until the context ends or the kind is gone. Whatever ends a watch early, the next attempt
 // follows after a pause. The pauses grow until a watch lasts for longer than the longest of them.
-func (w *kindWatch) run(ctx context.Context) {
+func (w *watchLoop) run(ctx context.Context) {
 	limits := w.cluster.connection.fleet.options.Timeouts
 	defer w.news.stop()
 	w.news.failing("the first list is not complete yet")
@@ -127,7 +96,8 @@ func (w *kindWatch) run(ctx context.Context) {
 		case errors.Is(err, errKindGone):
 			w.news.current()
 			w.version, w.ended = "", time.Now()
-			w.cluster.unwatch(w)
+			w.cluster.forget(w.kind)
+			w.consumer.gone()
 			return
 		case time.Since(began) > limits.RetryMax:
 			w.retry = watchRetries(limits)
@@ -140,7 +110,7 @@ func (w *kindWatch) run(ctx context.Context) {
 	}
 }
 
-func (w *kindWatch) pause(ctx context.Context) {
+func (w *watchLoop) pause(ctx context.Context) {
 	timer := time.NewTimer(w.retry.Step())
 	defer timer.Stop()
 	select {
@@ -150,7 +120,7 @@ func (w *kindWatch) pause(ctx context.Context) {
 }
 
 // failed tells of a watch that ended, and lets the connection look whether the cluster still answers.
-func (w *kindWatch) failed(err error) {
+func (w *watchLoop) failed(err error) {
 	w.version = ""
 	w.news.failing(describe(err))
 	connection := w.cluster.connection
@@ -160,7 +130,7 @@ func (w *kindWatch) failed(err error) {
 
 // listAndWatch returns nil if the watch ended in time and can go on where it ended. After anything else the kind
 // is listed again: the cluster may have been restored from a snapshot, and its versions mean something else now.
-func (w *kindWatch) listAndWatch(ctx context.Context) error {
+func (w *watchLoop) listAndWatch(ctx context.Context) error {
 	resource, err := w.cluster.Resource(ctx, w.kind)
 	if meta.IsNoMatchError(err) {
 		return errKindGone
@@ -168,17 +138,29 @@ func (w *kindWatch) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	source := w.cluster.sourceFor(resource)
+	source := w.consumer.source(resource)
 	if w.version == "" {
-		if w.version, err = w.list(ctx, source); err != nil {
+		if w.version, err = w.relist(ctx, source); err != nil {
 			return w.verifyGone(ctx, err)
 		}
 	}
 	return w.verifyGone(ctx, w.watch(ctx, source))
 }
 
+// relist asks the cluster who it is before a list of it is believed.
+func (w *watchLoop) relist(ctx context.Context, source source) (string, error) {
+	if err := w.cluster.Confirm(ctx); err != nil {
+		return "", err
+	}
+	version, err := w.consumer.list(ctx, source)
+	if err != nil {
+		return "", fmt.Errorf("list: %w", err)
+	}
+	return version, nil
+}
+
 // verifyGone asks the discovery whether a kind whose requests are answered by 404 is gone.
-func (w *kindWatch) verifyGone(ctx context.Context, err error) error {
+func (w *watchLoop) verifyGone(ctx context.Context, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -190,7 +172,7 @@ func (w *kindWatch) verifyGone(ctx context.Context, err error) error {
 }
 
 // watch reads events until the watch ends.
-func (w *kindWatch) watch(ctx context.Context, source source) error {
+func (w *watchLoop) watch(ctx context.Context, source source) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	duration := minWatch + rand.N(minWatch).Truncate(time.Second)
@@ -207,10 +189,10 @@ func (w *kindWatch) watch(ctx context.Context, source source) error {
 }
 
 // open waits for the headers of the answer, as long as any request may take.
-func (w *kindWatch) open(ctx context.Context, cancel context.CancelFunc, source source, duration time.Duration) (watch.Interface, error) {
+func (w *watchLoop) open(ctx context.Context, cancel context.CancelFunc, source source, duration time.Duration) (watch.Interface, error) {
 	patience := time.AfterFunc(w.cluster.connection.fleet.options.Timeouts.Request, cancel)
 	stream, err := source.watch(ctx, metav1.ListOptions{
-		LabelSelector: w.selector(), ResourceVersion: w.version, AllowWatchBookmarks: true,
+		LabelSelector: w.consumer.selector(), ResourceVersion: w.version, AllowWatchBookmarks: true,
 		TimeoutSeconds: ptr.To(int64(duration / time.Second)),
 	})
 	inTime := patience.Stop()
@@ -224,7 +206,7 @@ func (w *kindWatch) open(ctx context.Context, cancel context.CancelFunc, source 
 }
 
 // read hands events on until the stream ends, is silent for too long, or goes backwards.
-func (w *kindWatch) read(ctx context.Context, stream watch.Interface) error {
+func (w *watchLoop) read(ctx context.Context, stream watch.Interface) error {
 	limits := w.cluster.connection.fleet.options.Timeouts
 	silence, settled := time.NewTimer(limits.WatchSilence), time.NewTimer(settleTime)
 	defer silence.Stop()
@@ -251,7 +233,7 @@ func (w *kindWatch) read(ctx context.Context, stream watch.Interface) error {
 }
 
 // take handles one event, and remembers its version.
-func (w *kindWatch) take(event watch.Event) error {
+func (w *watchLoop) take(event watch.Event) error {
 	if event.Type == watch.Error {
 		return apierrors.FromObject(event.Object)
 	}
@@ -264,12 +246,8 @@ func (w *kindWatch) take(event watch.Event) error {
 		return errBackwards
 	}
 	w.version = version
-	if event.Type != watch.Bookmark {
-		w.handle(event)
+	if event.Type == watch.Bookmark {
+		return nil
 	}
-	return nil
-}
-
-func (w *kindWatch) selector() string {
-	return metav1alpha1.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
+	return w.consumer.handle(event)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// Observe reads a claimed object that no watch has shown yet, and tells the tracker. A watch says nothing of an object
+// ReadClaimed reads a claimed object that no watch has shown yet, and tells the tracker. A watch says nothing of an object
 // that was there before it was claimed, if the apply that followed changed nothing about it. If a watch shows the
 // object meanwhile, that stands.
-func (c *Cluster) Observe(ctx context.Context, ref objects.Ref) error {
+func (c *Cluster) ReadClaimed(ctx context.Context, ref objects.Ref) error {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	resource, err := c.Resource(ctx, ref.GroupVersionKind)
