@@ -53,6 +53,8 @@ type Cluster struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	watches map[schema.GroupKind]*kindWatch
+	// observations of what Daytwo does not own.
+	observations map[Selection]*selectionWatch
 }
 
 func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
@@ -78,15 +80,16 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 	}
 	cluster := &Cluster{
 		ID: state.Identity, Version: state.Version, Tracker: c.tracker,
-		resources:  &resources{version: state.Version, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
-		link:       l,
-		config:     config,
-		bounded:    bounded,
-		raw:        rawClient,
-		metadata:   metadataClient,
-		dynamic:    dynamicClient,
-		connection: c,
-		watches:    map[schema.GroupKind]*kindWatch{},
+		resources:    &resources{version: state.Version, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
+		link:         l,
+		config:       config,
+		bounded:      bounded,
+		raw:          rawClient,
+		metadata:     metadataClient,
+		dynamic:      dynamicClient,
+		connection:   c,
+		watches:      map[schema.GroupKind]*kindWatch{},
+		observations: map[Selection]*selectionWatch{},
 	}
 	cluster.ctx, cluster.cancel = context.WithCancelCause(ctx)
 	return cluster, nil

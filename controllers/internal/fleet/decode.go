@@ -12,6 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 // objectHead is what there is to know of an object that is not wanted.
@@ -75,6 +76,8 @@ func (h objectHead) key(kind schema.GroupKind) objects.Key {
 type wholeObject struct {
 	*metav1.PartialObjectMetadata
 	content *unstructured.Unstructured
+	// size in the answer that it was read from.
+	size sizeLimit
 }
 
 // read decodes an object that was read within its limits, if it is wanted: as metadata, or as a wholeObject. Of any other
@@ -97,8 +100,10 @@ func (r objectReader) read(raw []byte, gone bool) (object runtime.Object, versio
 	if !r.whole {
 		return partial, partial.ResourceVersion, nil
 	}
+	var size untrusted.JSONSize
+	size.Scan(raw)
 	content, err := r.content(raw)
-	return &wholeObject{partial, content}, partial.ResourceVersion, err
+	return &wholeObject{partial, content, sizeLimit{len(raw), size.Values}}, partial.ResourceVersion, err
 }
 
 func (r objectReader) wants(head objectHead) bool {

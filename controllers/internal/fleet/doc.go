@@ -10,5 +10,6 @@
 // every 30 s. Nobody waits for it: a reconciler asks Get and has a connected cluster or has none.
 //
 // What the watches see is kept by a Tracker: for the objects of an inventory only, and of those a
-// fingerprint and their health, so that a customer cannot fill the manager's memory.
+// fingerprint and their health, so that a customer cannot fill the manager's memory. Of what is not Daytwo's, such as the
+// backups that a schedule makes, a target may observe a selection, whole and up to a limit.
 package fleet

@@ -1,0 +1,188 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// maxSelected is how large the objects of a selection may be together: decoded, that many values take up to 6 MiB.
+var maxSelected = sizeLimit{bytes: 1 << 20, values: 20_000}
+
+// errIncomplete: an object went, and others that were not kept may take its place.
+var errIncomplete = errors.New("fewer objects are kept than there are")
+
+// selectionWatch keeps the objects of a selection, up to its limits.
+type selectionWatch struct {
+	watchLoop
+	selection Selection
+
+	// owners, running and cancel are guarded by the cluster's mutex.
+	owners  map[Owner]bool
+	running bool
+	cancel  context.CancelFunc
+
+	// listing is what a list shows, while it is read.
+	listing selected
+
+	mu    sync.Mutex
+	state KindState
+	kept  selected
+}
+
+func newSelectionWatch(c *Cluster, selection Selection) *selectionWatch {
+	w := &selectionWatch{selection: selection, owners: map[Owner]bool{}, kept: newSelected(selection)}
+	w.watchLoop = newWatchLoop(c, selection.Kind, w)
+	return w
+}
+
+// observed is what is known at the moment.
+func (w *selectionWatch) observed() Observed {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]*unstructured.Unstructured, 0, len(w.kept.objects))
+	for _, one := range w.kept.objects {
+		list = append(list, one.content)
+	}
+	return Observed{KindState: w.state, Objects: sortedByName(list), Incomplete: w.kept.incomplete}
+}
+
+// update changes what is known, and tells the owners.
+func (w *selectionWatch) update(change func()) {
+	w.mu.Lock()
+	change()
+	w.mu.Unlock()
+	for _, owner := range w.cluster.ownersOf(w) {
+		w.cluster.Tracker.notify(owner, false)
+	}
+}
+
+// source implements watchConsumer. It lists and watches objects whole. What is incomplete is listed again whenever a watch
+// has ended, since no watch tells when objects that are not kept go.
+func (w *selectionWatch) source(resource Resource) source {
+	if w.observed().Incomplete {
+		w.version = ""
+	}
+	reader := w.cluster.reader(resource, w.selection.Namespace)
+	reader.whole = true
+	listed, watched := reader, reader
+	listed.wanted = func(namespace, name string) bool {
+		return w.listing.wants(types.NamespacedName{Namespace: namespace, Name: name})
+	}
+	watched.wanted = func(namespace, name string) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.kept.wants(types.NamespacedName{Namespace: namespace, Name: name})
+	}
+	return source{
+		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error, _ func(objectHead)) (page, error) {
+			ctx, cancel := w.cluster.deadline(ctx)
+			defer cancel()
+			return listed.list(ctx, options, take)
+		},
+		watch: watched.watch,
+		pace:  w.cluster.connection.pace,
+	}
+}
+
+// selector implements watchConsumer.
+func (w *selectionWatch) selector() string { return w.selection.Selector }
+
+// list implements watchConsumer.
+func (w *selectionWatch) list(ctx context.Context, source source) (string, error) {
+	w.listing = newSelected(w.selection)
+	version, err := source.each(ctx, w.selector(), func(item runtime.Object) error {
+		w.listing.put(item.(*wholeObject))
+		return nil
+	}, nil)
+	if err != nil {
+		return "", err
+	}
+	w.update(func() { w.kept, w.state.Listed = w.listing, true })
+	return version, nil
+}
+
+// handle implements watchConsumer.
+func (w *selectionWatch) handle(event watch.Event) error {
+	object, ok := event.Object.(*wholeObject)
+	if !ok {
+		return nil
+	}
+	incomplete := false
+	w.update(func() {
+		if event.Type != watch.Deleted {
+			w.kept.put(object)
+			return
+		}
+		incomplete = w.kept.incomplete
+		w.kept.remove(nameOf(object))
+	})
+	if incomplete {
+		return errIncomplete
+	}
+	return nil
+}
+
+// setUnknown implements watchConsumer.
+func (w *selectionWatch) setUnknown(reason string) { w.update(func() { w.state.Unknown = reason }) }
+
+// gone implements watchConsumer. The next Observe looks for the kind again.
+func (w *selectionWatch) gone() {
+	w.cluster.mu.Lock()
+	w.running = false
+	w.cluster.mu.Unlock()
+	w.update(func() { w.kept, w.state.Listed = newSelected(w.selection), true })
+}
+
+// selected are the objects that are kept of a selection.
+type selected struct {
+	limit      int
+	objects    map[types.NamespacedName]*wholeObject
+	size       sizeLimit
+	incomplete bool
+}
+
+func newSelected(selection Selection) selected {
+	return selected{limit: selection.Limit, objects: map[types.NamespacedName]*wholeObject{}}
+}
+
+// wants is whether an object may be kept, as far as its name tells.
+func (s *selected) wants(name types.NamespacedName) bool {
+	if s.objects[name] != nil || len(s.objects) < s.limit {
+		return true
+	}
+	s.incomplete = true
+	return false
+}
+
+// put keeps an object in the place of the one of its name, if it fits.
+func (s *selected) put(object *wholeObject) {
+	name := nameOf(object)
+	s.remove(name)
+	size := sizeLimit{s.size.bytes + object.size.bytes, s.size.values + object.size.values}
+	if !s.wants(name) || size.bytes > maxSelected.bytes || size.values > maxSelected.values {
+		s.incomplete = true
+		return
+	}
+	object.content.SetManagedFields(nil)
+	s.size = size
+	s.objects[name] = &wholeObject{content: object.content, size: object.size}
+}
+
+func (s *selected) remove(name types.NamespacedName) {
+	if before := s.objects[name]; before != nil {
+		s.size.bytes -= before.size.bytes
+		s.size.values -= before.size.values
+		delete(s.objects, name)
+	}
+}
+
+func nameOf(object *wholeObject) types.NamespacedName {
+	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+}
