@@ -76,7 +76,7 @@ func (h objectHead) key(kind schema.GroupKind) objects.Key {
 type wholeObject struct {
 	*metav1.PartialObjectMetadata
 	content *unstructured.Unstructured
-	// size in the answer that it was read from.
+	// size in the answer that it was read from, if the reader tells sizes.
 	size sizeLimit
 }
 
@@ -100,10 +100,18 @@ func (r objectReader) read(raw []byte, gone bool) (object runtime.Object, versio
 	if !r.whole {
 		return partial, partial.ResourceVersion, nil
 	}
+	var size sizeLimit
+	if r.sized {
+		size = measure(raw)
+	}
+	content, err := r.content(raw)
+	return &wholeObject{partial, content, size}, partial.ResourceVersion, err
+}
+
+func measure(raw []byte) sizeLimit {
 	var size untrusted.JSONSize
 	size.Scan(raw)
-	content, err := r.content(raw)
-	return &wholeObject{partial, content, sizeLimit{len(raw), size.Values}}, partial.ResourceVersion, err
+	return sizeLimit{len(raw), size.Values}
 }
 
 func (r objectReader) wants(head objectHead) bool {

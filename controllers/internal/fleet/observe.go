@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -130,9 +129,4 @@ func (c *Cluster) ownersOf(w *selectionWatch) []Owner {
 
 func byName(a, b *unstructured.Unstructured) int {
 	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-}
-
-func sortedByName(list []*unstructured.Unstructured) []*unstructured.Unstructured {
-	slices.SortFunc(list, byName)
-	return list
 }

@@ -32,8 +32,8 @@ type objectReader struct {
 	resource Resource
 	// path of the collection.
 	path []string
-	// whole reads objects whole instead of their metadata.
-	whole bool
+	// whole reads objects whole instead of their metadata; sized tells how large each of them is too.
+	whole, sized bool
 	// wanted tells which objects are read beyond their name; nil for all.
 	wanted func(namespace, name string) bool
 	// unwanted is told of the others; nil if they are not needed.

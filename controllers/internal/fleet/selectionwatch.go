@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +51,8 @@ func (w *selectionWatch) observed() Observed {
 	for _, one := range w.kept.objects {
 		list = append(list, one.content)
 	}
-	return Observed{KindState: w.state, Objects: sortedByName(list), Incomplete: w.kept.incomplete}
+	slices.SortFunc(list, byName)
+	return Observed{KindState: w.state, Objects: list, Incomplete: w.kept.incomplete}
 }
 
 // update changes what is known, and tells the owners.
@@ -70,7 +72,7 @@ func (w *selectionWatch) source(resource Resource) source {
 		w.version = ""
 	}
 	reader := w.cluster.reader(resource, w.selection.Namespace)
-	reader.whole = true
+	reader.whole, reader.sized = true, true
 	listed, watched := reader, reader
 	listed.wanted = func(namespace, name string) bool {
 		return w.listing.wants(types.NamespacedName{Namespace: namespace, Name: name})
