@@ -55,9 +55,7 @@ func (r *Reconciler) observeTenant(ctx context.Context, o *observation) (*fleet.
 	if err != nil {
 		return nil, err
 	}
-	if o.Request = o.Requests; o.requested() {
-		o.Contentions = nil // A person who asks for a try need not wait for another correction.
-	}
+	o.TakeRequest(statusOf(&o.status))
 	if before := o.status.ClusterID; cluster != nil && before != "" && before != string(cluster.ID) {
 		o.moveFrom(before)
 	}

@@ -51,9 +51,7 @@ func (d *Declared[T, S]) observeTenant(ctx context.Context, o *declaredObservati
 		return nil, err
 	}
 	status := d.Parts(&o.status)
-	if o.Request = o.Requests; o.IsRequested(status) {
-		o.Contentions = nil // A person who asks for a try need not wait for another correction.
-	}
+	o.TakeRequest(status)
 	if cluster != nil && status.ClusterID != "" && status.ClusterID != string(cluster.ID) {
 		// What is in another cluster, in whose place the provider accepted this one, is not in this one.
 		o.replaced = o.Replaced(Leftovers{ClusterID: status.ClusterID, Inventory: o.Inventory})

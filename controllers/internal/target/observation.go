@@ -55,6 +55,13 @@ func (o Observation) IsWaiting() bool { return o.Pending || o.Unlisted > 0 }
 // IsRequested is whether people asked for a try now that was not made yet.
 func (o Observation) IsRequested(status Status) bool { return o.Request != status.HandledRequest }
 
+// TakeRequest takes in what the preconditions say people ask for. Who asks for a try need not wait for another correction.
+func (o *Observation) TakeRequest(status Status) {
+	if o.Request = o.Requests; o.IsRequested(status) {
+		o.Contentions = nil
+	}
+}
+
 // IsSettled is whether what is to be in the cluster was applied completely, and nothing else was begun since.
 func (o Observation) IsSettled(status Status) bool {
 	return o.Inputs == status.InputsHash && status.Applying == ""
