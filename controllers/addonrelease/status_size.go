@@ -1,10 +1,7 @@
 package addonrelease
 
 import (
-	"fmt"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
@@ -44,8 +41,6 @@ func fitting(next addonsv1alpha1.AddonReleaseStatus, o observation, recorded add
 		return next
 	}
 	before := *recorded.DeepCopy()
-	before.ObservedGeneration = o.release.Generation
-	statusOf(&before).Stall(o.Observation, metav1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this AddonRelease %d KiB large, more than the %d KiB "+
-		"that are stored of one, so the inventory is as it was before; split the add-on", size>>10, target.MaxStored>>10))
+	statusOf(&before).StallAsTooLarge(o.Observation, "AddonRelease", size, "; split the add-on")
 	return before
 }

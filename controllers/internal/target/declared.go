@@ -3,7 +3,6 @@ package target
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -157,17 +156,12 @@ func (d *Declared[T, S]) report(target T, recorded S, findings Findings) *S {
 	size := d.sizeWithoutStatus(target) + SizeOf(next)
 	if o := findings.Observation; o.Unreachable == "" && size > MaxStored {
 		d.CopyStatus(next, &recorded)
-		parts := d.Parts(next)
-		parts.ObservedGeneration = target.GetGeneration()
-		parts.Stall(o, metav1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this %s %d KiB large, more than the %d KiB "+
-			"that are stored of one, so the inventory is as it was before", d.Name(), size>>10, MaxStored>>10))
+		d.Parts(next).StallAsTooLarge(o, d.Name(), size, "")
 	}
 	return next
 }
 
 // sizeWithoutStatus is how many bytes of JSON the rest of a target takes.
 func (d *Declared[T, S]) sizeWithoutStatus(target T) int {
-	without := clone(target)
-	d.CopyStatus(d.Status(without), new(S))
-	return SizeOf(without)
+	return SizeOf(target) - SizeOf(d.Status(target))
 }

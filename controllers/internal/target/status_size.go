@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -28,6 +29,14 @@ type UnrecordableError struct{ why string }
 
 // Error implements error.
 func (e *UnrecordableError) Error() string { return e.why }
+
+// StallAsTooLarge says, in the status as it was recorded before, that the next one would make the target so many bytes
+// large, which is not stored. The remedy follows what is said.
+func (s Status) StallAsTooLarge(o Observation, kind string, size int, remedy string) {
+	s.ObservedGeneration = o.target.GetGeneration()
+	s.Stall(o, metav1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this %s %d KiB large, more than the %d KiB "+
+		"that are stored of one, so the inventory is as it was before%s", kind, size>>10, MaxStored>>10, remedy))
+}
 
 // CheckRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the
 // cluster: of the inventory as it is, and of what is declared. Size is what the rest of an object of this kind takes, in
