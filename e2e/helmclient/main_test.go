@@ -2,7 +2,6 @@ package helmclient
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -119,14 +118,5 @@ func (s *site) snapshot(definitions ...string) View {
 
 func (s *site) eventually(what string, is func(context.Context) (bool, error)) {
 	s.Helper()
-	expect.Eventually(s, what, func(ctx context.Context) error {
-		done, err := is(ctx)
-		if err != nil {
-			s.Fatalf("%s: %v", what, err)
-		}
-		if !done {
-			return errors.New("it is not so")
-		}
-		return nil
-	})
+	expect.EventuallyTrue(s, what, is)
 }

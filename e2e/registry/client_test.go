@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -120,10 +119,5 @@ func index(t *testing.T, server *Server) *repo.IndexFile {
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	expect.Eventually(t, what, func(context.Context) error {
-		if !is() {
-			return errors.New("it is not so")
-		}
-		return nil
-	})
+	expect.EventuallyTrue(t, what, func(context.Context) (bool, error) { return is(), nil })
 }

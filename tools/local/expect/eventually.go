@@ -38,6 +38,21 @@ func EventuallyIn(ctx context.Context, t testing.TB, what string, look func(cont
 	}
 }
 
+// EventuallyTrue is Eventually for what is so or not. An error ends the test.
+func EventuallyTrue(t testing.TB, what string, is wait.ConditionWithContextFunc) {
+	t.Helper()
+	Eventually(t, what, func(ctx context.Context) error {
+		done, err := is(ctx)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if !done {
+			return errors.New("it is not so")
+		}
+		return nil
+	})
+}
+
 // Await is Eventually for what has no test, such as the start of what the tests of a package stand on.
 func Await(ctx context.Context, what string, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)

@@ -2,7 +2,6 @@ package localfleet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -152,16 +151,7 @@ func createNamespace(t *testing.T, client kubernetes.Interface, name string) {
 
 func eventually(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	expect.Eventually(t, what, func(ctx context.Context) error {
-		done, err := condition(ctx)
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		if !done {
-			return errors.New("it is not so")
-		}
-		return nil
-	})
+	expect.EventuallyTrue(t, what, condition)
 }
 
 // runningPIDs returns the processes of the fleet's programs by their names.

@@ -45,12 +45,7 @@ func startShell(t *testing.T, table *Table, dir, script string) *Process {
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	expect.Eventually(t, what, func(context.Context) error {
-		if !condition() {
-			return errors.New("it is not so")
-		}
-		return nil
-	})
+	expect.EventuallyTrue(t, what, func(context.Context) (bool, error) { return condition(), nil })
 }
 
 func TestAProgramIsFoundAgainByItsRecord(t *testing.T) {
