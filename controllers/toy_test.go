@@ -131,9 +131,9 @@ func (w *toyWorld) freeze(name string) {
 		if one, two := w.text(name, "one"), w.text(name, "two"); one != "before" || two != "after" {
 			return fmt.Sprintf("one, which is frozen, has %q, and two, which is urgent, %q", one, two)
 		}
-		reconciling := meta.FindStatusCondition(w.note(name).Status.Conditions, metav1alpha1.ConditionReconciling)
-		if reconciling == nil || !strings.Contains(reconciling.Message, "frozen") {
-			return fmt.Sprintf("the NotePolicy does not tell: %+v", reconciling)
+		ready := meta.FindStatusCondition(w.note(name).Status.Conditions, metav1alpha1.ConditionReady)
+		if ready.Status != metav1.ConditionFalse || ready.Reason != reasonFrozen || !strings.HasPrefix(ready.Message, "frozen in 1 cluster (one); ") {
+			return fmt.Sprintf("the NotePolicy is %+v", ready)
 		}
 		return ""
 	})
