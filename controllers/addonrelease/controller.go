@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
@@ -62,7 +63,7 @@ type Reconciler struct {
 type (
 	room         = target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
 	known        = target.Known[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
-	statusWriter = target.StatusWriter[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
+	statusWriter = statuses.Writer[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus]
 )
 
 // SetupWithManager starts the controller with the manager.

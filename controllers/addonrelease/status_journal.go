@@ -9,7 +9,7 @@ import (
 
 // statusJournal keeps in a release's status what is about to be done, before it is.
 type statusJournal struct {
-	target.Journal[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]
+	target.Journal[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus]
 }
 
 // addHelm records with everything that is about to be done also what is about to be done to the Helm release.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -32,7 +33,7 @@ type Conclusion[S any] struct {
 // Conclude tells what became of a target, writes its status, and ends it where nothing is left to do. It asks for another
 // try where one may help, or at the time that was computed.
 func (r *Reconciler[T, S, M]) Conclude(
-	ctx context.Context, target T, known *Known[T, S, M], writer *StatusWriter[T, S, M], cluster *fleet.Cluster, c Conclusion[S],
+	ctx context.Context, target T, known *Known[T, S, M], writer *statuses.Writer[T, S], cluster *fleet.Cluster, c Conclusion[S],
 ) (reconcile.Result, error) {
 	o := c.Findings.Observation
 	r.Tell(target, c.Told.TargetStatus, c.Findings, known)

@@ -13,6 +13,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -129,12 +130,12 @@ func (d *Declared[T, S]) commit(ctx context.Context, target T, o declaredObserva
 
 // apply carries a plan out. It returns the status as it was recorded last, before the plan or in its course.
 func (d *Declared[T, S]) apply(
-	ctx context.Context, o declaredObservation[S], p Plan, cluster *fleet.Cluster, writer *StatusWriter[T, S, struct{}], target T,
+	ctx context.Context, o declaredObservation[S], p Plan, cluster *fleet.Cluster, writer *statuses.Writer[T, S], target T,
 ) (apply.Result, S) {
 	if cluster == nil {
 		return apply.Result{Inventory: o.Inventory}, o.status
 	}
-	journal := &Journal[T, S, struct{}]{Writer: writer, Status: o.status, Parts: d.Parts, ClusterID: string(o.ClusterID)}
+	journal := &Journal[T, S]{Writer: writer, Status: o.status, Parts: d.Parts, ClusterID: string(o.ClusterID)}
 	if p.Begins {
 		journal.Begins = o.Inputs
 	}

@@ -5,7 +5,7 @@
 // A kind gives a [Kind]: its types, what a target has in its cluster already, and Work, which does the four steps for
 // one target. [Reconciler] calls it with the latest version of the target, for each event that concerns it: a change of
 // the target, of its TenantCluster, of the connection, or of an object that it claimed. The room's parts are there for
-// these steps to use: an [Observation] to fill, a [StatusWriter] to record with, [Report] for the conditions that every
+// these steps to use: an [Observation] to fill, a [statuses.Writer] to record with, [Report] for the conditions that every
 // target has, [Metrics]. Package apply keeps a target's objects. A kind whose targets are nothing but objects gives a
 // [DeclaredKind], its types and these objects, and [Declared] does the rest.
 //

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // Journal keeps in a target's status what is about to be done, before it is. It is an [apply.Journal].
-type Journal[T metav1alpha1.Target, S, M any] struct {
-	Writer *StatusWriter[T, S, M]
+type Journal[T metav1alpha1.Target, S any] struct {
+	Writer *statuses.Writer[T, S]
 	// Status as it was before, and with every entry since.
 	Status S
 	// Parts of a status that the room writes.
@@ -23,7 +24,7 @@ type Journal[T metav1alpha1.Target, S, M any] struct {
 }
 
 // Intend implements apply.Journal.
-func (j *Journal[T, S, M]) Intend(ctx context.Context, intended apply.Inventory) error {
+func (j *Journal[T, S]) Intend(ctx context.Context, intended apply.Inventory) error {
 	parts := j.Parts(&j.Status)
 	parts.Inventory, parts.ClusterID = intended.Stored(), j.ClusterID
 	if j.Begins != "" {

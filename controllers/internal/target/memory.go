@@ -4,11 +4,11 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -20,15 +20,14 @@ type memory[T metav1alpha1.Target, S, M any] struct {
 }
 
 // Known is what is remembered of a target. One worker at a time touches it, since a target is never in two; apart from
-// what was written.
+// latest.
 type Known[T metav1alpha1.Target, S, M any] struct {
 	// Kind is what the kind remembers, Objects what is remembered of the target's objects.
 	Kind    M
 	Objects apply.Memory
 
-	mu sync.Mutex
-	// written is the target as the last status update returned it, until the cache shows it; nil otherwise.
-	written []T
+	// latest is the target as it was written last.
+	latest statuses.Latest[T]
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *unsaved[S]
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
@@ -68,12 +67,9 @@ func (m *memory[T, S, M]) shown(target T) {
 	m.mu.Lock()
 	known := m.targets[client.ObjectKeyFromObject(target)]
 	m.mu.Unlock()
-	if known == nil {
-		return
+	if known != nil {
+		known.latest.Shown(target)
 	}
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	known.isBehind(target)
 }
 
 // Postpone keeps a status that is not written yet.
@@ -91,34 +87,4 @@ func (k *Known[T, S, M]) Postponed(target T) (status *S, ok bool) {
 		return nil, false
 	}
 	return &k.unsaved.status, true
-}
-
-// wrote keeps what a status update returned.
-func (k *Known[T, S, M]) wrote(target T) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.written = []T{clone(target)}
-}
-
-// latest returns the target that was written last in place of an older one from the cache.
-func (k *Known[T, S, M]) latest(target T) T {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.isBehind(target) {
-		return clone(k.written[0])
-	}
-	return target
-}
-
-// isBehind tells whether a target from the cache is older than what was written, which is forgotten if it is not.
-func (k *Known[T, S, M]) isBehind(target T) bool {
-	if k.written == nil || k.written[0].GetUID() != target.GetUID() {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(target.GetResourceVersion(), k.written[0].GetResourceVersion())
-	if err != nil || order >= 0 {
-		k.written = nil
-		return false
-	}
-	return true
 }

@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
@@ -48,15 +49,15 @@ func (r *Reconciler[T, S, M]) Reconcile(ctx context.Context, request reconcile.R
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	known := r.memory.of(request.NamespacedName)
-	return r.Kind.Work(ctx, known.latest(target), known)
+	return r.Kind.Work(ctx, known.latest.Of(target), known)
 }
 
 // Forget what is remembered of a target, as a start of the manager does.
 func (r *Reconciler[T, S, M]) Forget(key types.NamespacedName) { r.memory.forget(key) }
 
 // Writer writes the status of a target during one reconcile.
-func (r *Reconciler[T, S, M]) Writer(target T, known *Known[T, S, M]) *StatusWriter[T, S, M] {
-	return &StatusWriter[T, S, M]{client: r.Client, apiReader: r.APIReader, kind: r.Kind, stored: target, wrote: known.wrote}
+func (r *Reconciler[T, S, M]) Writer(target T, known *Known[T, S, M]) *statuses.Writer[T, S] {
+	return statuses.NewWriter[T, S](r.Client, r.APIReader, r.Kind, &known.latest, target)
 }
 
 // Owner stands for a target in the tracker of a cluster.

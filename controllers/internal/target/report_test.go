@@ -8,12 +8,24 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
+
+// note is a target of the simplest kind.
+type note struct {
+	metav1.ObjectMeta
+	runtime.Object
+	spec   metav1alpha1.TargetSpec
+	status metav1alpha1.TargetStatus
+}
+
+func (n *note) GetTargetSpec() *metav1alpha1.TargetSpec     { return &n.spec }
+func (n *note) GetTargetStatus() *metav1alpha1.TargetStatus { return &n.status }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 

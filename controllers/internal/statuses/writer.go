@@ -1,4 +1,4 @@
-package target
+package statuses
 
 import (
 	"bytes"
@@ -9,31 +9,44 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-// statusTries is how often one status is written while people change the target beside it.
-const statusTries = 5
+// maxTries is how often one status is written while people change the rest of the object.
+const maxTries = 5
 
-// StatusWriter writes the status of one target during one reconcile.
-type StatusWriter[T metav1alpha1.Target, S, M any] struct {
+// Kind is a kind of objects T, whose status is an S.
+type Kind[T client.Object, S any] interface {
+	// Name of the kind, as in "AddonRelease".
+	Name() string
+	// New returns an empty object.
+	New() T
+	// Status is where an object keeps its status; CopyStatus writes a deep copy of a status over another one.
+	Status(object T) *S
+	CopyStatus(to, from *S)
+}
+
+// Writer writes the status of one object during one reconcile.
+type Writer[T client.Object, S any] struct {
 	client    client.Client
 	apiReader client.Reader
-	kind      Kind[T, S, M]
-	// stored is the target as it was read or written last.
+	kind      Kind[T, S]
+	latest    *Latest[T]
+	// stored is the object as it was read or written last.
 	stored T
 	// recorded: the status was written in this reconcile, so no other manager wrote it since it was read.
 	recorded bool
-	// wrote is told of each version of the target that was written.
-	wrote func(T)
 }
 
-// Stored is the target as it was read or written last. It must not be changed.
-func (w *StatusWriter[T, S, M]) Stored() T { return w.stored }
+// NewWriter writes the status of an object as it was read. What is written, latest is told.
+func NewWriter[T client.Object, S any](c client.Client, apiReader client.Reader, kind Kind[T, S], latest *Latest[T], read T) *Writer[T, S] {
+	return &Writer[T, S]{client: c, apiReader: apiReader, kind: kind, latest: latest, stored: read}
+}
 
-// Write writes the status, and only if it changed. A target that is gone needs none.
-func (w *StatusWriter[T, S, M]) Write(ctx context.Context, status S) error {
+// Stored is the object as it was read or written last. It must not be changed.
+func (w *Writer[T, S]) Stored() T { return w.stored }
+
+// Write writes the status, and only if it changed. An object that is gone needs none.
+func (w *Writer[T, S]) Write(ctx context.Context, status S) error {
 	if equality.Semantic.DeepEqual(*w.kind.Status(w.stored), status) {
 		return nil
 	}
@@ -42,7 +55,7 @@ func (w *StatusWriter[T, S, M]) Write(ctx context.Context, status S) error {
 
 // Confirm makes sure that what was read is the latest, as the cache may be behind: unless that is known already, it
 // writes a status again that was read.
-func (w *StatusWriter[T, S, M]) Confirm(ctx context.Context, status S) error {
+func (w *Writer[T, S]) Confirm(ctx context.Context, status S) error {
 	if w.recorded {
 		return nil
 	}
@@ -51,12 +64,12 @@ func (w *StatusWriter[T, S, M]) Confirm(ctx context.Context, status S) error {
 
 // Record writes the status in the middle of a reconcile, for what must not be forgotten. It does so only in
 // place of the status that the reconcile began with: another manager, or an older worker of this one, may know better.
-func (w *StatusWriter[T, S, M]) Record(ctx context.Context, status S) error {
+func (w *Writer[T, S]) Record(ctx context.Context, status S) error {
 	for try := 1; ; try++ {
 		next := clone(w.stored)
 		w.kind.CopyStatus(w.kind.Status(next), &status)
 		err := w.client.Status().Patch(ctx, next, client.MergeFromWithOptions(w.stored, client.MergeFromWithOptimisticLock{}))
-		if apierrors.IsConflict(err) && try < statusTries {
+		if apierrors.IsConflict(err) && try < maxTries {
 			var written T
 			var found bool
 			if written, found, err = w.rebase(ctx, next); err == nil && !found {
@@ -68,14 +81,14 @@ func (w *StatusWriter[T, S, M]) Record(ctx context.Context, status S) error {
 			return err
 		}
 		w.stored, w.recorded = next, true
-		w.wrote(next)
+		w.latest.Wrote(next)
 		return nil
 	}
 }
 
-// rebase lets the status be written over a newer version of the target in which only the rest differs. It returns that
+// rebase lets the status be written over a newer version of the object in which only the rest differs. It returns that
 // version if it has the status already: the write was delivered twice, and the answer is that to the second.
-func (w *StatusWriter[T, S, M]) rebase(ctx context.Context, next T) (live T, written bool, err error) {
+func (w *Writer[T, S]) rebase(ctx context.Context, next T) (live T, written bool, err error) {
 	live = w.kind.New()
 	key := client.ObjectKeyFromObject(next)
 	if err := w.apiReader.Get(ctx, key, live); err != nil {
@@ -105,6 +118,6 @@ func sameJSON(a, b any) (bool, error) {
 	return bytes.Equal(one, other), err
 }
 
-func (w *StatusWriter[T, S, M]) writtenByAnother(key client.ObjectKey) error {
+func (w *Writer[T, S]) writtenByAnother(key client.ObjectKey) error {
 	return fmt.Errorf("the status of %s %s was written by another manager; it is read again first", w.kind.Name(), key)
 }
