@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +25,7 @@ type Options struct {
 	OwnEtcd bool
 	// ClusterAPI runs Cluster API in the management cluster, so that clusters can be ordered.
 	ClusterAPI bool
-	// Manager is the path of the manager's binary. Empty builds it.
+	// Manager is the path of the manager's binary. Empty takes the one that BinaryVariable names, and builds it without.
 	Manager string
 	// ManagerArgs are further arguments of the manager. One that has to come back quickly after
 	// Kill needs "--leader-election=off": a killed leader's lease lasts 15 seconds.
@@ -86,12 +85,9 @@ func populate(ctx context.Context, fleet *localfleet.Fleet, root string, options
 	if err != nil {
 		return nil, err
 	}
-	binary := options.Manager
-	if binary == "" {
-		binary = filepath.Join(fleet.StateDir(), "daytwo")
-		if err := build(ctx, root, binary); err != nil {
-			return nil, err
-		}
+	binary, err := managerBinary(ctx, root, fleet.StateDir(), options.Manager)
+	if err != nil {
+		return nil, err
 	}
 	manager := &Manager{fleet: fleet, binary: binary, args: options.ManagerArgs}
 	if err := manager.Start(ctx); err != nil {

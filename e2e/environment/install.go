@@ -2,6 +2,7 @@ package environment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -56,6 +57,24 @@ func repositoryRoot() (string, error) {
 			return "", fmt.Errorf("%s is not in a checkout of %s: run this from there, since it applies its config directory", working, module)
 		}
 	}
+}
+
+// BinaryVariable is the environment variable with the path of a manager that is up to date: make test builds it once for
+// all packages, where each would link its own.
+const BinaryVariable = "DAYTWO_MANAGER"
+
+// managerBinary is what is asked for, or else what BinaryVariable names, or else built into dir.
+func managerBinary(ctx context.Context, root, dir, asked string) (string, error) {
+	binary := cmp.Or(asked, os.Getenv(BinaryVariable))
+	if binary == "" {
+		binary = filepath.Join(dir, "daytwo")
+		return binary, build(ctx, root, binary)
+	}
+	// go test runs a test again whose files changed, if it sees that they are looked at.
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("find the manager: %w", err)
+	}
+	return binary, nil
 }
 
 func build(ctx context.Context, root, binary string) error {
