@@ -142,6 +142,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 		name:   c.program(apiServer),
 		binary: apiServer, version: c.options.Version,
 		args:  c.apiServerArgs(),
+		env:   []string{seldomCollects},
 		ports: []int{c.port},
 	})
 	if err != nil {
