@@ -30,6 +30,11 @@ func TestBareFleet(t *testing.T) {
 		"gives other users no more than their roles":  testKubeconfigForAddsNoRights,
 		"writes private and complete kubeconfigs":     testKubeconfigFiles,
 		"has no snapshots of an etcd that is shared":  testSharedEtcdHasNoSnapshots,
+		"puts a cluster back to a snapshot":           testPutBackToASnapshot,
+		"forgets resource versions that are expired":  testExpiredResourceVersionsAreGone,
+		"removes a cluster with its data":             testRemovedClusterIsGoneWithItsData,
+		"runs a manager":                              testManager,
+		"gets what is installed into it":              testInstallIntoManagement,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { test(t, fleet) })

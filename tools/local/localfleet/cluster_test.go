@@ -117,8 +117,7 @@ func testDependentIsCollected(t *testing.T, client kubernetes.Interface) {
 	})
 }
 
-func TestExpireResourceVersionsMakesOldOnesGone(t *testing.T) {
-	fleet := startFleet(t, bare(t.TempDir(), 0))
+func testExpiredResourceVersionsAreGone(t *testing.T, fleet *localfleet.Fleet) {
 	client := clientOf(t, fleet.Management())
 	createNamespace(t, client, "first")
 	old, err := client.CoreV1().Namespaces().Get(t.Context(), "first", metav1.GetOptions{})

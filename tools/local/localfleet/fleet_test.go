@@ -74,7 +74,7 @@ func TestAFleetDiesWithAStarterThatIsKilled(t *testing.T) {
 	}
 }
 
-func TestStartLeavesADetachedFleetAlone(t *testing.T) {
+func TestADetachedFleetGoesOn(t *testing.T) {
 	stateDir := t.TempDir()
 	options := bare(stateDir, 0)
 	options.Detached = true
@@ -87,11 +87,21 @@ func TestStartLeavesADetachedFleetAlone(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	if _, err := fleet.InstallWebhooks(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := fleet.Close(); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("a start leaves it alone", func(t *testing.T) { testStartLeavesADetachedFleetAlone(t, stateDir) })
+	t.Run("its manager keeps its ports when it gets more", func(t *testing.T) {
+		testManagerKeepsItsPortsWhenItGetsMore(t, fleet)
+	})
+}
+
+func testStartLeavesADetachedFleetAlone(t *testing.T, stateDir string) {
 	before := runningPIDs(t, stateDir)
-	_, err = localfleet.Start(t.Context(), bare(stateDir, 0))
+	_, err := localfleet.Start(t.Context(), bare(stateDir, 0))
 	if err == nil || !strings.Contains(err.Error(), "run down first") {
 		t.Errorf("Start() over a fleet that is to stay = %v, want it refused", err)
 	}
@@ -100,8 +110,7 @@ func TestStartLeavesADetachedFleetAlone(t *testing.T) {
 	}
 }
 
-func TestAddedClusterIsGoneWithItsDataAfterRemove(t *testing.T) {
-	fleet := startFleet(t, bare(t.TempDir(), 0))
+func testRemovedClusterIsGoneWithItsData(t *testing.T, fleet *localfleet.Fleet) {
 	options := localfleet.ClusterOptions{Bare: true, APIServerArgs: []string{"--min-request-timeout=5"}}
 	added, err := fleet.AddCluster(t.Context(), "extra", options)
 	if err != nil {
@@ -128,6 +137,9 @@ func TestAddedClusterIsGoneWithItsDataAfterRemove(t *testing.T) {
 	_, err = clientOf(t, again).CoreV1().Namespaces().Get(t.Context(), "kept-in-etcd", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the new cluster has data of the removed one: %v", err)
+	}
+	if err := fleet.RemoveCluster(t.Context(), "extra"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
-func TestInstallIntoManagement(t *testing.T) {
-	fleet := startFleet(t, bare(t.TempDir(), 1))
+func testInstallIntoManagement(t *testing.T, fleet *localfleet.Fleet) {
 	client, err := dynamic.NewForConfig(fleet.Management().Config())
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package localfleet_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,8 +10,7 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
-func TestManager(t *testing.T) {
-	fleet := startFleet(t, bare(t.TempDir(), 0))
+func testManager(t *testing.T, fleet *localfleet.Fleet) {
 	if url := fleet.ManagerMetricsURL(); url != "" {
 		t.Errorf("the metrics of no manager are at %s", url)
 	}
@@ -113,29 +111,13 @@ func testManagerEndsWithoutWords(t *testing.T, fleet *localfleet.Fleet) {
 	expectNoManager(t, fleet)
 }
 
-// A fleet that goes on may have been started by a version of this program whose managers had fewer ports.
-func TestAManagerKeepsItsPortsWhenItGetsMore(t *testing.T) {
-	options := bare(t.TempDir(), 0)
-	options.Detached = true
-	fleet, err := localfleet.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := localfleet.Down(context.Background(), options.StateDir); err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := fleet.InstallWebhooks(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := fleet.Close(); err != nil {
-		t.Fatal(err)
-	}
-	metrics, profiles := fleet.ManagerMetricsURL(), fleet.ManagerProfilesURL()
-	forgetWebhookPort(t, filepath.Join(options.StateDir, "fleet.json"))
+// testManagerKeepsItsPortsWhenItGetsMore: a fleet that goes on may have been started by a version of this program whose
+// managers had fewer ports.
+func testManagerKeepsItsPortsWhenItGetsMore(t *testing.T, closed *localfleet.Fleet) {
+	metrics, profiles := closed.ManagerMetricsURL(), closed.ManagerProfilesURL()
+	forgetWebhookPort(t, filepath.Join(closed.StateDir(), "fleet.json"))
 
-	fleet, err = localfleet.Open(t.Context(), options.StateDir, nil)
+	fleet, err := localfleet.Open(t.Context(), closed.StateDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

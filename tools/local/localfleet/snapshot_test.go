@@ -12,8 +12,7 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
-func TestAClusterIsPutBackToASnapshot(t *testing.T) {
-	fleet := startFleet(t, bare(t.TempDir(), 0))
+func testPutBackToASnapshot(t *testing.T, fleet *localfleet.Fleet) {
 	cluster, err := fleet.AddCluster(t.Context(), "restored", localfleet.ClusterOptions{Bare: true, OwnEtcd: true})
 	if err != nil {
 		t.Fatal(err)
