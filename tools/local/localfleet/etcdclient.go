@@ -42,7 +42,7 @@ func (f *Fleet) etcdClient(server etcdServer) (*etcdClient, error) {
 		MinVersion:   tls.VersionTLS12,
 	}}
 	return &etcdClient{
-		url:  server.url(),
+		url:  server.httpURL(),
 		http: &http.Client{Transport: transport, Timeout: etcdTimeout},
 	}, nil
 }

@@ -84,7 +84,7 @@ func (f *Fleet) ensureCluster(ctx context.Context, name string, options ClusterO
 	added := clusterState{Name: name, ClusterOptions: options}
 	ports := []*int{&added.Port}
 	if options.OwnEtcd {
-		ports = append(ports, &added.Etcd.ClientPort, &added.Etcd.PeerPort)
+		ports = append(ports, &added.Etcd.ClientPort, &added.Etcd.PeerPort, &added.Etcd.HTTPPort)
 	}
 	if err := f.claimPorts(ctx, ports...); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (f *Fleet) claimEtcdPorts(ctx context.Context) error {
 		return nil
 	}
 	var claimed etcdState
-	if err := f.claimPorts(ctx, &claimed.ClientPort, &claimed.PeerPort); err != nil {
+	if err := f.claimPorts(ctx, &claimed.ClientPort, &claimed.PeerPort, &claimed.HTTPPort); err != nil {
 		return err
 	}
 	f.mu.Lock()

@@ -33,6 +33,8 @@ type state struct {
 type etcdState struct {
 	ClientPort int `json:"clientPort"`
 	PeerPort   int `json:"peerPort"`
+	// HTTPPort is 0 in a fleet of an earlier version of this program, whose etcd serves everything at the ClientPort.
+	HTTPPort int `json:"httpPort,omitzero"`
 }
 
 // all returns no port before there are any.
@@ -40,7 +42,10 @@ func (e etcdState) all() []int {
 	if e == (etcdState{}) {
 		return nil
 	}
-	return []int{e.ClientPort, e.PeerPort}
+	if e.HTTPPort == 0 {
+		return []int{e.ClientPort, e.PeerPort}
+	}
+	return []int{e.ClientPort, e.PeerPort, e.HTTPPort}
 }
 
 type clusterState struct {
