@@ -74,7 +74,7 @@ var (
 func workloadFaults() []fault {
 	return []fault{
 		{name: "409 Conflict on applies", rules: some(applies, faults.Conflict()), refuses: true},
-		{name: "409 Conflict on deletions", rules: few(deletes, faults.Conflict()), refuses: true},
+		{name: "409 Conflict on deletions", rules: few(deletes, faults.Conflict()), refuses: true, rare: true},
 		{name: "429 Too Many Requests", rules: some(requests, faults.TooManyRequests(time.Second)), refuses: true, rare: true},
 		{name: "500 Internal Server Error", rules: some(requests, faults.InternalError()), refuses: true},
 		{name: "503 Service Unavailable", rules: some(requests, faults.Unavailable()), refuses: true, rare: true},
