@@ -10,8 +10,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -53,16 +53,16 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 func TestADeadlineWakesOnlyWhereItDecides(t *testing.T) {
 	deadline := noon.Add(-time.Minute)
 	for name, row := range map[string]struct {
-		going       *target.ClusterDeletion
+		going       *connectivity.ClusterDeletion
 		unreachable string
 		want        time.Time
 	}{
 		"the TenantCluster stays":                {nil, "no answer", time.Time{}},
-		"the cluster goes along":                 {&target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: deadline}, "", deadline},
-		"it lives on, and does not answer":       {&target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: deadline}, "no answer", deadline},
-		"it lives on, and answers":               {&target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: deadline}, "", time.Time{}},
-		"it answers, and is backed up first":     {&target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: deadline, BackupFirst: true}, "", time.Time{}},
-		"it takes as long as it takes to answer": {&target.ClusterDeletion{Outcome: target.ClusterKept}, "no answer", time.Time{}},
+		"the cluster goes along":                 {&connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: deadline}, "", deadline},
+		"it lives on, and does not answer":       {&connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: deadline}, "no answer", deadline},
+		"it lives on, and answers":               {&connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: deadline}, "", time.Time{}},
+		"it answers, and is backed up first":     {&connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: deadline, BackupFirst: true}, "", time.Time{}},
+		"it takes as long as it takes to answer": {&connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept}, "no answer", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene(deleting)

@@ -14,6 +14,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -198,45 +199,45 @@ func TestPlan(t *testing.T) {
 		}, "release; "},
 		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observation) {
 			deleting(o)
-			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(time.Second)}
+			o.Unreachable, o.ClusterDeletion = "no answer", &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon.Add(time.Second)}
 		}, ""},
 		{"ItsReleaseIsThenLetGo", func(o *observation) {
 			deleting(o)
-			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon}
+			o.Unreachable, o.ClusterDeletion = "no answer", &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon}
 		}, "release; "},
 		{"AnImportedClusterThatAnswersIsWaitedForHoweverLong", func(o *observation) {
 			deleting(o)
-			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(-time.Hour)}
+			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon.Add(-time.Hour)}
 		}, "remove a; remove b; release; "},
 		{"WithoutADeadlineItTakesAsLongAsItTakes", func(o *observation) {
 			deleting(o)
-			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept}
+			o.Unreachable, o.ClusterDeletion = "no answer", &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept}
 		}, ""},
 		{"AClusterThatGoesAlongTakesWhatIsInItAlong", func(o *observation) {
 			deleting(o)
-			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: noon.Add(time.Hour)}
+			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: noon.Add(time.Hour)}
 		}, "release; "},
 		{"WhatHasThingsOutsideIsCleanedUpInIt", func(o *observation) {
 			deleting(o)
 			o.standOutside(a)
-			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: noon.Add(time.Hour)}
+			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: noon.Add(time.Hour)}
 		}, "remove a; remove b; release; "},
 		{"NothingGoesBeforeTheFinalBackup", func(o *observation) {
 			deleting(o)
-			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(time.Hour), BackupFirst: true}
+			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon.Add(time.Hour), BackupFirst: true}
 		}, ""},
 		{"NorFromAClusterThatGoesAlongHoweverLongThatTakes", func(o *observation) {
 			deleting(o)
 			o.standOutside(a)
-			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterDeleted, Deadline: noon.Add(-time.Hour), BackupFirst: true}
+			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: noon.Add(-time.Hour), BackupFirst: true}
 		}, ""},
 		{"AClusterThatIsGivenUpIsNotBackedUp", func(o *observation) {
 			deleting(o)
-			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon, BackupFirst: true}
+			o.Unreachable, o.ClusterDeletion = "no answer", &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon, BackupFirst: true}
 		}, "release; "},
 		{"WhatIsAbandonedWaitsForNoBackup", func(o *observation) {
 			deleting(o)
-			o.Unreachable, o.ClusterDeletion = "no answer", &target.ClusterDeletion{Outcome: target.ClusterKept, BackupFirst: true}
+			o.Unreachable, o.ClusterDeletion = "no answer", &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, BackupFirst: true}
 			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observation) {

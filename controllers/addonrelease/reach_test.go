@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
@@ -57,7 +58,7 @@ func TestADeletedReleaseIsGivenUpForWhatIsFoundOutNow(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(deleting)
-			o.ClusterDeletion = &target.ClusterDeletion{Outcome: target.ClusterKept, Deadline: noon.Add(-time.Hour)}
+			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon.Add(-time.Hour)}
 			o.NotConnected(tenantWith(row.conditions...), fleet.State{Phase: row.phase}, row.phase != "")
 			if got := summarize(makePlan(o)); got != row.plan || o.Unreachable != row.why || o.Pending != (row.why == "") {
 				t.Errorf("plan is %q, unreachable %q, pending %v", got, o.Unreachable, o.Pending)
@@ -95,14 +96,14 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	tenant := tenantWith("Connected=True/Connected")
 	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
 	o := scene(deleting)
-	o.ClusterDeletion = target.ClusterDeletionOf(tenant, o.release)
+	o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.release)
 	next := makeReport(o, makePlan(o), o.nothingDone(), target.Shown{}).status
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}
-	if o.ClusterDeletion = target.ClusterDeletionOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
+	if o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
 		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
 	}
 }

@@ -16,7 +16,7 @@ type Status struct {
 
 // list is the conditions, as of the generation and the time that were observed.
 func (s Status) list(o Observation) conditions.List {
-	return conditions.List{Conditions: &s.Conditions, Generation: o.target.GetGeneration(), Now: o.now}
+	return conditions.List{Conditions: &s.Conditions, Generation: o.target.GetGeneration(), Now: o.Now}
 }
 
 func (s Status) set(o Observation, condition string, is metav1.ConditionStatus, reason, message string) {

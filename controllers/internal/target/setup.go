@@ -26,6 +26,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
@@ -130,7 +131,7 @@ func (r *Reconciler[T, S, M]) tenantChanges() handler.EventHandler {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue queue) {
 			before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
 			if before.Generation == after.Generation && !(predicate.AnnotationChangedPredicate{}).Update(e) &&
-				whyUnreachable(before) == whyUnreachable(after) && upgradeOf(before) == upgradeOf(after) &&
+				connectivity.WhyUnreachable(before) == connectivity.WhyUnreachable(after) && upgradeOf(before) == upgradeOf(after) &&
 				before.TakesClusterAlong() == after.TakesClusterAlong() && equality.Semantic.DeepEqual(before.Status.Deletion, after.Status.Deletion) {
 				return
 			}

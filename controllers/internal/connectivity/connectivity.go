@@ -1,14 +1,40 @@
-package target
+package connectivity
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
+
+// Subject is an object that works in a cluster, or something that is removed there as if it were one.
+type Subject interface {
+	GetAnnotations() map[string]string
+	// GetDeletionTimestamp is when what the subject has in the cluster began to go; nil if it stays.
+	GetDeletionTimestamp() *metav1.Time
+}
+
+// Connectivity is whether a cluster can be worked with for a subject.
+type Connectivity struct {
+	Subject Subject
+	Now     time.Time
+	// Unreachable says why the cluster cannot be worked with; empty if it can.
+	Unreachable string
+	// Pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
+	// does, or is found unreachable, what was known before stands.
+	Pending bool
+	// ClusterID is the identity of the connected cluster; empty if there is none.
+	ClusterID types.UID
+	// ClusterDeletion is what is known of the deletion of the TenantCluster; nil if it stays.
+	ClusterDeletion *ClusterDeletion
+}
+
+func (c Connectivity) isDeleted() bool { return !c.Subject.GetDeletionTimestamp().IsZero() }
 
 // attempt to connect to a cluster that cannot be worked with now.
 type attempt string
@@ -28,15 +54,15 @@ func attemptOf(state fleet.State, known bool) attempt {
 }
 
 // NotConnected tells a cluster that does not answer from one that was not asked yet. State is that of its connection, if
-// one is known. A deleted target is given up for what is found out now, and not for what was true before the manager
+// one is known. A deleted object is given up for what is found out now, and not for what was true before the manager
 // started.
-func (p *Preconditions) NotConnected(tenant *tenancyv1alpha1.TenantCluster, state fleet.State, known bool) {
-	if isDeleted(p.target) && attemptOf(state, known) == underWay && !isHopeless(tenant) {
-		p.Pending = true
+func (c *Connectivity) NotConnected(tenant *tenancyv1alpha1.TenantCluster, state fleet.State, known bool) {
+	if c.isDeleted() && attemptOf(state, known) == underWay && !isHopeless(tenant) {
+		c.Pending = true
 		return
 	}
-	p.Unreachable = whyUnreachable(tenant)
-	p.Pending = p.Unreachable == ""
+	c.Unreachable = WhyUnreachable(tenant)
+	c.Pending = c.Unreachable == ""
 }
 
 // isHopeless is whether a person has to do something before a connection comes of it.
@@ -47,8 +73,8 @@ func isHopeless(tenant *tenancyv1alpha1.TenantCluster) bool {
 		connected != nil && connected.Reason == tenancyv1alpha1.ReasonNoAccess
 }
 
-// whyUnreachable reads it from the TenantCluster; empty if that is connected as far as it says.
-func whyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
+// WhyUnreachable reads why a cluster cannot be worked with from the TenantCluster; empty if that is connected as far as it says.
+func WhyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
 	for _, one := range []struct {
 		conditionType string
 		bad           metav1.ConditionStatus

@@ -1,4 +1,4 @@
-package target
+package connectivity
 
 import (
 	"time"
@@ -11,7 +11,7 @@ import (
 type ClusterDeletion struct {
 	// Outcome is what becomes of the cluster itself.
 	Outcome Outcome
-	// Deadline until which a deleted target may hold it up; zero for as long as it takes.
+	// Deadline until which a deleted object may hold it up; zero for as long as it takes.
 	Deadline time.Time
 	// BackupFirst: the final backup is not made yet, and has to be before anything is removed.
 	BackupFirst bool
@@ -28,7 +28,7 @@ const (
 )
 
 // ClusterDeletionOf is nil for a TenantCluster that stays.
-func ClusterDeletionOf(tenant *tenancyv1alpha1.TenantCluster, target metav1alpha1.Target) *ClusterDeletion {
+func ClusterDeletionOf(tenant *tenancyv1alpha1.TenantCluster, subject Subject) *ClusterDeletion {
 	if tenant.DeletionTimestamp == nil {
 		return nil
 	}
@@ -36,7 +36,7 @@ func ClusterDeletionOf(tenant *tenancyv1alpha1.TenantCluster, target metav1alpha
 	if tenant.TakesClusterAlong() {
 		going.Outcome = ClusterDeleted
 	}
-	if deleted := target.GetDeletionTimestamp(); deleted != nil {
+	if deleted := subject.GetDeletionTimestamp(); deleted != nil {
 		going.Deadline = tenant.AddonsDeadline(deleted.Time)
 	}
 	return going
@@ -47,67 +47,67 @@ func (d *ClusterDeletion) isDue(now time.Time) bool {
 	return d != nil && !d.Deadline.IsZero() && !now.Before(d.Deadline)
 }
 
-// IsAbandonable is whether a deleted target goes without removing what it applied; hasExternal is whether some of that
-// stands for something outside of the cluster. If the whole cluster goes, only that is worth the time, and not for longer
+// IsAbandonable is whether a deleted object goes without removing what it has in the cluster; hasExternal is whether some of
+// that stands for something outside of the cluster. If the whole cluster goes, only that is worth the time, and not for longer
 // than the deletion may take. A cluster that lives on and answers is waited for, however long that takes.
-func (p Preconditions) IsAbandonable(hasExternal bool) bool {
+func (c Connectivity) IsAbandonable(hasExternal bool) bool {
 	switch {
-	case !isDeleted(p.target):
+	case !c.isDeleted():
 		return false
-	case p.IsAbandoned() || IsOrphaned(p.target):
+	case c.IsAbandoned():
 		return true
-	case !p.IsClusterDeleted():
-		return p.IsGivenUp()
+	case !c.IsClusterDeleted():
+		return c.IsGivenUp()
 	}
-	return !hasExternal || p.ClusterDeletion.isDue(p.now) && !p.AwaitsBackup()
+	return !hasExternal || c.ClusterDeletion.isDue(c.Now) && !c.AwaitsBackup()
 }
 
 // AwaitsBackup is whether everything stays as it is until the cluster's final backup is made. The deletion of a namespace
 // deletes targets before their turn. A cluster that does not answer is not waited for, as without a backup.
-func (p Preconditions) AwaitsBackup() bool {
-	return p.ClusterDeletion != nil && p.ClusterDeletion.BackupFirst && p.Unreachable == ""
+func (c Connectivity) AwaitsBackup() bool {
+	return c.ClusterDeletion != nil && c.ClusterDeletion.BackupFirst && c.Unreachable == ""
 }
 
 // IsGivenUp is whether the cluster lives on as far as is known, does not answer, and its TenantCluster's deletion is due.
-func (p Preconditions) IsGivenUp() bool {
-	return p.ClusterDeletion.isDue(p.now) && p.ClusterDeletion.Outcome == ClusterKept && p.Unreachable != ""
+func (c Connectivity) IsGivenUp() bool {
+	return c.ClusterDeletion.isDue(c.Now) && c.ClusterDeletion.Outcome == ClusterKept && c.Unreachable != ""
 }
 
-// IsLeft is whether the target goes, and all of it stays in a cluster that does not answer.
-func (p Preconditions) IsLeft() bool {
-	return !IsOrphaned(p.target) && !p.IsClusterDeleted() && (p.IsAbandoned() || p.IsGivenUp())
+// IsLeft is whether all that the object has stays in a cluster that lives on and does not answer.
+func (c Connectivity) IsLeft() bool {
+	return !c.IsClusterDeleted() && (c.IsAbandoned() || c.IsGivenUp())
 }
 
 // GivenUpWhen says when a cluster that does not answer is not waited for any longer.
-func (p Preconditions) GivenUpWhen() string {
-	if at := p.GivenUpAt(); !at.IsZero() {
+func (c Connectivity) GivenUpWhen() string {
+	if at := c.GivenUpAt(); !at.IsZero() {
 		return ", and left when the deletion of the TenantCluster is due, at " + at.UTC().Format(time.RFC3339)
 	}
 	return ""
 }
 
-// GivenUpAt is when a deleted target stops waiting for its cluster; zero for never.
-func (p Preconditions) GivenUpAt() time.Time {
-	if p.ClusterDeletion == nil || p.AwaitsBackup() || p.ClusterDeletion.Outcome == ClusterKept && p.Unreachable == "" {
+// GivenUpAt is when a deleted object stops waiting for its cluster; zero for never.
+func (c Connectivity) GivenUpAt() time.Time {
+	if c.ClusterDeletion == nil || c.AwaitsBackup() || c.ClusterDeletion.Outcome == ClusterKept && c.Unreachable == "" {
 		return time.Time{}
 	}
-	return p.ClusterDeletion.Deadline
+	return c.ClusterDeletion.Deadline
 }
 
 // UntilGivenUp is how long until GivenUpAt, for a reconcile that has nothing else to wait for.
-func (p Preconditions) UntilGivenUp() time.Duration {
-	if at := p.GivenUpAt(); !at.IsZero() {
-		return max(at.Sub(p.now), time.Second)
+func (c Connectivity) UntilGivenUp() time.Duration {
+	if at := c.GivenUpAt(); !at.IsZero() {
+		return max(at.Sub(c.Now), time.Second)
 	}
 	return 0
 }
 
 // IsClusterDeleted is whether the cluster goes, with all that is in it.
-func (p Preconditions) IsClusterDeleted() bool {
-	return p.ClusterDeletion != nil && p.ClusterDeletion.Outcome == ClusterDeleted
+func (c Connectivity) IsClusterDeleted() bool {
+	return c.ClusterDeletion != nil && c.ClusterDeletion.Outcome == ClusterDeleted
 }
 
 // IsAbandoned is whether a person wants an unreachable cluster not to be waited for.
-func (p Preconditions) IsAbandoned() bool {
-	return p.Unreachable != "" && p.target.GetAnnotations()[metav1alpha1.AnnotationAbandon] == "true"
+func (c Connectivity) IsAbandoned() bool {
+	return c.Unreachable != "" && c.Subject.GetAnnotations()[metav1alpha1.AnnotationAbandon] == "true"
 }
