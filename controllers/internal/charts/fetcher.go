@@ -4,7 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/netip"
+
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
 // Fetcher fetches charts. It may be used by any number of goroutines, and has none of its own.
@@ -14,19 +15,16 @@ type Fetcher struct {
 	// parsing has room for one index that is parsed as a whole, which takes much more memory than
 	// the index has bytes.
 	parsing chan struct{}
-	permits func(netip.AddrPort) bool
+	guard   netguard.Guard
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // NewFetcher returns a Fetcher with an empty cache.
 func NewFetcher(options Options) *Fetcher {
 	options = options.withDefaults()
-	f := &Fetcher{options: options, archives: newArchives(options.CacheBytes), parsing: make(chan struct{}, 1), permits: permitsPublic}
-	if options.AllowPrivateSources {
-		f.permits = permitsAll
-	}
+	f := &Fetcher{options: options, archives: newArchives(options.CacheBytes), parsing: make(chan struct{}, 1), guard: newGuard(options)}
 	f.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		return dialer{permits: f.permits}.dial(ctx, network, address)
+		return dial(ctx, f.guard, network, address)
 	}
 	return f
 }
@@ -58,7 +56,7 @@ func (f *Fetcher) Fetch(ctx context.Context, source Source) (*Chart, error) {
 
 // open prepares a fetch. Its client may be used until ctx ends, and leaves nothing once alive has.
 func (f *Fetcher) open(ctx, alive context.Context, asked *request) *session {
-	gate := &gate{host: asked.host, permits: f.permits, next: newTransport(ctx, alive, asked, f)}
+	gate := &gate{host: asked.host, permits: f.guard.Permits, next: newTransport(ctx, alive, asked, f)}
 	return &session{
 		request: asked,
 		fetcher: f,

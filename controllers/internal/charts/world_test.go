@@ -29,6 +29,7 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -133,7 +134,7 @@ func (w *world) serve(handler http.Handler, names ...string) *server {
 // those that are near.
 func (w *world) fetcher(options Options) *Fetcher {
 	f := NewFetcher(options)
-	f.permits = func(address netip.AddrPort) bool {
+	f.guard.Rule = func(address netip.AddrPort) bool {
 		if w.near[address.String()] {
 			return false
 		}
@@ -142,7 +143,7 @@ func (w *world) fetcher(options Options) *Fetcher {
 				return true
 			}
 		}
-		return permitsPublic(address)
+		return netguard.Public(address)
 	}
 	dial := f.dial
 	f.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
