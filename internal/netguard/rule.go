@@ -9,7 +9,7 @@ import (
 type Rule func(netip.AddrPort) bool
 
 // Public permits the addresses of the Internet.
-func Public(address netip.AddrPort) bool { return isPublic(address.Addr()) }
+func Public(address netip.AddrPort) bool { return isPublic(address.Addr()) && !isNear(address.Addr()) }
 
 // PublicAndPrivate permits the addresses of the Internet and those of private networks, and refuses those of the machine
 // that the manager is on, of the link that the machine is on, and of what a cloud tells its machines.
@@ -91,7 +91,7 @@ func isIn(blocks []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(blocks, func(block netip.Prefix) bool { return block.Contains(address) })
 }
 
-// isPublic is whether an address leads to the Internet, and to nothing near the manager.
+// isPublic is whether an address is one of the Internet.
 func isPublic(address netip.Addr) bool {
 	address = lookThrough(address, translated)
 	if address.Is4() {
