@@ -9,7 +9,7 @@ import (
 
 // Observe finds the cluster of a target, or why there is none to work with. It returns nil then.
 func (r *Reconciler[T, S, M]) Observe(ctx context.Context, p *Preconditions) (*fleet.Cluster, error) {
-	tenant, cluster, err := p.Connectivity.Observe(ctx, r.Client, r.Fleet, ClusterKey(p.target))
+	tenant, cluster, err := p.Observe(ctx, r.Client, r.Fleet, ClusterKey(p.target))
 	if err != nil || tenant == nil {
 		return nil, err
 	}
