@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
@@ -35,7 +36,8 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	// Kind of the targets.
 	Kind Kind[T, S, M]
 
-	memory memory[T, S, M]
+	clusters clusterwatch.Watch[T]
+	memory   memory[T, S, M]
 }
 
 // Reconcile lets the kind work on the latest version of a target, and forgets one that is gone.
@@ -74,7 +76,7 @@ func (r *Reconciler[T, S, M]) HolderName(ctx context.Context, holder fleet.Owner
 // nothing of objects that no target claimed. It does so once for each connection.
 func (r *Reconciler[T, S, M]) Restore(ctx context.Context, key types.NamespacedName, cluster *fleet.Cluster) error {
 	return cluster.Tracker.Restore(r.Kind.Name(), func(tracker *fleet.Tracker) error {
-		targets, err := r.targetsIn(ctx, key)
+		targets, err := r.clusters.In(ctx, key)
 		if err != nil {
 			return err
 		}
