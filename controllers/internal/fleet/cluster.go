@@ -118,6 +118,21 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, bod
 	})
 }
 
+// Create creates an object, given as JSON, in Daytwo's name, and returns its metadata. Unknown and duplicate fields are
+// refused. Where there is an object of that name already, apierrors.IsAlreadyExists is true for the error, and nothing is
+// written.
+func (c *Cluster) Create(ctx context.Context, ref objects.Ref, body []byte) (*metav1.PartialObjectMetadata, error) {
+	collection := ref
+	collection.Name = ""
+	created, err := c.exchange(ctx, collection, c.raw.Post().Body(body), &metav1.CreateOptions{
+		FieldManager: c.connection.fleet.options.Rules.Self(), FieldValidation: metav1.FieldValidationStrict,
+	})
+	if err == nil && (created.Name != ref.Name || created.Namespace != ref.Namespace) {
+		return nil, fmt.Errorf("create %s: the answer is not that object", ref)
+	}
+	return created, err
+}
+
 // Patch applies a JSON patch to the object that has the given UID; for another one it is invalid.
 func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, patch []byte) (*metav1.PartialObjectMetadata, error) {
 	patch, err := testingUID(patch, uid)
@@ -132,7 +147,7 @@ func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObje
 	return c.exchange(ctx, ref, c.raw.Get(), &metav1.GetOptions{})
 }
 
-// exchange sends a request for one object, and returns its metadata. client-go's client of metadata decodes each answer
+// exchange sends a request for one object, or for its collection if the name is empty, and returns the object's metadata. client-go's client of metadata decodes each answer
 // twice, to find the kind first, in the course of every correction.
 func (c *Cluster) exchange(ctx context.Context, ref objects.Ref, request *rest.Request, options runtime.Object) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := c.deadline(ctx)

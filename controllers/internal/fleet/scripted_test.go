@@ -68,7 +68,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[
 			{"name":"configmaps","namespaced":true,"kind":"ConfigMap","verbs":["list","watch"]},
 			{"name":"secrets","namespaced":true,"kind":"Secret","verbs":["list","watch"]}]}`))
-	case "/api/v1/configmaps":
+	case "/api/v1/configmaps", "/api/v1/namespaces/default/configmaps":
 		s.script(request)(w, request)
 	case "/api/v1/secrets":
 		if request.URL.Query().Get("watch") != "" {
