@@ -28,3 +28,15 @@ type Target interface {
 	// GetTargetStatus returns what every target's status has.
 	GetTargetStatus() *TargetStatus
 }
+
+// Run is an object of a kind of run: something that is done once, in one cluster or several, and then ends.
+//
+// +kubebuilder:object:generate=false
+type Run interface {
+	metav1.Object
+	runtime.Object
+	// GetRunSpec returns what every run's spec has.
+	GetRunSpec() *RunSpec
+	// GetRunStatus returns what every run's status has.
+	GetRunStatus() *RunStatus
+}

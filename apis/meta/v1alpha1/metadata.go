@@ -23,6 +23,9 @@ const (
 	LabelManagedBy = "daytwo.dev/managed-by"
 	// LabelHash is the hash of an applied object's desired content, `v1-` and 16 hex digits.
 	LabelHash = "daytwo.dev/hash"
+	// LabelAction marks an object that an action made in a workload cluster; its value is the UID of the object whose action
+	// it is.
+	LabelAction = "daytwo.dev/action"
 
 	// ProviderLabelPrefix starts the labels that only the provider may write. A policy that
 	// selects across namespaces selects by these and no others.
@@ -40,7 +43,7 @@ const (
 	// AnnotationRunTests asks for a run of the test hooks of an add-on's chart, whenever its value
 	// changes: on a policy in all of its clusters, on a target in its cluster.
 	AnnotationRunTests = "daytwo.dev/run-tests"
-	// AnnotationAbandon with the value "true" lets a target go whose cluster cannot be reached.
+	// AnnotationAbandon with the value "true" lets a target or a run go whose cluster cannot be reached.
 	AnnotationAbandon = "daytwo.dev/abandon"
 	// AnnotationSkipDeleteHooks with the value "true" on a target removes it without the pre-delete and post-delete
 	// hooks of its chart, as helm uninstall --no-hooks does.
@@ -58,6 +61,8 @@ const (
 const (
 	// FinalizerTarget keeps a target until its work in the workload cluster is undone.
 	FinalizerTarget = "daytwo.dev/target"
+	// FinalizerRun keeps a run until what it made in workload clusters is removed.
+	FinalizerRun = "daytwo.dev/run"
 	// FinalizerPolicy keeps a policy until its targets are gone.
 	FinalizerPolicy = "daytwo.dev/policy"
 	// FinalizerCluster keeps a TenantCluster until no target needs it.
