@@ -134,7 +134,7 @@ func holdOf(tenant *tenancyv1alpha1.TenantCluster, id string, headStart time.Dur
 // unapplied holds a sweep off until every target in the cluster has found what is there, and what is its own.
 func unapplied(members []targets.Member) hold {
 	for _, member := range members {
-		if !member.IsDeleted() && !member.Applied {
+		if member.RemovedSince.IsZero() && !member.Applied {
 			return hold{why: member.String() + " is not applied"}
 		}
 	}

@@ -48,14 +48,14 @@ func (r *reconciler) listTargets(ctx context.Context, key types.NamespacedName) 
 	}
 	var listed []deletion.Target
 	for _, member := range members {
-		target := deletion.Target{Kind: member.Kind.Kind, NamespacedName: member.Key()}
+		target := deletion.Target{Kind: member.Kind.Kind, NamespacedName: member.Key(), Deleted: member.RemovedSince}
 		if member.Kind.Policy != nil {
 			target.PolicyKind = member.Kind.Policy.Kind
 		}
-		if member.IsDeleted() {
-			target.Deleted = member.GetDeletionTimestamp().Time
-		} else if target.HeldBy, err = r.guardOf(ctx, member); err != nil {
-			return nil, err
+		if member.RemovedSince.IsZero() {
+			if target.HeldBy, err = r.guardOf(ctx, member); err != nil {
+				return nil, err
+			}
 		}
 		listed = append(listed, target)
 	}

@@ -2,6 +2,7 @@ package tenantcluster
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,10 +13,12 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
-// departures are the events of targets that begin to go, or are gone.
+// departures are the events of objects that begin to remove what they have in their clusters, or work there no longer.
 func departures() targets.Events {
 	return targets.Events{
-		Updated: func(before, after targets.Member) bool { return !before.IsDeleted() && after.IsDeleted() },
+		Updated: func(before, after targets.Member) bool {
+			return !before.RemovedSince.Equal(after.RemovedSince) || !slices.Equal(before.Clusters, after.Clusters)
+		},
 		Deleted: true,
 	}
 }

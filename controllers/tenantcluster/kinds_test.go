@@ -97,12 +97,8 @@ func copyRunKind() *targets.Kind {
 			}
 			return view
 		},
-		Select: func(cluster types.NamespacedName) client.ListOption { return client.HasLabels{copies + cluster.Name} },
 	}
 }
-
-// copies is the prefix of the labels that name the clusters of a run.
-const copies = "copies.test.daytwo.dev/"
 
 func scheme() *runtime.Scheme {
 	scheme := apis.NewScheme()
@@ -189,7 +185,6 @@ func TestDeletionWaitsForARunInTwoClusters(t *testing.T) {
 	run := copyRunKind().New()
 	run.SetName("weekly")
 	run.SetFinalizers([]string{metav1alpha1.FinalizerTarget})
-	run.SetLabels(map[string]string{copies + "from": "", copies + "to": ""})
 	run.(*unstructured.Unstructured).Object["spec"] = map[string]any{"clusters": []any{"from", "to"}}
 	tenant.create(run)
 

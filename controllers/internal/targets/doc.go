@@ -3,7 +3,7 @@
 // of orphans.
 //
 // A kind registers a [Kind]. Kinds of targets are written by a kind of policy. A kind without one, such as one of runs that
-// a person starts, says by View in which clusters an object works, and by Select how these objects are found.
+// a person starts, says by View in which clusters an object works.
 //
 // The registry only reads. The target room, and the kind itself, end a target: also one whose cluster is gone or
 // abandoned.

@@ -2,6 +2,7 @@ package targets
 
 import (
 	"reflect"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,9 +24,6 @@ type Kind struct {
 	Policy *PolicyKind
 	// View reads from an object what the registry tells of it.
 	View func(client.Object) View
-	// Select selects the objects that work in a cluster, in a cache and in the API server alike; nil for the labels that
-	// every target has.
-	Select func(cluster types.NamespacedName) client.ListOption
 }
 
 // PolicyKind is a kind of policies.
@@ -67,6 +65,8 @@ func nameOf(object any) string { return reflect.TypeOf(object).Elem().Name() }
 type View struct {
 	// Clusters are the TenantClusters in which the object works. A run may learn of one of them late.
 	Clusters []types.NamespacedName
+	// RemovedSince is since when the object removes what it has in its clusters; zero if it does not.
+	RemovedSince time.Time
 	// Ready is whether all is well with the object.
 	Ready bool
 	// Applied is whether the object, as it is now, has found in its clusters what is its own there.
@@ -89,11 +89,16 @@ type Holdings struct {
 func ViewOf(target metav1alpha1.Target, holdings Holdings) View {
 	ref, conditions := target.GetTargetSpec().ClusterRef, target.GetTargetStatus().Conditions
 	applied := meta.FindStatusCondition(conditions, metav1alpha1.ConditionApplied)
+	var removedSince time.Time
+	if deleted := target.GetDeletionTimestamp(); deleted != nil {
+		removedSince = deleted.Time
+	}
 	return View{
-		Clusters: []types.NamespacedName{{Namespace: ref.Namespace, Name: ref.Name}},
-		Ready:    meta.IsStatusConditionTrue(conditions, metav1alpha1.ConditionReady),
-		Applied:  applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == target.GetGeneration(),
-		Holdings: holdings,
+		RemovedSince: removedSince,
+		Clusters:     []types.NamespacedName{{Namespace: ref.Namespace, Name: ref.Name}},
+		Ready:        meta.IsStatusConditionTrue(conditions, metav1alpha1.ConditionReady),
+		Applied:      applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration == target.GetGeneration(),
+		Holdings:     holdings,
 	}
 }
 
@@ -116,18 +121,8 @@ func (m Member) String() string { return m.Kind.Kind + " " + m.Key().String() }
 // Key is the name of the object and its namespace.
 func (m Member) Key() client.ObjectKey { return client.ObjectKeyFromObject(m.Object) }
 
-// IsDeleted is whether the object is being deleted.
-func (m Member) IsDeleted() bool { return !m.GetDeletionTimestamp().IsZero() }
-
 // PolicyKey names the policy that wrote the object; false if none did.
 func (m Member) PolicyKey() (client.ObjectKey, bool) {
 	key := client.ObjectKey{Namespace: m.GetNamespace(), Name: m.GetLabels()[metav1alpha1.LabelPolicy]}
 	return key, m.Kind.Policy != nil && key.Name != ""
-}
-
-func (k *Kind) in(cluster types.NamespacedName) client.ListOption {
-	if k.Select != nil {
-		return k.Select(cluster)
-	}
-	return client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // Registry of the kinds. The order of the kinds is that in which messages name them.
@@ -32,7 +34,7 @@ func (r Registry) Kind(groupKind schema.GroupKind) *Kind {
 func (r Registry) In(ctx context.Context, reader client.Reader, cluster types.NamespacedName) ([]Member, error) {
 	var found []Member
 	for _, kind := range r {
-		members, err := kind.list(ctx, reader, kind.in(cluster))
+		members, err := kind.listIn(ctx, reader, cluster)
 		if err != nil {
 			return nil, fmt.Errorf("list the %ss in TenantCluster %s: %w", kind.Kind, cluster, err)
 		}
@@ -44,16 +46,45 @@ func (r Registry) In(ctx context.Context, reader client.Reader, cluster types.Na
 // Any names one object that works in a cluster, by as little as one request a kind; the kind is nil if there is none.
 func (r Registry) Any(ctx context.Context, reader client.Reader, cluster types.NamespacedName) (*Kind, client.ObjectKey, error) {
 	for _, kind := range r {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		if err := reader.List(ctx, list, kind.in(cluster), client.Limit(1)); err != nil {
+		key, found, err := kind.anyIn(ctx, reader, cluster)
+		if err != nil {
 			return nil, client.ObjectKey{}, fmt.Errorf("look for %ss in TenantCluster %s: %w", kind.Kind, cluster, err)
 		}
-		if len(list.Items) > 0 {
-			return kind, client.ObjectKeyFromObject(&list.Items[0]), nil
+		if found {
+			return kind, key, nil
 		}
 	}
 	return nil, client.ObjectKey{}, nil
+}
+
+// listIn lists the objects of the kind that work in a cluster. Targets have labels that name their cluster. Of a kind
+// without a policy all are read: there are few, and their clusters are in their status.
+func (k *Kind) listIn(ctx context.Context, reader client.Reader, cluster types.NamespacedName) ([]Member, error) {
+	if k.Policy != nil {
+		return k.list(ctx, reader, labelsOf(cluster))
+	}
+	members, err := k.list(ctx, reader)
+	return slices.DeleteFunc(members, func(member Member) bool { return !slices.Contains(member.Clusters, cluster) }), err
+}
+
+func (k *Kind) anyIn(ctx context.Context, reader client.Reader, cluster types.NamespacedName) (client.ObjectKey, bool, error) {
+	if k.Policy == nil {
+		members, err := k.listIn(ctx, reader, cluster)
+		if err != nil || len(members) == 0 {
+			return client.ObjectKey{}, false, err
+		}
+		return members[0].Key(), true, nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
+	if err := reader.List(ctx, list, labelsOf(cluster), client.Limit(1)); err != nil || len(list.Items) == 0 {
+		return client.ObjectKey{}, false, err
+	}
+	return client.ObjectKeyFromObject(&list.Items[0]), true, nil
+}
+
+func labelsOf(cluster types.NamespacedName) client.MatchingLabels {
+	return client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
 }
 
 // ResponsibleFor says whom a person should talk to about what an object has in a cluster: its policy, where it has one that

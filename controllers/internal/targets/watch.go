@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -29,13 +30,7 @@ type Events struct {
 // Watch has a controller make requests for the clusters of members of any kind.
 func (r Registry) Watch(b *builder.Builder, events Events, toRequests ToRequests) {
 	for _, kind := range r {
-		ofMember := func(ctx context.Context, object client.Object) (requests []reconcile.Request) {
-			for _, cluster := range kind.View(object).Clusters {
-				requests = append(requests, toRequests(ctx, cluster)...)
-			}
-			return requests
-		}
-		b.Watches(kind.New(), handler.EnqueueRequestsFromMapFunc(ofMember), builder.WithPredicates(predicate.Funcs{
+		b.Watches(kind.New(), memberEvents(kind, toRequests), builder.WithPredicates(predicate.Funcs{
 			CreateFunc:  func(event.CreateEvent) bool { return false },
 			GenericFunc: func(event.GenericEvent) bool { return false },
 			DeleteFunc:  func(event.DeleteEvent) bool { return events.Deleted },
@@ -43,6 +38,32 @@ func (r Registry) Watch(b *builder.Builder, events Events, toRequests ToRequests
 				return events.Updated(kind.Member(e.ObjectOld), kind.Member(e.ObjectNew))
 			},
 		}))
+	}
+}
+
+// memberEvents makes requests for the clusters in which a member works, and for those in which it did until now.
+func memberEvents(kind *Kind, toRequests ToRequests) handler.EventHandler {
+	wake := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], objects ...client.Object) {
+		woken := map[types.NamespacedName]bool{}
+		for _, object := range objects {
+			for _, cluster := range kind.View(object).Clusters {
+				if woken[cluster] {
+					continue
+				}
+				woken[cluster] = true
+				for _, request := range toRequests(ctx, cluster) {
+					queue.Add(request)
+				}
+			}
+		}
+	}
+	return handler.Funcs{
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(ctx, queue, e.ObjectNew, e.ObjectOld)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(ctx, queue, e.Object)
+		},
 	}
 }
 

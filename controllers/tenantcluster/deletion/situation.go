@@ -59,7 +59,7 @@ type Target struct {
 	Kind string
 	// PolicyKind is that of the policy that deletes it; empty if people do.
 	PolicyKind string
-	// Deleted is when it was deleted; zero if it is not.
+	// Deleted is when it began to remove what it has in the cluster; zero if it does not.
 	Deleted time.Time
 	// HeldBy names the policy whose withdrawal guard keeps it from being deleted; empty for none.
 	HeldBy string
