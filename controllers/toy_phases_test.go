@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +18,7 @@ const (
 	annotationFirst  = "toys.daytwo.dev/first"  // the cluster that is first
 	annotationFrozen = "toys.daytwo.dev/frozen" // nothing new is told
 	labelUrgent      = "toys.daytwo.dev/urgent" // what is new is told in spite of that
+	labelOwn         = "toys.daytwo.dev/own"    // the revision that the cluster has of its own
 	conditionFirst   = "FirstDone"
 	reasonFrozen     = "Frozen"
 	reasonFirstWaits = "FirstIsNotDone"
@@ -34,11 +36,14 @@ func (phasedNotes) Gates(note *NotePolicy, _ time.Time) []rollout.Gate {
 }
 
 // Pair implements policy.PairedKind.
-func (phasedNotes) Pair(_ *NotePolicy, cluster *tenancyv1alpha1.TenantCluster, _ *Note, _ time.Time) policy.Pair {
-	if cluster.Labels[labelUrgent] == "" {
-		return policy.Pair{}
+func (phasedNotes) Pair(note *NotePolicy, cluster *tenancyv1alpha1.TenantCluster, _ *Note, _ time.Time) (pair policy.Pair) {
+	if own := cluster.Labels[labelOwn]; strings.HasPrefix(own, note.Name+"-") {
+		pair.Revision = own
 	}
-	return policy.Pair{Overrides: []string{reasonFrozen}}
+	if cluster.Labels[labelUrgent] != "" {
+		pair.Overrides = []string{reasonFrozen}
+	}
+	return pair
 }
 
 // Phase implements policy.PhasedKind: one cluster is first, and the others follow when it is ready.

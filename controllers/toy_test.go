@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,19 +13,27 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
-// TestAPairOfKindsOfAHundredAndFiftyLines lets NotePolicy and Note live on real API servers: what they can do, the rooms
-// do for every kind.
-func TestAPairOfKindsOfAHundredAndFiftyLines(t *testing.T) {
+// TestKindsOfAHundredAndFiftyLines lets a run, and a policy with its target, live on real API servers: what they can do, the
+// rooms do for every kind.
+func TestKindsOfAHundredAndFiftyLines(t *testing.T) {
 	w := newToyWorld(t)
 	w.start()
+	t.Run("ARun", func(t *testing.T) { aRun(t, w) })
+	t.Run("APair", func(t *testing.T) { aPair(t, w) })
+}
+
+// aPair lets NotePolicy and Note live on real API servers.
+func aPair(t *testing.T, w *toyWorld) {
 	for name, play := range map[string]func(*toyWorld, string){
 		"IsRolledOutEditedAndDeleted":             (*toyWorld).liveFromFirstToLast,
 		"TakesAHandEditBack":                      (*toyWorld).editByHand,
 		"IsHeldOffBySuspension":                   (*toyWorld).suspend,
 		"LosesAClusterThatIsNotSelected":          (*toyWorld).withdraw,
 		"IsRefusedBeforeItIsWritten":              (*toyWorld).refuse,
+		"HasContentOfItsOwnInACluster":            (*toyWorld).tellOneClusterSomethingElse,
 		"AcknowledgesWhatWasReadBack":             (*toyWorld).acknowledge,
 		"WaitsForItsGatesAndPassesThemWhenUrgent": (*toyWorld).freeze,
 	} {
@@ -141,10 +150,49 @@ func (w *toyWorld) freeze(name string) {
 	w.await(func() string { return w.told(name, "after", "one", "two") })
 }
 
+// tellOneClusterSomethingElse gives one cluster a revision that somebody stored for it alone, as an issuer stores a key.
+func (w *toyWorld) tellOneClusterSomethingElse(name string) {
+	w.createNote(name, "for all", "one", "two")
+	w.await(func() string { return w.told(name, "for all", "one", "two") })
+	own, err := revision.NewSnapshot(name, []byte("for two alone"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	owner := revision.Owner{APIVersion: toyGroup.String(), Kind: "NotePolicy", Object: w.note(name)}
+	if err := revision.Write(w.t.Context(), w.management, w.management, owner, own); err != nil {
+		w.t.Fatal(err)
+	}
+	w.labelClusterWith("two", labelOwn, own.Name)
+	w.await(func() string { return cmp.Or(w.holds(name, "for two alone", "two"), w.holds(name, "for all", "one")) })
+	w.editNote(name, "two", "theirs")
+	w.await(func() string { return w.holds(name, "for two alone", "two") })
+	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "for all again" })
+	w.await(func() string {
+		return cmp.Or(w.holds(name, "for all again", "one"), w.holds(name, "for two alone", "two"))
+	})
+	w.labelClusterWith("two", labelOwn, "")
+	w.await(func() string { return w.told(name, "for all again", "one", "two") })
+	w.deleteNote(name)
+	w.await(func() string { return w.gone(name, "one", "two") })
+}
+
+// holds says how a cluster does not have a text.
+func (w *toyWorld) holds(name, text, cluster string) string {
+	if got := w.text(name, cluster); got != text {
+		return fmt.Sprintf("%s has %q, want %q", cluster, got, text)
+	}
+	return ""
+}
+
 func (w *toyWorld) labelCluster(name, label string) {
 	w.t.Helper()
+	w.labelClusterWith(name, label, "true")
+}
+
+func (w *toyWorld) labelClusterWith(name, label, value string) {
+	w.t.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, label))
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, label, value))
 	if err := w.management.Patch(w.t.Context(), cluster, patch); err != nil {
 		w.t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
@@ -31,7 +32,7 @@ var toyGroup = schema.GroupVersion{Group: "toys.daytwo.dev", Version: "v1alpha1"
 
 // addToys makes a scheme know the toy kinds.
 func addToys(scheme *runtime.Scheme) {
-	scheme.AddKnownTypes(toyGroup, &NotePolicy{}, &NotePolicyList{}, &Note{}, &NoteList{})
+	scheme.AddKnownTypes(toyGroup, &NotePolicy{}, &NotePolicyList{}, &Note{}, &NoteList{}, &CopyRun{}, &CopyRunList{})
 	metav1.AddToGroupVersion(scheme, toyGroup)
 }
 
@@ -43,7 +44,7 @@ type toyWorld struct {
 }
 
 type toyCluster struct {
-	client.Client
+	client.WithWatch
 	proxy *proxy
 }
 
@@ -61,11 +62,13 @@ func newToyWorld(t *testing.T) *toyWorld {
 		w.clusters[name] = &toyCluster{newClient(t, cluster), newProxy(t, cluster.Config(), w.fuse)}
 		w.registerAs(name, "access-"+name, w.clusters[name].proxy.kubeconfig(t))
 	}
-	definitions := []*unstructured.Unstructured{toyDefinition(t, "NotePolicy", "notepolicies"), toyDefinition(t, "Note", "notes")}
+	definitions := []*unstructured.Unstructured{
+		toyDefinition(t, "NotePolicy", "notepolicies"), toyDefinition(t, "Note", "notes"), toyDefinition(t, "CopyRun", "copyruns"),
+	}
 	if err := manifests.Apply(t.Context(), w.fleet.Management().Config(), definitions); err != nil {
 		t.Fatal(err)
 	}
-	w.explain = func() string { return "\n  " + w.log.about("note") }
+	w.explain = func() string { return "\n  " + w.log.about("note") + "\n  " + w.log.about("copyrun") }
 	return w
 }
 
@@ -102,6 +105,12 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 	b := newBase(mgr, options, rules)
 	pair := targets.Pair[*Note]{Target: &Note{}, Targets: &NoteList{}, Policy: &NotePolicy{}, Policies: &NotePolicyList{}}
 	b.targets = append(b.targets, pair.Kind(toyGroup, func(note *Note) targets.Holdings { return targets.Holdings{Objects: note.Status.Inventory} }))
+	kind := copyRuns{cache: b.GetClient()}
+	b.targets = append(b.targets, run.TargetKind(toyGroup, kind))
+	runs := &run.Reconciler[*CopyRun, metav1alpha1.RunStatus]{
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Installation: options.Installation, Recorder: b.recorder("copyrun"),
+		Orphans: b.orphans(), Clock: clock.RealClock{}, Log: options.Log.WithName("copyrun"), Kind: kind,
+	}
 	policies := &policy.Reconciler[*NotePolicy, *Note]{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("notepolicy"), Clock: clock.RealClock{},
 		ProviderNamespace: options.ProviderNamespace, Kind: phasedNotes{},
@@ -114,7 +123,7 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 		},
 	}
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
-		policies.SetupWithManager(mgr, policy.Options{}), reconciler.SetupWithManager(mgr, target.Options{}))
+		policies.SetupWithManager(mgr, policy.Options{}), reconciler.SetupWithManager(mgr, target.Options{}), runs.SetupWithManager(mgr, run.Options{}))
 }
 
 // createNote makes a NotePolicy for some clusters.

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// result is what became of a plan.
+type result struct {
+	// advanced: the run is a step further, and the next one may be taken at once.
+	advanced bool
+	// awaits says what the run waits for; empty for nothing.
+	awaits string
+	err    error
+}
+
+// apply carries a plan out. What becomes of it is in the status, which is a copy.
+func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R], p plan, status *metav1alpha1.RunStatus) result {
+	now := metav1.NewTime(o.Now).Rfc3339Copy()
+	switch {
+	case p.claim || p.release:
+		return result{advanced: p.claim, err: r.setFinalizer(ctx, o.Run, p.claim)}
+	case p.start:
+		status.StartedAt = &now
+	case p.clusters != nil:
+		status.Clusters = p.clusters
+	case p.end != nil:
+		status.Outcome, status.Message, status.EndedAt = p.end.outcome, brief.Message(p.end.message, conditions.MaxMessage), &now
+		for i, a := range status.Actions {
+			if a.Outcome == "" {
+				status.Actions[i] = action.End(a, metav1alpha1.ActionCancelled, p.end.message, o.Now)
+			}
+		}
+	case p.begin != nil:
+		return r.begin(o, *p.begin, status)
+	case p.action != nil:
+		return r.act(ctx, o, p, status)
+	case len(p.remove) > 0:
+		return r.removeAll(ctx, o, p, status)
+	case p.finish:
+		r.forgetObservations(o)
+		status.FinishedAt = &now
+	default:
+		return result{awaits: p.awaits}
+	}
+	return result{advanced: true}
+}
+
+func (r *Reconciler[R, S]) setFinalizer(ctx context.Context, run R, claim bool) error {
+	next := clone(run)
+	if claim {
+		controllerutil.AddFinalizer(next, metav1alpha1.FinalizerRun)
+	} else {
+		controllerutil.RemoveFinalizer(next, metav1alpha1.FinalizerRun)
+	}
+	return client.IgnoreNotFound(r.Client.Patch(ctx, next, client.MergeFromWithOptions(run, client.MergeFromWithOptimisticLock{})))
+}
+
+func awaitsContent(name string) string { return name + ": waits for what its object is made from" }
+
+// begin records an action.
+func (r *Reconciler[R, S]) begin(o observation[R], b Beginning, status *metav1alpha1.RunStatus) result {
+	object, err := r.Kind.Object(o.View, b.Action)
+	if err != nil || object == nil {
+		return result{awaits: awaitsContent(b.Action), err: err}
+	}
+	status.Actions = append(status.Actions, o.owner.New(b.Action, b.Cluster, o.clusters[b.Cluster].ClusterID, object, o.Now, b.Timeout))
+	return result{advanced: true}
+}
+
+// act goes on with the action that is under way.
+func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R], p plan, status *metav1alpha1.RunStatus) result {
+	before, next, awaits := *status.Action(p.action.Name), *p.action, p.awaits
+	var err error
+	if p.step != action.Wait {
+		next, err = r.do(ctx, o, p, next)
+	}
+	*status.Action(next.Name) = next
+	if p.step == action.Make {
+		awaits = awaitsContent(next.Name)
+	}
+	return result{advanced: next.Outcome != "" || next.UID != before.UID, awaits: awaits, err: err}
+}
+
+func (r *Reconciler[R, S]) do(ctx context.Context, o observation[R], p plan, a metav1alpha1.Action) (metav1alpha1.Action, error) {
+	cluster := o.clusters[Key(a.ClusterRef)].cluster
+	if p.step != action.Make {
+		return action.Do(ctx, cluster, o.owner, a, p.step, nil, o.Now)
+	}
+	object, err := r.Kind.Object(o.View, a.Name)
+	if err != nil || object == nil {
+		return a, err
+	}
+	return action.Do(ctx, cluster, o.owner, a, p.step, object, o.Now)
+}
+
+func (r *Reconciler[R, S]) removeAll(ctx context.Context, o observation[R], p plan, status *metav1alpha1.RunStatus) result {
+	var awaited []string
+	var errs []error
+	for _, a := range p.remove {
+		awaits, err := r.remove(ctx, o, a)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case awaits != "":
+			awaited = append(awaited, awaits)
+		default:
+			status.Action(a.Name).Removed = true
+		}
+	}
+	done := result{awaits: strings.Join(awaited, "; "), err: errors.Join(errs...)}
+	done.advanced = done.err == nil && len(awaited) == 0
+	return done
+}
+
+// forgetObservations ends all watches of a run.
+func (r *Reconciler[R, S]) forgetObservations(o observation[R]) {
+	for _, view := range o.clusters {
+		if view.cluster != nil {
+			view.cluster.RetainObservations(r.ownerOf(o.Run), func(fleet.Selection) bool { return false })
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// Kind is what is particular to a kind of runs R, whose status is an S. Objects that it is given must not be changed.
+type Kind[R metav1alpha1.Run, S any] interface {
+	// Name of the kind, as in "DRDrill".
+	Name() string
+	// New returns an empty run, NewList an empty list of runs.
+	New() R
+	NewList() client.ObjectList
+	// Status is where a run keeps its status; CopyStatus writes a deep copy of a status over another one.
+	Status(run R) *S
+	CopyStatus(to, from *S)
+
+	// Clusters are the TenantClusters in which a run works, as far as they are known, at most 8. Those that are in its status
+	// stay what they are; further ones follow. An error is tried again.
+	Clusters(ctx context.Context, run R) ([]metav1alpha1.ClusterReference, error)
+	// Selections are the objects of others that a run looks at.
+	Selections(run R) []Selection
+	// Next decides what comes next. It is pure, and is called while no action is under way.
+	Next(view View[R]) Move
+	// Object is what an action makes; the room labels it, and names it if it has no name. It is nil as long as the clusters do
+	// not show what it is made from, as after a start of the manager. It is pure.
+	Object(view View[R], action string) (*unstructured.Unstructured, error)
+	// Judge says what became of the object of an action. It is pure.
+	Judge(run R, a metav1alpha1.Action, object *unstructured.Unstructured) action.Judgement
+	// Keeps is whether the object of an action stays when the run has ended.
+	Keeps(run R, a metav1alpha1.Action) bool
+}
+
+// WatchingKind is a Kind whose runs depend on further objects of the management cluster.
+type WatchingKind interface {
+	// AddWatches adds watches to the controller of the kind.
+	AddWatches(b *builder.Builder)
+}
+
+// Selection is objects in a cluster in which a run works.
+type Selection struct {
+	Cluster types.NamespacedName
+	fleet.Selection
+}
+
+// Move is what a run does next. The zero Move waits for the next event.
+type Move struct {
+	// Begin an action; nil for none.
+	Begin *Beginning
+	// Outcome ends the run; empty if it goes on.
+	Outcome metav1alpha1.RunOutcome
+	// Message says more about the outcome, or what is awaited.
+	Message string
+	// Until is when Next is to be called at the latest; zero for whenever something happens.
+	Until time.Time
+}
+
+// Beginning is an action that is about to begin.
+type Beginning struct {
+	// Action is its name, which no other action of the run has.
+	Action string
+	// Cluster in which it works, one of the run's.
+	Cluster types.NamespacedName
+	// Timeout of the action, more than zero.
+	Timeout time.Duration
+}
+
+// View is what a kind decides from.
+type View[R metav1alpha1.Run] struct {
+	Run R
+	Now time.Time
+
+	clusters map[types.NamespacedName]*clusterView
+}
+
+// Action returns an action of the run; nil if it has not begun.
+func (v View[R]) Action(name string) *metav1alpha1.Action { return v.Run.GetRunStatus().Action(name) }
+
+// Unreachable says why a cluster cannot be worked with; empty if it can, or if it is expected to answer any moment.
+func (v View[R]) Unreachable(cluster types.NamespacedName) string {
+	if one := v.clusters[cluster]; one != nil {
+		return one.Unreachable
+	}
+	return ""
+}
+
+// Observed is what a watch shows of one of the run's selections. While its cluster is not connected, the selection is
+// pending.
+func (v View[R]) Observed(selection Selection) fleet.Observed {
+	if one := v.clusters[selection.Cluster]; one != nil {
+		return one.observed[selection.Selection]
+	}
+	return fleet.Observed{}
+}
+
+// Key is the name of a cluster in which a run works.
+func Key(ref metav1alpha1.ClusterReference) types.NamespacedName {
+	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+}

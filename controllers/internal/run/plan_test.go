@@ -1,0 +1,249 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// drill is a run.
+type drill struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	spec   metav1alpha1.RunSpec
+	status metav1alpha1.RunStatus
+}
+
+func (d *drill) GetRunSpec() *metav1alpha1.RunSpec     { return &d.spec }
+func (d *drill) GetRunStatus() *metav1alpha1.RunStatus { return &d.status }
+func (d *drill) DeepCopyObject() runtime.Object {
+	return &drill{d.TypeMeta, copyMeta(d.ObjectMeta), d.spec, *d.status.DeepCopy()}
+}
+
+func copyMeta(in metav1.ObjectMeta) metav1.ObjectMeta { return *in.DeepCopy() }
+
+// drills wants what a test wants.
+type drills struct{ move Move }
+
+func (drills) Name() string                                { return "Drill" }
+func (drills) New() *drill                                 { return &drill{} }
+func (drills) NewList() client.ObjectList                  { return nil }
+func (drills) Status(of *drill) *metav1alpha1.RunStatus    { return &of.status }
+func (drills) CopyStatus(to, from *metav1alpha1.RunStatus) { from.DeepCopyInto(to) }
+func (drills) Selections(*drill) []Selection               { return nil }
+func (k drills) Next(View[*drill]) Move                    { return k.move }
+func (drills) Keeps(*drill, metav1alpha1.Action) bool      { return false }
+func (drills) Clusters(context.Context, *drill) ([]metav1alpha1.ClusterReference, error) {
+	return nil, nil
+}
+func (drills) Object(View[*drill], string) (*unstructured.Unstructured, error) { return nil, nil }
+func (drills) Judge(*drill, metav1alpha1.Action, *unstructured.Unstructured) action.Judgement {
+	return action.Judgement{}
+}
+
+var prod = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}
+
+// underWay is a run that works in the cluster prod, which is connected.
+func underWay(change ...func(*drill)) observation[*drill] {
+	at := metav1.NewTime(noon)
+	of := &drill{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "weekly", UID: "u", Finalizers: []string{metav1alpha1.FinalizerRun}}}
+	of.status = metav1alpha1.RunStatus{StartedAt: &at, Clusters: []metav1alpha1.ClusterReference{prod}}
+	for _, one := range change {
+		one(of)
+	}
+	return observation[*drill]{
+		View: View[*drill]{Run: of, Now: noon, clusters: map[types.NamespacedName]*clusterView{
+			Key(prod): {Connectivity: connectivity.Connectivity{Subject: removalOf(of), ClusterID: "id"}, cluster: &fleet.Cluster{}},
+		}},
+		owner: action.Owner{Object: of},
+	}
+}
+
+func begun(name string, outcome metav1alpha1.ActionOutcome) metav1alpha1.Action {
+	return metav1alpha1.Action{Name: name, ClusterRef: prod, ClusterID: "id", Object: "v1/ConfigMap/default/" + name, Outcome: outcome, Deadline: metav1.NewTime(noon.Add(time.Hour))}
+}
+
+// summarize says in words what a plan does.
+func summarize(p plan) string {
+	switch {
+	case p.claim:
+		return "claim"
+	case p.release:
+		return "release"
+	case p.start:
+		return "start"
+	case p.clusters != nil:
+		return fmt.Sprintf("know %d clusters", len(p.clusters))
+	case p.end != nil:
+		return fmt.Sprintf("end %s: %s", p.end.outcome, p.end.message)
+	case p.begin != nil:
+		return "begin " + p.begin.Action
+	case p.action != nil:
+		return fmt.Sprintf("go on with %s %s%s", p.action.Name, p.step, p.action.Outcome)
+	case len(p.remove) > 0:
+		return fmt.Sprintf("remove %d", len(p.remove))
+	case p.finish:
+		return "finish"
+	}
+	return "wait: " + p.awaits
+}
+
+func TestPlanOfARun(t *testing.T) {
+	at := metav1.NewTime(noon)
+	begin := Move{Begin: &Beginning{Action: "restore", Cluster: Key(prod), Timeout: time.Hour}}
+	deleted := func(of *drill) { of.DeletionTimestamp = &at }
+	fresh := func(of *drill) { of.Finalizers, of.status = nil, metav1alpha1.RunStatus{} }
+	ended := func(of *drill) { of.status.Outcome, of.status.EndedAt = metav1alpha1.RunSucceeded, &at }
+	with := func(actions ...metav1alpha1.Action) func(*drill) {
+		return func(of *drill) { of.status.Actions = actions }
+	}
+	removed := begun("restore", metav1alpha1.ActionSucceeded)
+	removed.Removed = true
+	for name, row := range map[string]struct {
+		o    observation[*drill]
+		move Move
+		want string
+	}{
+		"a new one is claimed":                     {o: underWay(fresh), want: "claim"},
+		"a claimed one starts":                     {o: underWay(func(of *drill) { of.status = metav1alpha1.RunStatus{} }), want: "start"},
+		"it is deleted before it is claimed":       {o: underWay(fresh, deleted), want: "wait: "},
+		"it is deleted before it starts":           {o: underWay(func(of *drill) { of.status = metav1alpha1.RunStatus{} }, deleted), want: "release"},
+		"a cluster that is known now is recorded":  {o: knows(underWay(), 1), move: begin, want: "know 2 clusters"},
+		"an action begins":                         {o: underWay(), move: begin, want: "begin restore"},
+		"an action goes on":                        {o: underWay(with(begun("restore", ""))), move: begin, want: "go on with restore "},
+		"one that has ended is followed by others": {o: underWay(with(begun("backup", metav1alpha1.ActionSucceeded))), move: begin, want: "begin restore"},
+		"none begins twice":                        {o: underWay(with(begun("restore", metav1alpha1.ActionFailed))), move: begin, want: "end Failed: action restore would begin twice"},
+		"none begins elsewhere":                    {o: underWay(), move: Move{Begin: &Beginning{Action: "restore", Cluster: types.NamespacedName{Name: "x"}}}, want: "end Failed: action restore would work in /x, which is none of the run's clusters"},
+		"none begins in a cluster that is away":    {o: away(underWay(), "no answer"), move: begin, want: "wait: no answer"},
+		"none begins before the cluster is there":  {o: away(underWay(), ""), move: begin, want: "wait: waits for TenantCluster acme/prod"},
+		"it waits":                              {o: underWay(), move: Move{Message: "waits for a standby"}, want: "wait: waits for a standby"},
+		"it ends":                               {o: underWay(), move: Move{Outcome: metav1alpha1.RunSucceeded, Message: "42 rows"}, want: "end Succeeded: 42 rows"},
+		"it is cancelled":                       {o: underWay(func(of *drill) { of.spec.Cancel = true }), move: begin, want: "end Cancelled: spec.cancel is true"},
+		"it is cancelled in the middle":         {o: underWay(func(of *drill) { of.spec.Cancel = true }, with(begun("restore", ""))), want: "end Cancelled: spec.cancel is true"},
+		"it is deleted":                         {o: underWay(deleted), move: begin, want: "end Cancelled: it was deleted"},
+		"its cluster is deleted":                {o: leaving(underWay()), move: begin, want: "end Cancelled: TenantCluster acme/prod is being deleted"},
+		"what it made is removed":               {o: underWay(ended, with(begun("restore", metav1alpha1.ActionSucceeded))), move: begin, want: "remove 1"},
+		"it is not cancelled after its end":     {o: underWay(ended, deleted, with(begun("restore", metav1alpha1.ActionSucceeded))), want: "remove 1"},
+		"what was removed is not removed again": {o: underWay(ended, with(removed)), want: "finish"},
+		"one that has finished is let go":       {o: underWay(ended, func(of *drill) { of.status.FinishedAt = &at }), want: "release"},
+		"and then nothing is done any more":     {o: underWay(ended, func(of *drill) { of.status.FinishedAt, of.Finalizers = &at, nil }), move: begin, want: "wait: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := summarize(makePlan[*drill, metav1alpha1.RunStatus](drills{row.move}, row.o)); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func knows(o observation[*drill], more int) observation[*drill] {
+	o.added = make([]metav1alpha1.ClusterReference, more)
+	return o
+}
+
+func away(o observation[*drill], why string) observation[*drill] {
+	view := o.clusters[Key(prod)]
+	view.cluster, view.Unreachable, view.Pending = nil, why, why == ""
+	return o
+}
+
+func leaving(o observation[*drill]) observation[*drill] {
+	o.clusters[Key(prod)].leaving = true
+	return o
+}
+
+// What is not known of an action's object is said, and nothing is made before it is known.
+func TestWhatIsKnownOfAnAction(t *testing.T) {
+	a := begun("restore", "")
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+	object.SetNamespace("default")
+	object.SetName("restore")
+	for name, row := range map[string]struct {
+		shown   fleet.Observed
+		unknown string
+		there   bool
+	}{
+		"nothing yet":           {unknown: "waits for the first list of ConfigMap"},
+		"nothing":               {shown: fleet.Observed{KindState: fleet.KindState{Listed: true}}},
+		"the object":            {shown: fleet.Observed{KindState: fleet.KindState{Listed: true}, Objects: []*unstructured.Unstructured{object}}, there: true},
+		"a kind not listed now": {shown: fleet.Observed{KindState: fleet.KindState{Listed: true, Unknown: "forbidden"}}, unknown: "forbidden"},
+		"too many objects":      {shown: fleet.Observed{KindState: fleet.KindState{Listed: true}, Incomplete: true}, unknown: "more objects with the label daytwo.dev/action"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := underWay()
+			selection, _ := o.selectionOf(a)
+			o.clusters[Key(prod)].observed = map[fleet.Selection]fleet.Observed{selection: row.shown}
+			s := o.situationOf(a, nil)
+			if !strings.Contains(s.Unknown, row.unknown) || (s.Unknown == "") != (row.unknown == "") || (s.Object != nil) != row.there || s.ClusterID != "id" {
+				t.Errorf("got %+v", s)
+			}
+		})
+	}
+}
+
+func TestReportOfARun(t *testing.T) {
+	at := metav1.NewTime(noon)
+	for name, row := range map[string]struct {
+		status metav1alpha1.RunStatus
+		done   result
+		want   string
+		beside string
+	}{
+		"under way":         {metav1alpha1.RunStatus{}, result{awaits: "restore: Restore velero/x: is New"}, "Unknown Progressing: restore: Restore velero/x: is New", metav1alpha1.ConditionReconciling},
+		"failing":           {metav1alpha1.RunStatus{}, result{err: errors.New("no answer")}, "Unknown Failed: the last try failed, and is repeated: no answer", metav1alpha1.ConditionReconciling},
+		"removing":          {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunFailed, Message: "lost rows"}, result{awaits: "Restore velero/x is being removed"}, "Unknown Deleting: Failed (lost rows); Restore velero/x is being removed", metav1alpha1.ConditionReconciling},
+		"failing to remove": {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunSucceeded}, result{err: errors.New("no answer")}, "Unknown Failed: Succeeded; the last try failed, and is repeated: no answer", metav1alpha1.ConditionReconciling},
+		"succeeded":         {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunSucceeded, Message: "42 rows", FinishedAt: &at}, result{}, "True Succeeded: 42 rows", ""},
+		"failed":            {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunFailed, Message: "lost rows", FinishedAt: &at}, result{}, "False Failed: lost rows", metav1alpha1.ConditionStalled},
+		"cancelled":         {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunCancelled, Message: "it was deleted", FinishedAt: &at}, result{}, "False Cancelled: it was deleted", metav1alpha1.ConditionStalled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report(&row.status, 7, noon, row.done)
+			ready := meta.FindStatusCondition(row.status.Conditions, metav1alpha1.ConditionReady)
+			if got := fmt.Sprintf("%s %s: %s", ready.Status, ready.Reason, ready.Message); got != row.want || row.status.ObservedGeneration != 7 {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+			for _, kind := range []string{metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled} {
+				if meta.IsStatusConditionTrue(row.status.Conditions, kind) != (kind == row.beside) {
+					t.Errorf("%s is wrong among %v", kind, row.status.Conditions)
+				}
+			}
+		})
+	}
+}
+
+func TestTheRegistryForgetsARunThatHasFinished(t *testing.T) {
+	at := metav1.NewTime(noon)
+	of := underWay().Run
+	of.status.Actions = []metav1alpha1.Action{begun("restore", metav1alpha1.ActionSucceeded), {Name: "gone", Removed: true}}
+	if view := viewOf(of); len(view.Clusters) != 1 || len(view.Holdings.Objects) != 1 || !view.RemovedSince.IsZero() {
+		t.Errorf("under way: %+v", view)
+	}
+	of.status.Outcome, of.status.EndedAt = metav1alpha1.RunSucceeded, &at
+	if view := viewOf(of); len(view.Clusters) != 1 || !view.RemovedSince.Equal(noon) {
+		t.Errorf("after its end: %+v", view)
+	}
+	of.status.FinishedAt = &at
+	if view := viewOf(of); len(view.Clusters) != 0 {
+		t.Errorf("after it has finished: %+v", view)
+	}
+}

@@ -1,0 +1,137 @@
+package run
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
+)
+
+// Reconciler works on the runs of one kind.
+type Reconciler[R metav1alpha1.Run, S any] struct {
+	// Client reads from the manager's cache and writes to the management cluster.
+	Client client.Client
+	// APIReader reads from the API server.
+	APIReader client.Reader
+	// Fleet of connected workload clusters.
+	Fleet *fleet.Fleet
+	// Installation is the value of the label daytwo.dev/managed-by.
+	Installation string
+	// Recorder tells people how runs end.
+	Recorder events.EventRecorder
+	// Orphans is where what a run leaves is recorded.
+	Orphans orphans.Records
+	Clock   clock.PassiveClock
+	Log     logr.Logger
+	// Kind of the runs.
+	Kind Kind[R, S]
+
+	clusters clusterwatch.Watch[R]
+	mu       sync.Mutex
+	written  map[types.NamespacedName]*statuses.Latest[R]
+}
+
+// atOnce is for a run that is a step further: nothing else would bring it up again.
+const atOnce = time.Millisecond
+
+// Reconcile takes a run one step further: it observes, plans, applies and reports.
+func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	run := r.Kind.New()
+	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.forget(request.NamespacedName)
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	latest := r.latestOf(request.NamespacedName)
+	run = latest.Of(run)
+	o, err := r.observe(ctx, run, r.Clock.Now())
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	p := makePlan(r.Kind, o)
+	next := clone(run)
+	status := next.GetRunStatus()
+	done := r.apply(ctx, o, p, status)
+	if p.claim || p.release { // The version of the object is another one now.
+		return reconcile.Result{RequeueAfter: requeue(p, done, o.Now)}, done.err
+	}
+	if status.StartedAt == nil {
+		return reconcile.Result{}, done.err
+	}
+	report(status, run.GetGeneration(), o.Now, done)
+	writer := statuses.NewWriter[R, S](r.Client, r.APIReader, r.Kind, latest, run)
+	if err := writer.Write(ctx, *r.Kind.Status(next)); err != nil {
+		return reconcile.Result{}, err
+	}
+	r.tell(run, status)
+	return reconcile.Result{RequeueAfter: requeue(p, done, o.Now)}, done.err
+}
+
+func requeue(p plan, done result, now time.Time) time.Duration {
+	switch {
+	case done.advanced:
+		return atOnce
+	case p.until.IsZero():
+		return 0
+	}
+	return max(p.until.Sub(now), time.Second)
+}
+
+// Events: reasons and actions.
+const (
+	eventEnded = "Ended"
+	actionRun  = "Run"
+)
+
+// tell tells people once how a run ended.
+func (r *Reconciler[R, S]) tell(before R, after *metav1alpha1.RunStatus) {
+	if before.GetRunStatus().Outcome != "" || after.Outcome == "" {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if after.Outcome == metav1alpha1.RunFailed {
+		kind = corev1.EventTypeWarning
+	}
+	r.Recorder.Eventf(before, nil, kind, eventEnded, actionRun, "%s: %s", after.Outcome, after.Message)
+	r.Log.Info("run ended", "object", client.ObjectKeyFromObject(before).String(), "outcome", after.Outcome)
+}
+
+func (r *Reconciler[R, S]) latestOf(key types.NamespacedName) *statuses.Latest[R] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.written == nil {
+		r.written = map[types.NamespacedName]*statuses.Latest[R]{}
+	}
+	if r.written[key] == nil {
+		r.written[key] = &statuses.Latest[R]{}
+	}
+	return r.written[key]
+}
+
+func (r *Reconciler[R, S]) forget(key types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.written, key)
+}
+
+// ownerOf stands for a run in the watches of a cluster.
+func (r *Reconciler[R, S]) ownerOf(run R) fleet.Owner {
+	return fleet.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(run)}
+}
+
+// clone makes a deep copy.
+func clone[R metav1alpha1.Run](run R) R { return run.DeepCopyObject().(R) }
