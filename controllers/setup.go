@@ -179,9 +179,11 @@ func (b *base) setUpAddons() error {
 
 func (b *base) setUpReleases() error {
 	releases := &addonrelease.Reconciler{
-		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Renderer: b.renderer,
-		Rules: b.rules, Installation: b.options.Installation, Recorder: b.recorder("addonrelease"), Orphans: b.orphans(),
-		Metrics: b.metrics, Clock: clock.RealClock{}, Log: b.options.Log.WithName("addonrelease"),
+		Room: &addonrelease.Room{
+			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("addonrelease"),
+			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("addonrelease"),
+		},
+		Renderer: b.renderer, Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

@@ -118,7 +118,10 @@ func (notePolicies) Content(_ context.Context, of *NotePolicy, _ time.Time) (pol
 }
 
 // notes is the target.DeclaredKind of Notes.
-type notes struct{ revisions client.Reader }
+type notes struct {
+	revisions    client.Reader
+	installation string
+}
 
 func (notes) Name() string                         { return "Note" }
 func (notes) New() *Note                           { return &Note{} }
@@ -131,12 +134,15 @@ func (notes) Parts(status *NoteStatus) target.Status {
 	return target.Status{TargetStatus: &status.TargetStatus, ObjectsStatus: &status.ObjectsStatus}
 }
 
-func (k notes) Declare(ctx context.Context, note *Note, _ *fleet.Cluster) ([]apply.Declaration, error) {
-	text, err := revision.Read(ctx, k.revisions, types.NamespacedName{Namespace: note.Namespace, Name: note.Spec.Revision})
-	return apply.Declare([]*unstructured.Unstructured{{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": note.Labels[metav1alpha1.LabelPolicy]},
+func (k notes) Declare(ctx context.Context, o *target.DeclaredObservation[*Note, NoteStatus, struct{}], _ *fleet.Cluster) ([]apply.Object, error) {
+	text, err := revision.Read(ctx, k.revisions, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
+	if err != nil {
+		return nil, err
+	}
+	return apply.Prepare(apply.Declare([]*unstructured.Unstructured{{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": o.Target.Labels[metav1alpha1.LabelPolicy]},
 		"data": map[string]any{"text": string(text)},
-	}}}), err
+	}}}), k.installation, "")
 }
 
 // Verify refuses what must not be told to anybody.

@@ -115,8 +115,8 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("notepolicy"), Clock: clock.RealClock{},
 		ProviderNamespace: options.ProviderNamespace, Kind: phasedNotes{},
 	}
-	reconciler := &target.Declared[*Note, NoteStatus]{
-		DeclaredKind: notes{revisions: b.GetAPIReader()}, Rules: rules, Installation: options.Installation, Clock: clock.RealClock{},
+	reconciler := &target.Declared[*Note, NoteStatus, struct{}]{
+		DeclaredKind: notes{revisions: b.GetAPIReader(), installation: options.Installation}, Rules: rules, Installation: options.Installation, Clock: clock.RealClock{},
 		Room: &target.Reconciler[*Note, NoteStatus, struct{}]{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("note"), Orphans: b.orphans(),
 			Metrics: b.metrics, Log: options.Log.WithName("note"),

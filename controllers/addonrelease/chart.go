@@ -41,7 +41,7 @@ func (r *Reconciler) chartSet(ctx context.Context, content addoncontent.Content,
 		list = append(list, apply.Declaration{Unstructured: object, Kept: isClaim || helmrecord.IsKept(object)})
 	}
 	if len(rendered.Hooks) > helm.MaxHooks {
-		return rendering{}, &tooManyError{what: "hooks", count: len(rendered.Hooks), most: helm.MaxHooks}
+		return rendering{}, tooMany("hooks", len(rendered.Hooks), helm.MaxHooks)
 	}
 	set, err := apply.Prepare(list, r.Installation, namespaceOf(content))
 	if err != nil {

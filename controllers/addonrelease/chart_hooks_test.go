@@ -114,7 +114,7 @@ func TestAHookIsNoticedThatEndedBeforeItWasClaimed(t *testing.T) {
 		seen, _ := tracker.Look(key)
 		return seen != nil && seen.Health.End == fleet.Succeeded, fmt.Sprintf("%+v", seen)
 	})
-	tracker.Retain(shared.reconciler.room.Owner(a.get()), func(kept objects.Key) bool { return kept != key })
+	tracker.Retain(shared.reconciler.Room.Owner(a.get()), func(kept objects.Key) bool { return kept != key })
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
 	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 }

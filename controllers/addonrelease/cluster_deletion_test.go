@@ -33,7 +33,7 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 	} {
 		o.Inventory[e.Key()] = e
 	}
-	o.status.Helm = &addonsv1alpha1.HelmRelease{Record: &metav1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
+	o.Status.Helm = &addonsv1alpha1.HelmRelease{Record: &metav1alpha1.InventoryEntry{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"}}
 	want := []tenancyv1alpha1.OrphanObject{
 		{ID: "v1/ConfigMap/a/intended"},
 		{ID: "v1/ConfigMap/a/plain", UID: "1"},
@@ -43,7 +43,8 @@ func TestWhatIsLeftInAClusterThatLivesOn(t *testing.T) {
 		{ID: "v1/Secret/a/kept", UID: "3", Keep: true},
 		{ID: "v1/Secret/a/sh.helm.release.v1.x.v1", UID: "8"},
 	}
-	if got := o.Replaced(o.leftovers()).Objects; !reflect.DeepEqual(got, want) {
+	move(o, "before")
+	if got := o.Elsewhere.Objects; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

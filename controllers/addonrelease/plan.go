@@ -1,50 +1,58 @@
 package addonrelease
 
 import (
+	"cmp"
+
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// plan is what to do. The zero plan is to do nothing.
-type plan struct {
-	apply.Plan
-	// helm is what to do beside that, if the source is a chart.
-	helm helm.Plan
-	// finalize removes the finalizer once the inventory is empty.
-	finalize bool
+// NeedsDesired implements target.StagedKind.
+func (r *Reconciler) NeedsDesired(o *observation) bool {
+	return o.Extra.RecordDrifted || helm.TestsDue(testsOf(o.Target), o.Status.Helm) != ""
 }
 
-// makePlan decides. It is pure.
-func makePlan(o observation) plan {
-	switch {
-	case !o.release.DeletionTimestamp.IsZero():
-		return planDeletion(o)
-	case !o.IsReachable() || o.problem != nil || !o.DesiredKnown:
-		return plan{}
+// Size implements target.StagedKind.
+func (r *Reconciler) Size(o *observation) int { return o.Extra.Chart.SizeOfHooks() }
+
+// Plan implements target.StagedKind.
+func (r *Reconciler) Plan(o *observation) target.StagedPlan {
+	if o.Extra.Chart == nil {
+		return target.StagedPlan{}
 	}
-	p := plan{Plan: apply.MakePlan(o.objects()), helm: helm.MakePlan(o.forHelm())}
-	if at := o.recordReady(); o.helm.RecordDrifted && at.After(o.Now) {
-		p.Wake(at)
+	chart := forHelm(o)
+	p := target.StagedPlan{Due: true, Begins: helm.MakePlan(chart).Operation != nil, Claims: []objects.Key{helm.ReleaseKey(chart.Chart.Release)}}
+	if chart.RecordDrifted && chart.RecordReady.After(o.Now) {
+		p.WakeAt = chart.RecordReady
 	}
-	p.Begins = !o.settled() && o.status.Applying != o.Inputs && (!p.IsEmpty() || p.helm.Operation != nil)
 	return p
 }
 
-// planDeletion removes everything, or lets go of it.
-func planDeletion(o observation) plan {
-	if o.isAbandonable() || len(o.Inventory) == 0 && o.status.Helm == nil {
-		return plan{finalize: true}
+// forHelm is what the plan for the Helm release is made from.
+func forHelm(o *observation) helm.Observation {
+	chart := o.Extra.Observation
+	chart.Now, chart.Status, chart.RecordPending = o.Now, o.Status.Helm, o.Unfinished
+	status := target.Status{TargetStatus: &o.Status.TargetStatus, ObjectsStatus: &o.Status.ObjectsStatus}
+	chart.Inputs, chart.Deployed, chart.Settled = o.Inputs, o.Status.InputsHash, o.IsSettled(status) && !o.Unfinished
+	chart.Deleted, chart.Suspended, chart.Requested = !o.Target.DeletionTimestamp.IsZero(), o.Suspension.Active, o.IsRequested(status)
+	chart.SkipsDeleteHooks, chart.Adopts, chart.Tests = skipsDeleteHooks(o.Target), o.Target.Spec.Adopt, testsOf(o.Target)
+	chart.Corrects = o.DriftSettings().Mode == apply.Correct
+	if key, ok := helm.RecordKey(o.Status.Helm); ok {
+		chart.RecordReady = o.Contentions[key].Ready()
 	}
-	if !o.IsReachable() || o.problem != nil || o.AwaitsBackup() {
-		return plan{}
-	}
-	p := plan{finalize: true}
-	if !target.IsOrphaned(o.release) {
-		p.helm = helm.MakePlan(o.forHelm())
-	}
-	everything := o.objects()
-	everything.Desired = nil
-	p.Removals = apply.PlanRemovals(everything)
-	return p
+	return chart
+}
+
+// skipsDeleteHooks is whether a person wants a release to be removed without its hooks.
+func skipsDeleteHooks(release *addonsv1alpha1.AddonRelease) bool {
+	return release.Annotations[metav1alpha1.AnnotationSkipDeleteHooks] == "true"
+}
+
+// testsOf is the token of the tests that somebody asks for; empty for none.
+func testsOf(release *addonsv1alpha1.AddonRelease) string {
+	return cmp.Or(metav1alpha1.TestsRequested(release), release.Spec.RunTests)
 }

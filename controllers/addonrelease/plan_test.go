@@ -42,43 +42,50 @@ func declared(ref objects.Ref, hash string) apply.Object {
 }
 
 // scene is a release whose cluster is connected, with objects a and b declared and in place.
-func scene(change ...func(*observation)) observation {
-	o := observation{
-		release: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
+func scene(change ...func(*observation)) *observation {
+	o := &observation{
+		Target: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
 		Observation: target.Observation{Observation: apply.Observation{
 			Now: noon, Rules: managedfields.DefaultRules("test"), Desired: []apply.Object{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
 			Inventory: apply.Inventory{}, States: map[objects.Key]apply.ObjectState{}, Holders: map[objects.Key]string{}, Contentions: map[objects.Key]apply.Contention{},
 		}, DesiredKnown: true},
 	}
-	o.Preconditions, o.Drift = target.NewPreconditions(o.release, noon), &o.release.Spec.Drift
+	o.Preconditions, o.Drift = target.NewPreconditions(o.Target, noon), &o.Target.Spec.Drift
 	o.ClusterID = "id"
 	for _, name := range []string{"a", "b"} {
-		o.hold(configMapRef(name), "1")
+		hold(o, configMapRef(name), "1")
 	}
 	for _, c := range change {
-		c(&o)
+		c(o)
 	}
 	return o
 }
 
-func (o *observation) hold(ref objects.Ref, hash string) {
+func hold(o *observation, ref objects.Ref, hash string) {
 	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(ref.Name), Hash: hash, Fingerprint: "f"}
 	o.States[ref.Key()] = apply.ObjectState{Seen: &fleet.Seen{Health: fleet.Health{Status: status.CurrentStatus}}}
 }
 
-func (o *observation) drift(ref objects.Ref) {
+func drift(o *observation, ref objects.Ref) {
 	o.States[ref.Key()] = apply.ObjectState{Drifted: true, Seen: &fleet.Seen{Fingerprint: "g", At: noon}}
 }
 
 // standOutside marks an object that stands for something outside of the cluster.
-func (o *observation) standOutside(ref objects.Ref) {
+func standOutside(o *observation, ref objects.Ref) {
 	e := o.Inventory[ref.Key()]
 	e.External = true
 	o.Inventory[ref.Key()] = e
 }
 
+// releases plans and reports without a room.
+var releases = (&Reconciler{}).declared()
+
+func makePlan(o *observation) target.Plan { return releases.MakePlan(o) }
+
+func statusOf(o *observation) target.Status { return (&Reconciler{}).Parts(&o.Status) }
+
 // summarize makes a plan comparable: what is done to what, in order.
-func summarize(p plan) string {
+func summarize(p target.Plan) string {
 	text := ""
 	for _, group := range []struct {
 		name   string
@@ -97,7 +104,7 @@ func summarize(p plan) string {
 	for _, c := range p.Conflicts {
 		text += "conflict " + c.Name + " with " + c.Holder + "; "
 	}
-	if p.finalize {
+	if p.Finalize {
 		text += "release; "
 	}
 	return text
@@ -105,7 +112,7 @@ func summarize(p plan) string {
 
 func deleting(o *observation) {
 	now := metav1.NewTime(noon)
-	o.release.DeletionTimestamp = &now
+	o.Target.DeletionTimestamp = &now
 }
 
 func TestPlan(t *testing.T) {
@@ -122,7 +129,7 @@ func TestPlan(t *testing.T) {
 		{"CreatesWhatIsNew", func(o *observation) { o.Desired = append(o.Desired, declared(c, "1")) }, "rest create c; "},
 		{"TriesAgainWhatWasOnlyIntended", func(o *observation) { o.Inventory[a.Key()] = apply.Entry{Ref: a} }, "rest create a; "},
 		{"UpdatesWhatChanged", func(o *observation) { o.Desired[1].Hash = "2" }, "rest update b; "},
-		{"CorrectsDrift", func(o *observation) { o.drift(a) }, "rest correct a; "},
+		{"CorrectsDrift", func(o *observation) { drift(o, a) }, "rest correct a; "},
 		{"RemovesWhatLeftTheSource", func(o *observation) { o.Desired = o.Desired[:1] }, "remove b; "},
 		{"FoundationsGoFirst", func(o *observation) {
 			o.Desired = append(o.Desired, declared(c, "1"), declared(namespaceRef("cache"), "1"))
@@ -131,20 +138,20 @@ func TestPlan(t *testing.T) {
 			o.Desired = append(o.Desired, declared(c, "1"))
 			o.Holders[c.Key()] = "SaaSAddon fleet/other"
 		}, "conflict c with SaaSAddon fleet/other; "},
-		{"ReportModeLeavesDrift", func(o *observation) { o.release.Spec.Drift.Mode = metav1alpha1.DriftReport; o.drift(a) }, "reported correct a; "},
+		{"ReportModeLeavesDrift", func(o *observation) { o.Target.Spec.Drift.Mode = metav1alpha1.DriftReport; drift(o, a) }, "reported correct a; "},
 		{"ReportModeStillUpdates", func(o *observation) {
-			o.release.Spec.Drift.Mode = metav1alpha1.DriftReport
-			o.drift(a)
+			o.Target.Spec.Drift.Mode = metav1alpha1.DriftReport
+			drift(o, a)
 			o.Desired[0].Hash = "2"
 		}, "rest correct a; reported correct a; "},
-		{"OffIgnoresDrift", func(o *observation) { o.release.Spec.Drift.Mode = metav1alpha1.DriftOff; o.drift(a) }, ""},
+		{"OffIgnoresDrift", func(o *observation) { o.Target.Spec.Drift.Mode = metav1alpha1.DriftOff; drift(o, a) }, ""},
 		{"SuspensionStopsAllButReports", func(o *observation) {
 			o.Suspension = suspension.Suspension{Active: true}
-			o.drift(a)
+			drift(o, a)
 			o.Desired = []apply.Object{declared(a, "2"), declared(c, "1")}
 		}, "reported correct a; "},
 		{"AFightIsHeldBack", func(o *observation) {
-			o.drift(a)
+			drift(o, a)
 			o.Contentions[a.Key()] = apply.Contention{Count: apply.Unhindered + 3, Last: noon.Add(-time.Second)}
 		}, "held correct a; "},
 		{"WhatWasRefusedIsNotSentAgain", func(o *observation) {
@@ -166,16 +173,16 @@ func TestPlan(t *testing.T) {
 		{"WhatWasRefusedIsSentWhenAnotherObjectOfTheReleaseHasChanged", func(o *observation) {
 			o.Desired = append(o.Desired, declared(c, "1"))
 			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute)}}
-			o.hold(b, "2")
+			hold(o, b, "2")
 			o.Desired[1].Hash = "2"
 		}, "rest create c; "},
 		{"WhatATerminatingNamespaceRefusedWaitsUntilItIsGone", func(o *observation) {
-			o.hold(ns, "1")
+			hold(o, ns, "1")
 			o.Desired = append(o.Desired, declared(ns, "1"), declared(c, "1"))
 			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute), Err: terminating}}
 		}, "refused create c; "},
 		{"WhatATerminatingNamespaceRefusedIsSentWhenItIsGone", func(o *observation) {
-			o.hold(ns, "1")
+			hold(o, ns, "1")
 			o.Desired = append(o.Desired, declared(ns, "1"), declared(c, "1"))
 			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute), Err: terminating}}
 			o.States[ns.Key()] = apply.ObjectState{Seen: &fleet.Seen{Gone: true}, Drifted: true}
@@ -184,18 +191,18 @@ func TestPlan(t *testing.T) {
 			o.Desired = append(o.Desired, declared(c, "1"))
 			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon, Err: terminating}}
 		}, "rest create c; "},
-		{"AnUnreachableClusterIsLeftAlone", func(o *observation) { o.Unreachable = "no answer"; o.drift(a) }, ""},
-		{"ABadRevisionIsNotApplied", func(o *observation) { o.problem = fmt.Errorf("bad"); o.drift(a) }, ""},
+		{"AnUnreachableClusterIsLeftAlone", func(o *observation) { o.Unreachable = "no answer"; drift(o, a) }, ""},
+		{"ABadRevisionIsNotApplied", func(o *observation) { o.Problem = fmt.Errorf("bad"); drift(o, a) }, ""},
 		{"DeletionRemovesEverything", deleting, "remove a; remove b; release; "},
 		{"DeletionOfAnOrphanRemovesNothing", func(o *observation) {
 			deleting(o)
-			o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
+			o.Target.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan
 		}, "release; "},
 		{"DeletionWaitsForTheCluster", func(o *observation) { deleting(o); o.Unreachable = "no answer" }, ""},
 		{"AnAbandonedTargetIsLetGo", func(o *observation) {
 			deleting(o)
 			o.Unreachable = "no answer"
-			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
+			o.Target.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AnImportedClusterThatDoesNotAnswerIsWaitedForUntilItsTimeIsOver", func(o *observation) {
 			deleting(o)
@@ -219,7 +226,7 @@ func TestPlan(t *testing.T) {
 		}, "release; "},
 		{"WhatHasThingsOutsideIsCleanedUpInIt", func(o *observation) {
 			deleting(o)
-			o.standOutside(a)
+			standOutside(o, a)
 			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: noon.Add(time.Hour)}
 		}, "remove a; remove b; release; "},
 		{"NothingGoesBeforeTheFinalBackup", func(o *observation) {
@@ -228,7 +235,7 @@ func TestPlan(t *testing.T) {
 		}, ""},
 		{"NorFromAClusterThatGoesAlongHoweverLongThatTakes", func(o *observation) {
 			deleting(o)
-			o.standOutside(a)
+			standOutside(o, a)
 			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterDeleted, Deadline: noon.Add(-time.Hour), BackupFirst: true}
 		}, ""},
 		{"AClusterThatIsGivenUpIsNotBackedUp", func(o *observation) {
@@ -238,11 +245,11 @@ func TestPlan(t *testing.T) {
 		{"WhatIsAbandonedWaitsForNoBackup", func(o *observation) {
 			deleting(o)
 			o.Unreachable, o.ClusterDeletion = "no answer", &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, BackupFirst: true}
-			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
+			o.Target.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "release; "},
 		{"AReachableClusterIsCleanedUpEvenIfAbandoned", func(o *observation) {
 			deleting(o)
-			o.release.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
+			o.Target.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 		}, "remove a; remove b; release; "},
 		{"DeletionGoesOnWhileSuspended", func(o *observation) { deleting(o); o.Suspension = suspension.Suspension{Active: true} }, "remove a; remove b; release; "},
 	}
@@ -263,7 +270,7 @@ func TestPlanAwaitsDefinitions(t *testing.T) {
 	}
 	p = makePlan(scene(func(o *observation) {
 		o.Desired = append(o.Desired, declared(definition, "1"))
-		o.hold(definition, "1")
+		hold(o, definition, "1")
 	}))
 	if len(p.Awaited) != 0 {
 		t.Errorf("an established definition is awaited: %v", p.Awaited)
@@ -274,11 +281,11 @@ func TestPlanningAfterSuccessChangesNothing(t *testing.T) {
 	o := scene(func(o *observation) {
 		o.Desired = append(o.Desired, declared(configMapRef("c"), "1"), declared(namespaceRef("cache"), "1"))
 		o.Desired[0].Hash = "2"
-		o.drift(configMapRef("b"))
+		drift(o, configMapRef("b"))
 	})
 	p := makePlan(o)
 	for _, w := range append(p.Prerequisites, p.Rest...) {
-		o.hold(w.Ref, w.Hash)
+		hold(o, w.Ref, w.Hash)
 	}
 	if got := summarize(makePlan(o)); got != "" {
 		t.Errorf("a second plan would %s", got)
@@ -320,12 +327,12 @@ func TestRemovalsRememberHowFarTheyCame(t *testing.T) {
 			configMapRef("b").Key(): {UID: "an earlier one", Sent: true},
 		}
 	})
-	removals := apply.PlanRemovals(o.objects())
+	removals := apply.PlanRemovals(o.Objects(statusOf(o)))
 	if len(removals) != 2 || !removals[0].Deletion.Sent || removals[1].Deletion.Sent {
 		t.Fatalf("got %+v", removals)
 	}
 	o.Request = "now"
-	if removals = apply.PlanRemovals(o.objects()); !removals[0].Deletion.Sent || !removals[0].Deletion.Next.IsZero() {
+	if removals = apply.PlanRemovals(o.Objects(statusOf(o))); !removals[0].Deletion.Sent || !removals[0].Deletion.Next.IsZero() {
 		t.Errorf("a person who asks for a try has to wait: %+v", removals[0].Deletion)
 	}
 }

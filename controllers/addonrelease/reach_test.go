@@ -74,20 +74,26 @@ func TestAReleaseThatStaysTellsAtOnceThatItsClusterIsSilent(t *testing.T) {
 	}
 }
 
+// move takes a release from a cluster to another one.
+func move(o *observation, from string) {
+	o.Status.ClusterID = from
+	releases.MoveFrom(o)
+}
+
 func TestWhatIsInAReplacedClusterIsRecorded(t *testing.T) {
 	o := scene()
-	o.moveFrom("id-before")
+	move(o, "id-before")
 	want := tenancyv1alpha1.OrphanRecordSpec{
 		ClusterID: "id-before",
 		Objects:   []tenancyv1alpha1.OrphanObject{{ID: "v1/ConfigMap/cache/a", UID: "a"}, {ID: "v1/ConfigMap/cache/b", UID: "b"}},
 		Reason:    tenancyv1alpha1.OrphanReplaced, Message: "the provider accepted another cluster in its place",
 	}
-	if !reflect.DeepEqual(o.replaced, want) || len(o.Inventory) > 0 {
-		t.Errorf("the record is %+v, and %d objects are listed still", o.replaced, len(o.Inventory))
+	if !reflect.DeepEqual(o.Elsewhere, want) || len(o.Inventory) > 0 {
+		t.Errorf("the record is %+v, and %d objects are listed still", o.Elsewhere, len(o.Inventory))
 	}
-	o = scene(func(o *observation) { o.release.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
-	if o.moveFrom("id-before"); len(o.replaced.Objects) > 0 {
-		t.Errorf("what is to stay is to be swept: %+v", o.replaced)
+	o = scene(func(o *observation) { o.Target.Spec.DeletionPolicy = metav1alpha1.DeletionPolicyOrphan })
+	if move(o, "id-before"); len(o.Elsewhere.Objects) > 0 {
+		t.Errorf("what is to stay is to be swept: %+v", o.Elsewhere)
 	}
 }
 
@@ -96,14 +102,14 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	tenant := tenantWith("Connected=True/Connected")
 	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
 	o := scene(deleting)
-	o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.release)
-	next := makeReport(o, makePlan(o), o.nothingDone(), target.Shown{}).status
+	o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.Target)
+	next := makeReport(o, makePlan(o), nothingDone(o), target.Shown{}).status
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}
-	if o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.release); summarize(makePlan(o)) != "remove a; remove b; release; " {
+	if o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.Target); summarize(makePlan(o)) != "remove a; remove b; release; " {
 		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
 	}
 }

@@ -61,8 +61,8 @@ type setKey struct {
 }
 
 // rendered returns what a release's revision gives in its cluster.
-func (r *Reconciler) rendered(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
-	key := setKey{release: client.ObjectKeyFromObject(o.release), inputs: o.Inputs, clusterID: cluster.Identity()}
+func (r *Reconciler) rendered(ctx context.Context, o *observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
+	key := setKey{release: client.ObjectKeyFromObject(o.Target), inputs: o.Inputs, clusterID: cluster.Identity()}
 	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
 		return cached, nil
 	}
@@ -74,7 +74,7 @@ func (r *Reconciler) rendered(ctx context.Context, o observation, content addonc
 	return rendered, nil
 }
 
-func (r *Reconciler) renderContent(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
+func (r *Reconciler) renderContent(ctx context.Context, o *observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
 	if content.Chart != nil {
 		rendered, err := r.renderChart(ctx, o, content, cluster)
 		if err != nil {
@@ -82,7 +82,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o observation, content a
 		}
 		return r.chartSet(ctx, content, rendered, cluster, o.Inventory)
 	}
-	request := render.Request{Cluster: factsOf(o.release)}
+	request := render.Request{Cluster: factsOf(o.Target)}
 	for _, source := range content.Sources {
 		request.Sources = append(request.Sources, render.Source{Name: source.Name, Text: source.Text})
 	}
@@ -107,8 +107,8 @@ func factsOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
 
 // renderings of a release that cannot be made again.
 func (r *Reconciler) renderings(release *addonsv1alpha1.AddonRelease) helm.Renderings {
-	owner := revision.Owner{APIVersion: addonsv1alpha1.GroupVersion.String(), Kind: ownerKind, Object: release}
-	return helm.Renderings{Client: r.Client, APIReader: r.APIReader, Owner: owner}
+	owner := revision.Owner{APIVersion: addonsv1alpha1.GroupVersion.String(), Kind: r.Name(), Object: release}
+	return helm.Renderings{Client: r.Room.Client, APIReader: r.Room.APIReader, Owner: owner}
 }
 
 // namespaceOf is the namespace to create; empty if there is none to create.
@@ -124,7 +124,7 @@ func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (add
 		return cached, nil
 	}
 	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
-		content, err := addoncontent.Read(ctx, r.APIReader, key)
+		content, err := addoncontent.Read(ctx, r.Room.APIReader, key)
 		if err == nil {
 			r.caches.revisions.Set(key, content)
 		}

@@ -24,18 +24,18 @@ type chartCluster interface {
 }
 
 // renderChart renders a chart, or finds the rendering that was kept because another one would differ.
-func (r *Reconciler) renderChart(ctx context.Context, o observation, content addoncontent.Content, cluster chartCluster) (*render.RenderedChart, error) {
-	if name := helm.KeptRendering(o.status.Helm, o.Inputs); name != "" {
-		return r.renderings(o.release).Recall(ctx, name)
+func (r *Reconciler) renderChart(ctx context.Context, o *observation, content addoncontent.Content, cluster chartCluster) (*render.RenderedChart, error) {
+	if name := helm.KeptRendering(o.Status.Helm, o.Inputs); name != "" {
+		return r.renderings(o.Target).Recall(ctx, name)
 	}
 	request := render.ChartRequest{
 		Archive: content.Chart.Archive,
-		Cluster: factsOf(o.release),
+		Cluster: factsOf(o.Target),
 		Release: render.Release{
 			Name: content.Chart.ReleaseName, Namespace: content.Namespace,
-			Revision: o.helm.History.Latest().Version + 1, Upgrade: o.helm.History.Installed().Version > 0,
+			Revision: o.Extra.History.Latest().Version + 1, Upgrade: o.Extra.History.Installed().Version > 0,
 		},
-		Capabilities: render.Capabilities{KubeVersion: o.release.Spec.Cluster.Version},
+		Capabilities: render.Capabilities{KubeVersion: o.Target.Spec.Cluster.Version},
 		Lookup: func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
 			version, err := schema.ParseGroupVersion(apiVersion)
 			if err != nil {

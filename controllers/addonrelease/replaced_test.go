@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
 
 var errFull = errors.New("the management cluster takes no more")
@@ -38,9 +39,11 @@ func TestAReplacedClusterIsRecordedBeforeTheStatusForgetsIt(t *testing.T) {
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	withoutRecords := *shared.reconciler
-	withoutRecords.Orphans.Writer = full{}
-	withoutRecords.room = withoutRecords.newRoom()
+	room, withoutRecords := shared.reconciler.Room, shared.reconciler.declared()
+	withoutRecords.Room = &Room{
+		Client: room.Client, APIReader: room.APIReader, Fleet: room.Fleet, Targets: room.Targets, Recorder: room.Recorder,
+		Orphans: orphans.Records{Reader: room.Orphans.Reader, Writer: full{}}, Metrics: room.Metrics, Log: room.Log, Kind: withoutRecords,
+	}
 	if _, err := withoutRecords.Work(t.Context(), a.get(), &known{}); !errors.Is(err, errFull) {
 		t.Errorf("it goes on without the record: %v", err)
 	}

@@ -1,9 +1,17 @@
 package addonrelease
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
+	release "helm.sh/helm/v4/pkg/release/v1"
+
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -11,63 +19,103 @@ import (
 // recheckHooks is when a hook that was deleted is looked for again: no watch tells that it is gone.
 const recheckHooks = 2 * time.Second
 
-// report is what is told of a reconcile.
-type report struct {
-	findings target.Findings
-	status   addonsv1alpha1.AddonReleaseStatus
-	// due is when the release must be looked at again though nothing happens; zero for never.
-	due time.Time
-	// incomplete: all that is missing is what the watches are about to show. One status then does for both.
-	incomplete bool
-	// emptied: nothing that is ours is left in the cluster.
-	emptied bool
+// Outcome implements target.StagedKind.
+func (r *Reconciler) Outcome(o *observation) outcome {
+	if o.Extra.stages == nil {
+		return outcomeOf(o, helm.Result{Status: o.Status.Helm, RecordPending: o.Unfinished})
+	}
+	return outcomeOf(o, o.Extra.stages.Result())
 }
 
-// makeReport tells what was observed, planned and done; the inventory is as it is afterwards. It is pure.
-func makeReport(o observation, p plan, done result, seen target.Shown) report {
-	findings := target.Findings{
-		Observation: o.Observation, Plan: p.Plan, Result: done.Result, Shown: seen, Corrections: done.corrections(),
-		LeftChanged: o.leftChanged(done), Pending: done.helm.RecordPending, Trouble: judge(o, p, done),
+type outcome = target.Outcome[addonsv1alpha1.AddonReleaseStatus]
+
+// outcomeOf tells of what came of the stages of a chart.
+func outcomeOf(o *observation, done helm.Result) outcome {
+	told := outcome{
+		Tell:       func(status *addonsv1alpha1.AddonReleaseStatus) { status.Helm = done.Status.DeepCopy() },
+		Unfinished: done.RecordPending, Remains: done.Hook != nil || done.Purging && !done.Purged, Reverted: done.Reverted,
+		// They are told of at once: they are not to run twice.
+		Urgent:  done.Status != nil && done.Status.Operation != nil && len(done.Status.Operation.Hooks) > 0,
+		Trouble: judgeHook(done.Hook), Due: []time.Time{done.WakeAt},
 	}
-	next := *done.status.DeepCopy()
-	next.Helm = done.helm.Status.DeepCopy()
-	target.Report(statusOf(&next), findings)
-	if o.Unreachable == "" {
-		next = fitting(next, o, done.status)
+	if o.Extra.RecordDrifted && len(done.Reverted) == 0 {
+		told.LeftChanged = "somebody used Helm on the release; its record is left as it is"
 	}
-	return report{
-		findings: findings, status: next, due: findings.Due(statusOf(&next), o.dueForKind(done)...),
-		incomplete: findings.AwaitsWatches(statusOf(&next)) && !runsHooks(next.Helm),
-		emptied:    len(next.Inventory) == 0 && done.helm.Hook == nil && (!p.helm.Purge || done.helm.Purged),
+	if done.Recheck {
+		told.Due = append(told.Due, o.Now.Add(recheckHooks))
 	}
+	if why := whyWithoutHooks(o); why != "" && done.Purged {
+		told.Warning = &target.Warning{
+			Reason: "UninstalledWithoutHooks", Action: "Delete",
+			Message: "uninstalled in " + o.Target.Spec.ClusterRef.Name + " without its hooks: " + why,
+		}
+	}
+	return told
 }
 
-// statusOf is the part of a release's status that the room writes.
-func statusOf(status *addonsv1alpha1.AddonReleaseStatus) target.Status {
-	return target.Status{TargetStatus: &status.TargetStatus, ObjectsStatus: &status.ObjectsStatus}
+// whyWithoutHooks says why a release ends without its hooks; empty if it does not.
+func whyWithoutHooks(o *observation) string {
+	switch {
+	case o.Extra.Unrendered != nil:
+		return o.Extra.Unrendered.Error()
+	case skipsDeleteHooks(o.Target):
+		return "the annotation " + metav1alpha1.AnnotationSkipDeleteHooks + " asks for it"
+	}
+	return ""
 }
 
-// leftChanged says that the record of the Helm release was changed, and is left so; empty if it is not.
-func (o observation) leftChanged(done result) string {
-	if !o.helm.RecordDrifted || len(done.helm.Reverted) > 0 {
+func judgeHook(hook *helm.HookReport) *target.Verdict {
+	if hook == nil {
+		return nil
+	}
+	if hook.Run.Phase == addonsv1alpha1.HookFailed {
+		return &target.Verdict{
+			Reason: addonsv1alpha1.ReasonHookFailed, Stalled: true,
+			Message: fmt.Sprintf("%s; it is tried again after %s, or at once with the annotation %s%s",
+				hook, apply.RetryStalled, metav1alpha1.AnnotationRequestedAt, wayOut(hook.Run.Event)),
+		}
+	}
+	return &target.Verdict{Reason: addonsv1alpha1.ReasonHookRunning, Message: hook.String()}
+}
+
+// wayOut says how an add-on ends though a hook of its deletion does not.
+func wayOut(event string) string {
+	if event != string(release.HookPreDelete) && event != string(release.HookPostDelete) {
 		return ""
 	}
-	return "somebody used Helm on the release; its record is left as it is"
+	return fmt.Sprintf("; to end without hooks, set the annotation %s: \"true\" on this AddonRelease, or deletionPolicy: Orphan in its SaaSAddon to leave everything in the cluster",
+		metav1alpha1.AnnotationSkipDeleteHooks)
 }
 
-// runsHooks is whether an operation has hooks. They are told of at once: they are not to run twice.
-func runsHooks(helm *addonsv1alpha1.HelmRelease) bool {
-	return helm != nil && helm.Operation != nil && len(helm.Operation.Hooks) > 0
+// judgeProblem says what only a person can mend; the problem itself where it may pass, or the room knows of it.
+func judgeProblem(problem error) error {
+	if reason, isRender := render.ReasonOf(problem); isRender {
+		return &target.Verdict{Reason: renderReasons[reason], Message: problem.Error(), Stalled: true}
+	}
+	if errors.Is(problem, revision.ErrNotFound) || errors.Is(problem, revision.ErrTorn) {
+		return &target.Verdict{
+			Reason: addonsv1alpha1.ReasonRevisionNotFound, Stalled: true, Cause: problem,
+			Message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
+		}
+	}
+	return problem
 }
 
-// dueForKind is when the release must be looked at again for what is particular to it.
-func (o observation) dueForKind(done result) []time.Time {
-	times := []time.Time{done.helm.WakeAt}
-	if o.problem != nil && !o.release.DeletionTimestamp.IsZero() {
-		times = append(times, o.Now.Add(apply.RetryStalled))
-	}
-	if done.helm.Recheck {
-		times = append(times, o.Now.Add(recheckHooks))
-	}
-	return times
+// tooMany is an add-on that is larger than one may be.
+func tooMany(what string, count, most int) error {
+	return &target.Verdict{Reason: addonsv1alpha1.ReasonInvalidManifest, Stalled: true, Message: fmt.Sprintf(
+		"the add-on has %d %s, more than the %d that one may have; split it", count, what, most)}
+}
+
+var renderReasons = map[render.Reason]string{
+	render.TemplateFailed:      addonsv1alpha1.ReasonRenderFailed,
+	render.InvalidManifest:     addonsv1alpha1.ReasonInvalidManifest,
+	render.TimeLimitExceeded:   addonsv1alpha1.ReasonRenderLimit,
+	render.OutputLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+	render.MemoryLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+	render.ChartRefused:        addonsv1alpha1.ReasonChartRefused,
+	render.ChartIncompatible:   addonsv1alpha1.ReasonChartRefused,
+	render.ReleaseInvalid:      addonsv1alpha1.ReasonChartRefused,
+	render.RecordTooLarge:      addonsv1alpha1.ReasonChartRefused,
+	render.ValuesInvalid:       addonsv1alpha1.ReasonValuesInvalid,
 }

@@ -31,7 +31,7 @@ func orphansLeftBy(t *testing.T, release string) []tenancyv1alpha1.OrphanRecordS
 	}
 	var left []tenancyv1alpha1.OrphanRecordSpec
 	for _, record := range records.Items {
-		if owner := record.Spec.Owner; owner.Group == addonsv1alpha1.GroupVersion.Group && owner.Kind == ownerKind && owner.Namespace == "default" && owner.Name == release {
+		if owner := record.Spec.Owner; owner.Group == addonsv1alpha1.GroupVersion.Group && owner.Kind == "AddonRelease" && owner.Namespace == "default" && owner.Name == release {
 			left = append(left, record.Spec)
 		}
 	}
@@ -131,10 +131,10 @@ func (o *overdue) reconcileDeleted() {
 	key := client.ObjectKeyFromObject(o.release)
 	eventually(o.T, "the cache shows the deletion", func() (bool, string) {
 		seen := &addonsv1alpha1.AddonRelease{}
-		err := shared.reconciler.Client.Get(o.Context(), key, seen)
+		err := shared.reconciler.Room.Client.Get(o.Context(), key, seen)
 		return apierrors.IsNotFound(err) || err == nil && seen.DeletionTimestamp != nil, fmt.Sprint(err)
 	})
-	_, err := shared.reconciler.room.Reconcile(o.Context(), ctrl.Request{NamespacedName: key})
+	_, err := shared.reconciler.Room.Reconcile(o.Context(), ctrl.Request{NamespacedName: key})
 	o.must(err)
 }
 

@@ -33,7 +33,7 @@ func manyObjects(count, length int) []apply.Object {
 
 func ignoring(pointers ...string) func(*observation) {
 	return func(o *observation) {
-		o.release.Spec.Drift.Ignore = []metav1alpha1.DriftIgnore{{JSONPointers: pointers}}
+		o.Target.Spec.Drift.Ignore = []metav1alpha1.DriftIgnore{{JSONPointers: pointers}}
 	}
 }
 
@@ -67,17 +67,17 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			o := scene()
 			o.Inventory = apply.Inventory{}
 			if test.change != nil {
-				test.change(&o)
+				test.change(o)
 			}
 			o.Desired = test.desired
-			err := checkRecordable(o)
+			err := releases.CheckRecordable(o)
 			var unrecordable *target.UnrecordableError
 			if (err != nil) != (test.says != "") || err != nil && (!errors.As(err, &unrecordable) || !strings.Contains(err.Error(), test.says)) {
 				t.Fatalf("it says %v, want %q", err, test.says)
 			}
 			if err != nil {
-				o.problem = err
-				next := makeReport(o, plan{}, result{}, target.Shown{}).status
+				o.Problem = err
+				next := makeReport(o, target.Plan{}, result{}, target.Shown{}).status
 				if stalled := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionStalled); stalled == nil || stalled.Reason != metav1alpha1.ReasonStatusTooLarge {
 					t.Errorf("the conditions are %+v", next.Conditions)
 				}
@@ -102,7 +102,7 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	ref := configMapRef("hostile")
 	done := result{Result: apply.Result{Written: []apply.Written{succeeded(ref, apply.PurposeCreate)}}}
 	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", target.MaxStored))}
-	next := makeReport(o, plan{}, done, target.Shown{}).status
+	next := makeReport(o, target.Plan{}, done, target.Shown{}).status
 	if size := target.SizeOf(next); size > target.MaxStored {
 		t.Errorf("the status has %d bytes", size)
 	}

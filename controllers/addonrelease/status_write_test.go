@@ -9,6 +9,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
@@ -60,10 +61,13 @@ func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
 	}
 }
 
+type (
+	known        = target.Known[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, struct{}]
+	statusWriter = statuses.Writer[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus]
+)
+
 // writing writes the status of a release as it was read.
 func writing(c client.Client, release *addonsv1alpha1.AddonRelease) *statusWriter {
-	room := target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, remembered]{
-		Client: c, APIReader: shared.management, Kind: shared.reconciler,
-	}
+	room := &Room{Client: c, APIReader: shared.management, Kind: shared.reconciler.declared()}
 	return room.Writer(release, &known{})
 }

@@ -24,8 +24,8 @@ import (
 func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 	a := configMapRef("a")
 	newRules := func(o *observation) {
-		o.RulesVersion, o.status.Drift.Rules = "new", "old"
-		o.drift(a)
+		o.RulesVersion, o.Status.Drift.Rules = "new", "old"
+		drift(o, a)
 		o.States[a.Key()].Seen.Untouched = o.Inventory[a.Key()].Fingerprint
 	}
 	for name, c := range map[string]struct {
@@ -35,20 +35,20 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		"an addition that stayed before": {newRules, "rest update a; "},
 		"an inventory of an older Daytwo": {func(o *observation) {
 			newRules(o)
-			o.status.Drift.Rules = ""
+			o.Status.Drift.Rules = ""
 			o.States[a.Key()].Seen.Untouched = "x"
 		}, "rest update a; "},
 		"an edit of what is declared besides":  {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Untouched = "x" }, "rest correct a; "},
 		"an object that was deleted":           {func(o *observation) { newRules(o); o.States[a.Key()].Seen.Gone = true }, "rest correct a; "},
-		"the same rules":                       {func(o *observation) { newRules(o); o.status.Drift.Rules = "new" }, "rest correct a; "},
-		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.release.Spec.Drift.Mode = metav1alpha1.DriftReport }, "reported correct a; "},
+		"the same rules":                       {func(o *observation) { newRules(o); o.Status.Drift.Rules = "new" }, "rest correct a; "},
+		"what stays is shown where nothing is": {func(o *observation) { newRules(o); o.Target.Spec.Drift.Mode = metav1alpha1.DriftReport }, "reported correct a; "},
 		"a suspension":                         {func(o *observation) { newRules(o); o.Suspension = suspension.Suspension{Active: true} }, "reported correct a; "},
 		"settings, and what was seen before": {func(o *observation) {
-			o.RulesVersion, o.status.Drift.Rules = "new", "old"
+			o.RulesVersion, o.Status.Drift.Rules = "new", "old"
 			o.States[a.Key()].Seen.Tolerated = []string{"mesh"}
 		}, "rest update a; "},
 		"settings, and what was seen since": {func(o *observation) {
-			o.RulesVersion, o.status.Drift.Rules = "new", "old"
+			o.RulesVersion, o.Status.Drift.Rules = "new", "old"
 			o.States[a.Key()].Seen.Tolerated, o.States[a.Key()].Seen.Rules = []string{"mesh"}, "new"
 		}, ""},
 		"a pod that takes all keys now": {func(o *observation) { o.Desired[0].Environment = true }, "rest update a; "},

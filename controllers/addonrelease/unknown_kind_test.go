@@ -152,7 +152,7 @@ func (a *addon) expectOthersKept(group, news string) {
 func (w *world) restart(t *testing.T, a *addon, meanwhile func()) {
 	t.Helper()
 	w.connections.Forget(types.NamespacedName{Namespace: "default", Name: tenantName})
-	w.reconciler.room.Forget(types.NamespacedName{Namespace: "default", Name: a.name})
+	w.reconciler.Room.Forget(types.NamespacedName{Namespace: "default", Name: a.name})
 	meanwhile()
 	workload, err := w.fleet.Cluster("workload-1")
 	if err != nil {

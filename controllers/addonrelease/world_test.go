@@ -130,11 +130,13 @@ func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
 
 func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules, registry *prometheus.Registry) *Reconciler {
 	return &Reconciler{
-		Targets: targets.Registry{TargetKind()},
-		Client:  mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Renderer: render.NewPool(render.Options{}),
-		Rules: rules, Installation: installation, Recorder: events.NewFakeRecorder(1000),
-		Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
-		Metrics: target.NewMetrics(registry), Clock: clock.RealClock{}, Log: mgr.GetLogger(),
+		Room: &Room{
+			Targets: targets.Registry{TargetKind()},
+			Client:  mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Recorder: events.NewFakeRecorder(1000),
+			Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
+			Metrics: target.NewMetrics(registry), Log: mgr.GetLogger(),
+		},
+		Renderer: render.NewPool(render.Options{}), Rules: rules, Installation: installation, Clock: clock.RealClock{},
 		WebhookPatience: time.Second,
 	}
 }

@@ -29,6 +29,21 @@ type Chart struct {
 	volatile *render.RenderedChart
 }
 
+// hookReserve is what the status tells of a run of a hook beside its object's ID, in bytes of JSON.
+const hookReserve = 320
+
+// SizeOfHooks is how much a status may have to tell of the hooks of a chart, which may be nil, in bytes of JSON.
+func (c *Chart) SizeOfHooks() int {
+	if c == nil {
+		return 0
+	}
+	size := 0
+	for _, hook := range c.Hooks {
+		size += len(hook.Events) * (len(hook.ID()) + hookReserve)
+	}
+	return size
+}
+
 // Hook is an object that is made at certain events of a release's life.
 type Hook struct {
 	objects.Ref

@@ -3,7 +3,6 @@ package helm
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,9 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
 // SecretKind is the kind of the records of Helm releases.
@@ -83,20 +85,6 @@ func ReleaseKey(release helmrecord.Release) objects.Key {
 	return objects.Key{GroupKind: SecretKind.GroupKind(), Namespace: release.Namespace, Name: "sh.helm.release.v1." + release.Name}
 }
 
-// Owns is whether an object is the release itself, its record, or a hook that runs.
-func Owns(status *addonsv1alpha1.HelmRelease, key objects.Key) bool {
-	if status == nil {
-		return false
-	}
-	if key == ReleaseKey(helmrecord.Release{Namespace: status.Namespace, Name: status.Name}) {
-		return true
-	}
-	if record, ok := RecordKey(status); ok && key == record {
-		return true
-	}
-	return slices.Contains(runningHooks(status), key)
-}
-
 // runningHooks are the objects of hooks that have not ended, as far as is known.
 func runningHooks(status *addonsv1alpha1.HelmRelease) []objects.Key {
 	if status.Operation == nil {
@@ -111,19 +99,25 @@ func runningHooks(status *addonsv1alpha1.HelmRelease) []objects.Key {
 	return running
 }
 
-// Claim tells the tracker of the Helm release that a target owns already.
-func Claim(tracker *fleet.Tracker, owner fleet.Owner, status *addonsv1alpha1.HelmRelease) {
+// Beside is what a target has in its cluster because of a Helm release: the release itself, its record, and the hooks
+// that run.
+func Beside(status *addonsv1alpha1.HelmRelease) target.Beside {
 	if status == nil {
-		return
+		return target.Beside{}
 	}
-	tracker.Claim(owner, ReleaseKey(helmrecord.Release{Namespace: status.Namespace, Name: status.Name}))
+	beside := target.Beside{Claims: map[objects.Key]fleet.Expectation{
+		ReleaseKey(helmrecord.Release{Namespace: status.Namespace, Name: status.Name}): {},
+	}}
 	for _, key := range runningHooks(status) {
-		tracker.Claim(owner, key)
+		beside.Claims[key] = fleet.Expectation{}
+	}
+	if record := status.Record; record != nil {
+		beside.Left = []tenancyv1alpha1.OrphanObject{{ID: record.ID, UID: record.UID}}
 	}
 	if key, ok := RecordKey(status); ok {
-		tracker.Claim(owner, key)
-		tracker.Expect(key, fleet.Expectation{UID: types.UID(status.Record.UID), Fingerprint: status.Record.Fingerprint})
+		beside.Claims[key] = fleet.Expectation{UID: types.UID(status.Record.UID), Fingerprint: status.Record.Fingerprint}
 	}
+	return beside
 }
 
 // HistoryLister lists the records of Helm releases.
@@ -149,7 +143,7 @@ func (o Observation) IsSetBack() bool {
 	return o.Settled && !o.Deleted && !o.Suspended && revertsRecord(o) && o.History.SetBack(o.Inputs)
 }
 
-// RefuseForeign returns an error for a release that another program made, unless it is to be adopted.
+// RefuseForeign returns a target.Verdict for a release that another program made, unless it is to be adopted.
 func RefuseForeign(o Observation, release helmrecord.Release) error {
 	known := o.Status
 	ours := known != nil && known.Version > 0 && known.Name == release.Name && known.Namespace == release.Namespace
@@ -157,17 +151,7 @@ func RefuseForeign(o Observation, release helmrecord.Release) error {
 		return nil
 	}
 	found := o.History.Installed()
-	return &ForeignReleaseError{release: release, version: found.Version, status: string(found.Status)}
-}
-
-// ForeignReleaseError is a Helm release that Daytwo did not make.
-type ForeignReleaseError struct {
-	release helmrecord.Release
-	version int
-	status  string
-}
-
-func (e *ForeignReleaseError) Error() string {
-	return fmt.Sprintf("Helm release %s is there already (version %d, %s) and was not made by Daytwo; "+
-		"set spec.adopt: true to take it over as it is, uninstall it, or set spec.source.chart.releaseName", e.release, e.version, e.status)
+	return &target.Verdict{Reason: metav1alpha1.ReasonConflict, Stalled: true, Message: fmt.Sprintf(
+		"Helm release %s is there already (version %d, %s) and was not made by Daytwo; "+
+			"set spec.adopt: true to take it over as it is, uninstall it, or set spec.source.chart.releaseName", release, found.Version, found.Status)}
 }

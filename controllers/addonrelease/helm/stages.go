@@ -79,8 +79,8 @@ type Result struct {
 	Reverted []apply.Written
 	// RecordPending: the latest record says that an operation is under way, or may do.
 	RecordPending bool
-	// Purged: the records of the Helm release are gone.
-	Purged bool
+	// Purging: the records of the Helm release are to go; Purged: they are gone.
+	Purging, Purged bool
 	// Recheck: what was removed must be looked for again, since no watch will tell.
 	Recheck bool
 	// WakeAt is a deadline that was met on the way; zero if there is none.
@@ -95,7 +95,7 @@ func NewStages(target Target, o Observation, p Plan, lists func(objects.Key) boo
 	return &Stages{
 		Target: target, o: o, plan: p, lists: lists,
 		status: &releaseStatus{chart: o.Chart, value: o.Status.DeepCopy()},
-		result: &Result{RecordPending: o.RecordPending},
+		result: &Result{RecordPending: o.RecordPending, Purging: p.Purge},
 	}
 }
 

@@ -23,13 +23,13 @@ type AcknowledgingKind interface {
 const lookForAcknowledgement = time.Second
 
 // acknowledges is whether the targets of the kind tell what was read back.
-func (d *Declared[T, S]) acknowledges() bool {
+func (d *Declared[T, S, X]) acknowledges() bool {
 	kind, ok := d.DeclaredKind.(AcknowledgingKind)
 	return ok && kind.Acknowledges()
 }
 
 // acknowledged is what has been read back of a target whose kind tells; nil for nothing, or without a cluster.
-func (d *Declared[T, S]) acknowledged(o Observation, cluster *fleet.Cluster) *metav1alpha1.Acknowledgement {
+func (d *Declared[T, S, X]) acknowledged(o Observation, cluster *fleet.Cluster) *metav1alpha1.Acknowledgement {
 	if cluster == nil || !d.acknowledges() {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (d *Declared[T, S]) acknowledged(o Observation, cluster *fleet.Cluster) *me
 }
 
 // lookAgain is when what was not read back yet is looked at again; zero for never.
-func (d *Declared[T, S]) lookAgain(o Observation, told Status, cluster *fleet.Cluster) time.Time {
+func (d *Declared[T, S, X]) lookAgain(o Observation, told Status, cluster *fleet.Cluster) time.Time {
 	if cluster == nil || !d.acknowledges() || !o.awaitsAcknowledgement(told) {
 		return time.Time{}
 	}

@@ -1,9 +1,10 @@
 package target
 
 import (
-	"cmp"
 	"context"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,11 +16,12 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
-// DeclaredKind is what is particular to a kind of target that is nothing but the objects that it declares. Objects that
-// it is given belong to the cache.
-type DeclaredKind[T metav1alpha1.Target, S any] interface {
+// DeclaredKind is what is particular to a kind of target that keeps the objects that it declares. Objects that it is given
+// belong to the cache. X is what it finds out in one reconcile beside the objects, struct{} for nothing.
+type DeclaredKind[T metav1alpha1.Target, S, X any] interface {
 	// Name of the kind, as in "CertificateDelivery".
 	Name() string
 	// New returns an empty target, NewList an empty list of targets.
@@ -32,9 +34,9 @@ type DeclaredKind[T metav1alpha1.Target, S any] interface {
 	Parts(status *S) Status
 	// Drift is what is done about changes of others.
 	Drift(target T) metav1alpha1.DriftPolicy
-	// Declare returns what is to be in the cluster. A [Verdict] as the error says what only a person can mend. It is called
-	// where something is to be written, or may be.
-	Declare(ctx context.Context, target T, cluster *fleet.Cluster) ([]apply.Declaration, error)
+	// Declare returns what is to be in the cluster, as apply.Prepare does. A [Verdict] as the error says what only a person
+	// can mend. It is called where something is to be written, or may be.
+	Declare(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) ([]apply.Object, error)
 }
 
 // VerifyingKind is a DeclaredKind that looks at its objects before they are written.
@@ -43,9 +45,10 @@ type VerifyingKind[T metav1alpha1.Target] interface {
 	Verify(ctx context.Context, target T, objects []apply.Object) error
 }
 
-// Declared is the [Kind] of targets that are nothing but the objects that they declare: it does the four steps.
-type Declared[T metav1alpha1.Target, S any] struct {
-	DeclaredKind[T, S]
+// Declared is the [Kind] of targets that keep the objects that they declare: it does the four steps. What else they have
+// and do, a [StagedKind] adds.
+type Declared[T metav1alpha1.Target, S, X any] struct {
+	DeclaredKind[T, S, X]
 	// Room of the targets. Its Kind is set by SetupWithManager.
 	Room *Reconciler[T, S, struct{}]
 	// Rules that say which changes are drift.
@@ -53,34 +56,54 @@ type Declared[T metav1alpha1.Target, S any] struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Clock        clock.PassiveClock
+	// WebhookPatience of removals; that of package apply if it is zero.
+	WebhookPatience time.Duration
 }
 
 // SetupWithManager starts the controller with the manager.
-func (d *Declared[T, S]) SetupWithManager(mgr ctrl.Manager, options Options) error {
+func (d *Declared[T, S, X]) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	d.Room.Kind = d
 	return d.Room.SetupWithManager(mgr, options)
 }
 
 // Restore implements Kind.
-func (d *Declared[T, S]) Restore(tracker *fleet.Tracker, target T) {
-	RestoreObjects(tracker, d.Room.Owner(target), d.Parts(d.Status(target)).Inventory, d.Rules, d.Drift(target))
+func (d *Declared[T, S, X]) Restore(tracker *fleet.Tracker, target T) {
+	owner, status := d.Room.Owner(target), d.Status(target)
+	RestoreObjects(tracker, owner, d.Parts(status).Inventory, d.Rules, d.Drift(target))
+	d.staged().Beside(status).restore(tracker, owner)
 }
 
-// declaredObservation is all that the plan and the report of one target are made from.
-type declaredObservation[S any] struct {
+// DeclaredObservation is all that the plan and the report of one target are made from.
+type DeclaredObservation[T metav1alpha1.Target, S, X any] struct {
 	Observation
+	// Target as it was read. It is never changed.
+	Target T
+	// Status is what is known of the target so far: what its status says, or what waits to be written there, without what
+	// does not hold in the cluster as it is now.
+	Status S
+	// Elsewhere is what the target has in another cluster, in whose place the provider accepted this one.
+	Elsewhere tenancyv1alpha1.OrphanRecordSpec
+	// Problem is why the desired objects are not known although they are needed.
+	Problem error
+	// Unfinished: as far as is known, more is to be done beside the objects.
+	Unfinished bool
+	// Extra is what the kind finds out.
+	Extra X
+
 	// drift is what Observation.Drift points to.
 	drift metav1alpha1.DriftPolicy
-	// status as it is known, without what does not hold in the cluster as it is now.
-	status S
-	// replaced is what the target has in another cluster, in whose place the provider accepted this one.
-	replaced tenancyv1alpha1.OrphanRecordSpec
-	// problem is why the desired objects are not known although they are needed.
-	problem error
+}
+
+// Carried is what came of a plan.
+type Carried[S any] struct {
+	apply.Result
+	Outcome Outcome[S]
+	// Recorded is the status as it was recorded last, before the plan or in its course.
+	Recorded S
 }
 
 // Work implements Kind: it observes, plans, applies and reports.
-func (d *Declared[T, S]) Work(ctx context.Context, target T, known *Known[T, S, struct{}]) (reconcile.Result, error) {
+func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, S, struct{}]) (reconcile.Result, error) {
 	o, cluster, err := d.observe(ctx, target, known)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -88,81 +111,66 @@ func (d *Declared[T, S]) Work(ctx context.Context, target T, known *Known[T, S, 
 	if o.IsWaiting() && !o.isObjectsAbandonable() {
 		return reconcile.Result{RequeueAfter: o.UntilGivenUp()}, nil
 	}
-	planned := Plan{}
-	if o.problem == nil || o.isDeleted() {
-		planned = MakePlan(o.Observation, d.Parts(&o.status))
-	}
-	if err := d.commit(ctx, target, *o, cluster); err != nil {
+	p := d.MakePlan(o)
+	if err := d.commit(ctx, o, p, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
 	writer := d.Room.Writer(target, known)
-	done, recorded := d.apply(ctx, *o, planned, cluster, writer, target)
-	if err := d.Room.RecordKept(ctx, target, o.Observation, d.Parts(&o.status).ClusterID, done); err != nil {
+	done := d.apply(ctx, o, p, cluster, writer)
+	known.unfinished = done.Outcome.Unfinished
+	if err := d.Room.RecordKept(ctx, target, o.Observation, d.Parts(&o.Status).ClusterID, done.Result); err != nil {
 		return reconcile.Result{}, err
 	}
 	o.Inventory = done.Inventory
-	findings := Findings{
-		Observation: o.Observation, Plan: planned.Plan, Result: done, Shown: o.Look(ctx, done, cluster), Corrections: apply.Corrections(done.Written),
-		Trouble: cmp.Or(JudgeProblem(o.problem), JudgeWrites(planned.Plan, done), JudgeWaits(done)),
+	told := d.MakeReport(o, p, done, o.Look(ctx, done.Result, cluster), d.acknowledged(o.Observation, cluster))
+	told.Due = times.Earliest(told.Due, d.lookAgain(o.Observation, told.Told, cluster))
+	if warning := done.Outcome.Warning; warning != nil {
+		d.Room.Recorder.Eventf(target, nil, corev1.EventTypeWarning, warning.Reason, warning.Action, "%s", warning.Message)
 	}
-	findings.Acknowledged = d.acknowledged(o.Observation, cluster)
-	next := d.report(target, recorded, findings)
-	told := d.Parts(next)
-	look := d.lookAgain(o.Observation, told, cluster)
-	return d.Room.Conclude(ctx, target, known, writer, cluster, Conclusion[S]{
-		Findings: findings, Status: next, Told: told, Incomplete: findings.AwaitsWatches(told), Due: findings.Due(told, look),
-		Ends: planned.Finalize && done.Err == nil && (len(told.Inventory) == 0 || o.isObjectsAbandonable()),
-		Left: Leftovers{ClusterID: told.ClusterID, Inventory: o.Inventory},
-	})
+	return d.Room.Conclude(ctx, target, known, writer, cluster, told)
 }
 
 // commit comes between the plan and its application: what the target is about to forget is recorded, and what is about to
 // be applied becomes its own.
-func (d *Declared[T, S]) commit(ctx context.Context, target T, o declaredObservation[S], cluster *fleet.Cluster) error {
-	if err := d.Room.Record(ctx, target, o.replaced); err != nil {
+func (d *Declared[T, S, X]) commit(ctx context.Context, o *DeclaredObservation[T, S, X], p Plan, cluster *fleet.Cluster) error {
+	if err := d.Room.Record(ctx, o.Target, o.Elsewhere); err != nil {
 		return err
 	}
 	if cluster == nil || !o.DesiredKnown {
 		return nil
 	}
-	return o.Objects(d.Parts(&o.status)).Claim(cluster.Tracker, d.Room.Owner(target))
+	owner := d.Room.Owner(o.Target)
+	for _, key := range p.Staged.Claims {
+		if err := apply.ClaimOne(cluster.Tracker, owner, key); err != nil {
+			return err
+		}
+	}
+	return o.Objects(d.Parts(&o.Status)).Claim(cluster.Tracker, owner)
 }
 
-// apply carries a plan out. It returns the status as it was recorded last, before the plan or in its course.
-func (d *Declared[T, S]) apply(
-	ctx context.Context, o declaredObservation[S], p Plan, cluster *fleet.Cluster, writer *statuses.Writer[T, S], target T,
-) (apply.Result, S) {
+// apply carries a plan out.
+func (d *Declared[T, S, X]) apply(
+	ctx context.Context, o *DeclaredObservation[T, S, X], p Plan, cluster *fleet.Cluster, writer *statuses.Writer[T, S],
+) Carried[S] {
 	if cluster == nil {
-		return apply.Result{Inventory: o.Inventory}, o.status
+		return Carried[S]{Result: apply.Result{Inventory: o.Inventory}, Outcome: d.staged().Outcome(o), Recorded: o.Status}
 	}
-	journal := &Journal[T, S]{Writer: writer, Status: o.status, Parts: d.Parts, ClusterID: string(o.ClusterID)}
+	journal := &Journal[T, S]{Writer: writer, Status: o.Status, Parts: d.Parts, ClusterID: string(o.ClusterID)}
 	if p.Begins {
 		journal.Begins = o.Inputs
 	}
 	applier := &apply.Applier{
-		Cluster: cluster, Rules: d.Rules, Installation: d.Installation, Stages: apply.NoStages{}, Journal: journal,
-		Clock: d.Clock, Log: d.Room.Log,
+		Cluster: cluster, Rules: d.Rules, Installation: d.Installation, Stages: d.staged().Stages(o, p.Staged, cluster, journal), Journal: journal,
+		Clock: d.Clock, Log: d.Room.Log, WebhookPatience: d.WebhookPatience,
 	}
 	if verifying, ok := d.DeclaredKind.(VerifyingKind[T]); ok {
-		applier.Verify = func(ctx context.Context, list []apply.Object) error { return verifying.Verify(ctx, target, list) }
+		applier.Verify = func(ctx context.Context, list []apply.Object) error { return verifying.Verify(ctx, o.Target, list) }
 	}
-	return applier.Apply(ctx, o.Objects(d.Parts(&o.status)), p.Plan), journal.Status
-}
-
-// report makes the next status. One that cannot be stored leaves the one before in place, and says so.
-func (d *Declared[T, S]) report(target T, recorded S, findings Findings) *S {
-	next := new(S)
-	d.CopyStatus(next, &recorded)
-	Report(d.Parts(next), findings)
-	size := d.sizeWithoutStatus(target) + SizeOf(next)
-	if o := findings.Observation; o.Unreachable == "" && size > MaxStored {
-		d.CopyStatus(next, &recorded)
-		d.Parts(next).StallAsTooLarge(o, d.Name(), size, "")
-	}
-	return next
+	done := applier.Apply(ctx, o.Objects(d.Parts(&o.Status)), p.Plan)
+	return Carried[S]{Result: done, Outcome: d.staged().Outcome(o), Recorded: journal.Status}
 }
 
 // sizeWithoutStatus is how many bytes of JSON the rest of a target takes.
-func (d *Declared[T, S]) sizeWithoutStatus(target T) int {
+func (d *Declared[T, S, X]) sizeWithoutStatus(target T) int {
 	return SizeOf(target) - SizeOf(d.Status(target))
 }

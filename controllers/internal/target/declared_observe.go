@@ -11,14 +11,14 @@ import (
 
 // observe reads everything once, after what the target has in its cluster is followed there. It returns the cluster to
 // work with, nil if there is none. It passes over what goes wrong where nothing is done in the cluster any more.
-func (d *Declared[T, S]) observe(ctx context.Context, target T, known *Known[T, S, struct{}]) (*declaredObservation[S], *fleet.Cluster, error) {
+func (d *Declared[T, S, X]) observe(ctx context.Context, target T, known *Known[T, S, struct{}]) (*DeclaredObservation[T, S, X], *fleet.Cluster, error) {
 	o, err := d.observeTarget(target, known)
 	var cluster *fleet.Cluster
 	if err == nil {
 		cluster, err = d.observeTenant(ctx, o)
 	}
 	if err == nil && cluster != nil {
-		err = d.observeCluster(ctx, o, target, cluster)
+		err = d.observeCluster(ctx, o, cluster)
 	}
 	if err != nil && o.isObjectsAbandonable() {
 		o.Unreachable, cluster, err = cmp.Or(o.Unreachable, err.Error()), nil, nil
@@ -27,14 +27,14 @@ func (d *Declared[T, S]) observe(ctx context.Context, target T, known *Known[T, 
 }
 
 // observeTarget takes in the target, and what is remembered of it.
-func (d *Declared[T, S]) observeTarget(target T, known *Known[T, S, struct{}]) (*declaredObservation[S], error) {
-	o := &declaredObservation[S]{drift: d.Drift(target)}
+func (d *Declared[T, S, X]) observeTarget(target T, known *Known[T, S, struct{}]) (*DeclaredObservation[T, S, X], error) {
+	o := &DeclaredObservation[T, S, X]{Target: target, drift: d.Drift(target), Unfinished: known.unfinished}
 	from, restored := known.Postponed(target)
 	if !restored {
 		from = d.Status(target)
 	}
-	d.CopyStatus(&o.status, from)
-	status := d.Parts(&o.status)
+	d.CopyStatus(&o.Status, from)
+	status := d.Parts(&o.Status)
 	var err error
 	o.Observation, err = NewObservation(target, &o.drift, status, known.Objects, d.Rules, d.Clock.Now())
 	o.Restored, o.Inputs = restored, InputsHash(target, d.Installation)
@@ -45,28 +45,35 @@ func (d *Declared[T, S]) observeTarget(target T, known *Known[T, S, struct{}]) (
 }
 
 // observeTenant finds the cluster, or why there is none to work with.
-func (d *Declared[T, S]) observeTenant(ctx context.Context, o *declaredObservation[S]) (*fleet.Cluster, error) {
+func (d *Declared[T, S, X]) observeTenant(ctx context.Context, o *DeclaredObservation[T, S, X]) (*fleet.Cluster, error) {
 	cluster, err := d.Room.Observe(ctx, &o.Preconditions)
 	if err != nil {
 		return nil, err
 	}
-	status := d.Parts(&o.status)
+	status := d.Parts(&o.Status)
 	o.TakeRequest(status)
 	if cluster != nil && status.ClusterID != "" && status.ClusterID != string(cluster.ID) {
-		// What is in another cluster, in whose place the provider accepted this one, is not in this one.
-		o.replaced = o.Replaced(Leftovers{ClusterID: status.ClusterID, Inventory: o.Inventory})
-		o.Inventory = apply.Inventory{}
-		status.InputsHash, status.Applying, status.Revision, status.Acknowledged = "", "", "", nil
+		d.MoveFrom(o)
 	}
 	return cluster, nil
 }
 
+// MoveFrom forgets what is in the cluster that the status speaks of, in whose place the provider accepted another one: it
+// is not in this one. It is recorded before, so that it is swept if that cluster is ever registered again.
+func (d *Declared[T, S, X]) MoveFrom(o *DeclaredObservation[T, S, X]) {
+	status := d.Parts(&o.Status)
+	o.Elsewhere = o.Replaced(d.leftovers(&o.Status, o.Inventory))
+	o.Inventory = apply.Inventory{}
+	status.InputsHash, status.Applying, status.Revision, status.Acknowledged = "", "", "", nil
+	d.staged().Forget(&o.Status)
+}
+
 // observeCluster follows what is in the cluster, looks at it, and at what is to be there.
-func (d *Declared[T, S]) observeCluster(ctx context.Context, o *declaredObservation[S], target T, cluster *fleet.Cluster) error {
-	if err := d.Room.Restore(ctx, ClusterKey(target), cluster); err != nil {
+func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) error {
+	if err := d.Room.Restore(ctx, ClusterKey(o.Target), cluster); err != nil {
 		return err
 	}
-	status := d.Parts(&o.status)
+	status := d.Parts(&o.Status)
 	unserved, err := o.Objects(status).Follow(ctx, cluster)
 	if err != nil {
 		return err
@@ -74,32 +81,57 @@ func (d *Declared[T, S]) observeCluster(ctx context.Context, o *declaredObservat
 	if err := o.ObserveObjects(ctx, cluster, unserved); err != nil {
 		return err
 	}
+	if err := d.staged().Observe(ctx, o, cluster); err != nil {
+		return err
+	}
 	if d.acknowledges() && o.IsReachable() && o.awaitsAcknowledgement(status) {
 		if err := o.readBack(ctx, cluster); err != nil {
 			return err
 		}
 	}
-	if o.IsReachable() && !o.isDeleted() && o.NeedsDesired(status) {
-		o.problem = d.observeDesired(ctx, o, target, cluster)
+	if d.needsDesired(o) {
+		o.Problem = d.observeDesired(ctx, o, cluster)
+	}
+	if o.Problem != nil && o.isDeleted() {
+		o.Problem = d.staged().EndUndeclared(ctx, o, cluster)
 	}
 	return nil
 }
 
+// needsDesired: the target is to be written, or something in it.
+func (d *Declared[T, S, X]) needsDesired(o *DeclaredObservation[T, S, X]) bool {
+	if !o.IsReachable() {
+		return false
+	}
+	if o.isDeleted() {
+		return d.hasBeside(o) && !IsOrphaned(o.Target) && !o.AwaitsBackup()
+	}
+	return o.NeedsDesired(d.Parts(&o.Status)) || o.Unfinished || d.staged().NeedsDesired(o)
+}
+
+// hasBeside is whether the target has something in its cluster beside its objects.
+func (d *Declared[T, S, X]) hasBeside(o *DeclaredObservation[T, S, X]) bool {
+	return len(d.staged().Beside(&o.Status).Claims) > 0
+}
+
 // observeDesired finds out what is to be in the cluster, and who else claims some of that.
-func (d *Declared[T, S]) observeDesired(ctx context.Context, o *declaredObservation[S], target T, cluster *fleet.Cluster) error {
-	list, err := d.Declare(ctx, target, cluster)
-	if err != nil {
+func (d *Declared[T, S, X]) observeDesired(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) error {
+	var err error
+	if o.Desired, err = d.Declare(ctx, o, cluster); err != nil {
 		return err
 	}
-	if o.Desired, err = apply.Prepare(list, d.Installation, ""); err != nil {
-		return err
-	}
-	if err := cmp.Or(o.checkCount(), o.CheckRecordable(d.Name(), d.sizeWithoutStatus(target))); err != nil {
+	if err := d.CheckRecordable(o); err != nil {
 		return err
 	}
 	o.DesiredKnown = true
-	d.Room.ObserveHolders(ctx, &o.Observation, cluster.Tracker, target)
+	d.Room.ObserveHolders(ctx, &o.Observation, cluster.Tracker, o.Target)
 	return nil
+}
+
+// CheckRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the
+// cluster.
+func (d *Declared[T, S, X]) CheckRecordable(o *DeclaredObservation[T, S, X]) error {
+	return cmp.Or(o.checkCount(), o.CheckRecordable(d.Name(), d.sizeWithoutStatus(o.Target)+d.staged().Size(o)))
 }
 
 // ObserveHolders looks which of the desired objects another target has.

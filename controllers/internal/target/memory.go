@@ -30,6 +30,8 @@ type Known[T metav1alpha1.Target, S, M any] struct {
 	latest statuses.Latest[T]
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *unsaved[S]
+	// unfinished: what a declared target does beside its objects is not done, as far as is known. It can be found out anew.
+	unfinished bool
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
 	reported map[objects.Key]string
 	// series of the target's metrics, to remove them by.

@@ -5,35 +5,40 @@ import "github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 // Plan is what to do for a target. The zero plan is to do nothing.
 type Plan struct {
 	apply.Plan
+	// Staged is what to do beside the objects.
+	Staged StagedPlan
 	// Finalize removes the finalizer once nothing of the target is left in the cluster, or is to be removed there.
 	Finalize bool
 }
 
-// MakePlan decides what to do for a target that is nothing but its objects. It is pure.
-func MakePlan(o Observation, status Status) Plan {
+// MakePlan decides what to do for a target. It is pure.
+func (d *Declared[T, S, X]) MakePlan(o *DeclaredObservation[T, S, X]) Plan {
 	switch {
 	case o.isDeleted():
-		return planDeletion(o, status)
-	case !o.IsReachable() || !o.DesiredKnown:
+		return d.planDeletion(o)
+	case !o.IsReachable() || o.Problem != nil || !o.DesiredKnown:
 		return Plan{}
 	}
-	p := Plan{Plan: apply.MakePlan(o.Objects(status))}
-	p.Begins = !o.IsSettled(status) && status.Applying != o.Inputs && !p.IsEmpty()
+	status := d.Parts(&o.Status)
+	p := Plan{Plan: apply.MakePlan(o.Objects(status)), Staged: d.staged().Plan(o)}
+	p.Wake(p.Staged.WakeAt)
+	isSettled := o.IsSettled(status) && !o.Unfinished
+	p.Begins = !isSettled && status.Applying != o.Inputs && (!p.IsEmpty() || p.Staged.Begins)
 	return p
 }
 
 // planDeletion removes everything, or leaves it where it is.
-func planDeletion(o Observation, status Status) Plan {
-	if o.isObjectsAbandonable() || len(o.Inventory) == 0 {
+func (d *Declared[T, S, X]) planDeletion(o *DeclaredObservation[T, S, X]) Plan {
+	if o.isObjectsAbandonable() || len(o.Inventory) == 0 && !d.hasBeside(o) {
 		return Plan{Finalize: true}
 	}
-	if !o.IsReachable() || o.AwaitsBackup() {
+	if !o.IsReachable() || o.Problem != nil || o.AwaitsBackup() {
 		return Plan{}
 	}
-	everything := o.Objects(status)
+	everything := o.Objects(d.Parts(&o.Status))
 	everything.Desired = nil
-	return Plan{Finalize: true, Plan: apply.Plan{Removals: apply.PlanRemovals(everything)}}
+	return Plan{Finalize: true, Plan: apply.Plan{Removals: apply.PlanRemovals(everything)}, Staged: d.staged().Plan(o)}
 }
 
-// isObjectsAbandonable is whether a deleted target that is nothing but its objects goes without removing them.
+// isObjectsAbandonable is whether a deleted target goes without removing what it has in its cluster.
 func (o Observation) isObjectsAbandonable() bool { return o.IsAbandonable(len(o.External()) > 0) }

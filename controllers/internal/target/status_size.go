@@ -31,11 +31,11 @@ type UnrecordableError struct{ why string }
 func (e *UnrecordableError) Error() string { return e.why }
 
 // StallAsTooLarge says, in the status as it was recorded before, that the next one would make the target so many bytes
-// large, which is not stored. The remedy follows what is said.
-func (s Status) StallAsTooLarge(o Observation, kind string, size int, remedy string) {
+// large, which is not stored.
+func (s Status) StallAsTooLarge(o Observation, kind string, size int) {
 	s.ObservedGeneration = o.target.GetGeneration()
 	s.Stall(o, metav1alpha1.ReasonStatusTooLarge, fmt.Sprintf("what became of it would make this %s %d KiB large, more than the %d KiB "+
-		"that are stored of one, so the inventory is as it was before%s", kind, size>>10, MaxStored>>10, remedy))
+		"that are stored of one, so the inventory is as it was before; split the policy", kind, size>>10, MaxStored>>10))
 }
 
 // CheckRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the

@@ -1,0 +1,49 @@
+package target
+
+import (
+	"cmp"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+)
+
+// MakeReport tells what was observed, planned and done; the inventory is as it is afterwards. It is pure.
+func (d *Declared[T, S, X]) MakeReport(
+	o *DeclaredObservation[T, S, X], p Plan, done Carried[S], shown Shown, acknowledged *metav1alpha1.Acknowledgement,
+) Conclusion[S] {
+	outcome := done.Outcome
+	findings := Findings{
+		Observation: o.Observation, Plan: p.Plan, Result: done.Result, Shown: shown, Corrections: done.corrections(),
+		LeftChanged: outcome.LeftChanged, Pending: outcome.Unfinished, Acknowledged: acknowledged,
+		Trouble: cmp.Or(JudgeProblem(o.Problem), JudgeWrites(p.Plan, done.Result), outcome.Trouble, JudgeWaits(done.Result)),
+	}
+	next := d.nextStatus(o, done, findings)
+	told, beside := d.Parts(next), d.staged().Beside(next)
+	due := outcome.Due
+	if o.Problem != nil && o.isDeleted() {
+		due = append(due, o.Now.Add(apply.RetryStalled))
+	}
+	return Conclusion[S]{
+		Findings: findings, Status: next, Told: told, Due: findings.Due(told, due...),
+		Incomplete: findings.AwaitsWatches(told) && !outcome.Urgent,
+		Ends:       p.Finalize && done.Err == nil && (len(told.Inventory) == 0 && !outcome.Remains || o.isObjectsAbandonable()),
+		Left:       d.leftovers(next, o.Inventory), Keeps: beside.holds,
+	}
+}
+
+// nextStatus is what is told. What cannot be stored, because a cluster answered with something that is not of this world,
+// leaves the status before in place, and says so.
+func (d *Declared[T, S, X]) nextStatus(o *DeclaredObservation[T, S, X], done Carried[S], findings Findings) *S {
+	next := new(S)
+	d.CopyStatus(next, &done.Recorded)
+	if done.Outcome.Tell != nil {
+		done.Outcome.Tell(next)
+	}
+	Report(d.Parts(next), findings)
+	size := d.sizeWithoutStatus(o.Target) + SizeOf(next)
+	if o.Unreachable == "" && size > MaxStored {
+		d.CopyStatus(next, &done.Recorded)
+		d.Parts(next).StallAsTooLarge(o.Observation, d.Name(), size)
+	}
+	return next
+}
