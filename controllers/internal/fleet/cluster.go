@@ -39,6 +39,7 @@ type Cluster struct {
 	raw        rest.Interface
 	metadata   metadata.Interface
 	dynamic    dynamic.Interface
+	discovery  *discovery.DiscoveryClient
 	connection *connection
 
 	confirmations confirmations
@@ -80,7 +81,7 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 	}
 	cluster := &Cluster{
 		ID: state.Identity, Version: state.Version, Tracker: c.tracker,
-		resources:    &resources{version: state.Version, ask: discoveryClient, own: map[schema.GroupVersionKind]Resource{}},
+		resources: newResources(state.Version, discoveryClient), discovery: discoveryClient,
 		link:         l,
 		config:       config,
 		bounded:      bounded,

@@ -70,11 +70,10 @@ func (c *connection) run(ctx context.Context) {
 func (c *connection) contact(ctx context.Context) (*link, error) {
 	config := c.access.RESTConfig()
 	config.UserAgent = metav1alpha1.FieldManager
-	l, err := newLink(config, c.fleet.options.Timeouts, func() { poke(c.suspicious) })
+	l, err := newLink(config, c.fleet.options.Timeouts.link(), c.fleet.options.Fence, func() { poke(c.suspicious) })
 	if err != nil {
 		return nil, err
 	}
-	l.fence = c.fleet.options.Fence
 	ctx, cancel := context.WithTimeout(ctx, 2*c.fleet.options.Timeouts.Connect)
 	defer cancel()
 	through := c.fleet.metrics.count(l.RoundTripper())

@@ -98,7 +98,7 @@ type discovered struct {
 
 // discover asks for all kinds that the cluster serves.
 func (c *Cluster) discover() (discovered, error) {
-	lists, err := discovery.ServerPreferredResources(c.ask)
+	lists, err := discovery.ServerPreferredResources(c.discovery)
 	var partial *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partial) {
 		return discovered{}, fmt.Errorf("discover what the cluster serves: %w", err)

@@ -39,12 +39,3 @@ func (c *Cluster) ReadClaimed(ctx context.Context, ref objects.Ref) error {
 	}
 	return nil
 }
-
-// observeFirst takes a sighting of an object that has none. The owner, who asked for it, is not notified.
-func (t *Tracker) observeFirst(key objects.Key, seen Seen) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if entry := t.objects[key]; entry != nil && entry.seen == nil {
-		entry.take(seen)
-	}
-}

@@ -25,6 +25,9 @@ import (
 // errPageTooLarge: a page of a list has more than maxPage bytes.
 var errPageTooLarge = fmt.Errorf("one page of the list is larger than %d MiB", maxPage>>20)
 
+// maxListed is how many objects a read of several returns at most.
+const maxListed = 500
+
 // objectReader reads lists and watches of one kind object by object, so that none is in memory whole before its
 // size is known, and never two of a cluster decoded at the same time.
 type objectReader struct {
@@ -51,14 +54,6 @@ func rawConfig(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	return config
-}
-
-// reader of the collection of a kind, in one namespace or in all.
-func (c *Cluster) reader(resource Resource, namespace string) objectReader {
-	return objectReader{
-		client: c.raw, resource: resource, path: resource.path(namespace),
-		decoding: &c.decoding, eventTime: c.connection.fleet.options.Timeouts.Request, large: c.connection.pace.large,
-	}
 }
 
 // acceptAs asks for the metadata of objects in a kind of meta.k8s.io.

@@ -16,11 +16,16 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// maxListed is how many objects a read of several returns at most.
-const maxListed = 500
-
 var podResource = Resource{
 	GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), Kind: "Pod", Namespaced: true, HasStatus: true,
+}
+
+// reader of the collection of a kind, in one namespace or in all.
+func (c *Cluster) reader(resource Resource, namespace string) objectReader {
+	return objectReader{
+		client: c.raw, resource: resource, path: resource.path(namespace),
+		decoding: &c.decoding, eventTime: c.connection.fleet.options.Timeouts.Request, large: c.connection.pace.large,
+	}
 }
 
 // List reads the metadata of the objects of a kind that a label selector selects in a namespace, at
@@ -114,7 +119,7 @@ func (c *Cluster) lookupAll(ctx context.Context, resource Resource, namespace st
 // APIVersions returns what the cluster serves, as in "apps/v1" and "apps/v1/Deployment". What an
 // aggregated API server that does not answer would serve is left out.
 func (c *Cluster) APIVersions() ([]string, error) {
-	_, lists, err := c.ask.ServerGroupsAndResources()
+	_, lists, err := c.discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, fmt.Errorf("discover what the cluster serves: %w", err)
 	}

@@ -49,6 +49,11 @@ type resources struct {
 	own map[schema.GroupVersionKind]Resource
 }
 
+// newResources knows nothing of a cluster yet but the version of its API server; the client asks for the rest.
+func newResources(version string, client *discovery.DiscoveryClient) *resources {
+	return &resources{version: version, ask: client, own: map[schema.GroupVersionKind]Resource{}}
+}
+
 // Resource returns how a kind is served; meta.IsNoMatchError tells that it is not. A kind that was
 // not served is asked for again, for its CRD may have come since.
 func (r *resources) Resource(ctx context.Context, kind schema.GroupVersionKind) (Resource, error) {

@@ -63,6 +63,11 @@ type Timeouts struct {
 	WatchSilence time.Duration
 }
 
+// link are those that the transport of a connection keeps.
+func (t Timeouts) link() linkTimeouts {
+	return linkTimeouts{Connect: t.Connect, PingAfter: t.PingAfter, Ping: t.Ping}
+}
+
 // DefaultTimeouts returns the timeouts to use outside of tests.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{

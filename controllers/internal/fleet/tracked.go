@@ -1,6 +1,10 @@
 package fleet
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
 
 // drifted: there is an expectation, and a sighting that is no older and not the same.
 func (e *tracked) drifted() bool {
@@ -33,4 +37,13 @@ func (e *tracked) take(seen Seen) (tell, drifted bool) {
 		e.seen = &seen
 	}
 	return drifted || healthChanged, drifted
+}
+
+// observeFirst takes a sighting of an object that has none. The owner, who asked for it, is not notified.
+func (t *Tracker) observeFirst(key objects.Key, seen Seen) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil && entry.seen == nil {
+		entry.take(seen)
+	}
 }

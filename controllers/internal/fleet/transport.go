@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,7 +26,7 @@ type link struct {
 	address  string
 	tls      *tls.Config
 	proxy    func(*http.Request) (*url.URL, error)
-	timeouts Timeouts
+	timeouts linkTimeouts
 	// fence refuses writes where another manager may lead.
 	fence *fencing.Fence
 	http2 *http2.Transport
@@ -47,8 +48,18 @@ type link struct {
 	pinnedVersion string
 }
 
-// newLink prepares a link; nothing is opened yet.
-func newLink(config *rest.Config, timeouts Timeouts, dead func()) (*link, error) {
+// linkTimeouts of connections.
+type linkTimeouts struct {
+	// Connect bounds dialing, the TLS handshake and the check of the identity together.
+	Connect time.Duration
+	// PingAfter is how long a connection may be silent before it is asked for a sign of life.
+	PingAfter time.Duration
+	// Ping is how long that sign may take.
+	Ping time.Duration
+}
+
+// newLink prepares a link; nothing is opened yet. A fence refuses writes where another manager may lead; nil for none.
+func newLink(config *rest.Config, timeouts linkTimeouts, fence *fencing.Fence, dead func()) (*link, error) {
 	config = denyPlugins(config)
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -71,7 +82,7 @@ func newLink(config *rest.Config, timeouts Timeouts, dead func()) (*link, error)
 	}
 	l := &link{
 		server: config.Host, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
-		dead: dead, opening: make(chan struct{}, 1),
+		fence: fence, dead: dead, opening: make(chan struct{}, 1),
 	}
 	l.ctx, l.close = context.WithCancel(context.Background())
 	if l.http2, err = newTransport(timeouts); err != nil {
@@ -104,7 +115,7 @@ const (
 )
 
 // newTransport makes a transport of HTTP/2 whose connections come from elsewhere.
-func newTransport(timeouts Timeouts) (*http2.Transport, error) {
+func newTransport(timeouts linkTimeouts) (*http2.Transport, error) {
 	made, err := http2.ConfigureTransports(&http.Transport{HTTP2: &http.HTTP2Config{
 		MaxReceiveBufferPerStream: streamBuffer, MaxReceiveBufferPerConnection: connectionBuffer,
 	}})

@@ -31,7 +31,7 @@ func TestCredentialPluginIsNotRun(t *testing.T) {
 			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 		},
 	}
-	link, err := newLink(config, timeouts(), func() {})
+	link, err := newLink(config, timeouts().link(), nil, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
