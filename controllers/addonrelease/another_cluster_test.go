@@ -18,6 +18,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/e2e/faults"
@@ -159,7 +160,7 @@ func TestAWriterStopsAtAnotherCluster(t *testing.T) {
 	b := newBalanced(t, "stopped")
 	cluster := b.cluster()
 	w := &apply.Writer{
-		Cluster: cluster, Tracker: fleet.NewTracker(func(fleet.Owner, bool) {}), Rules: shared.reconciler.Rules,
+		Cluster: cluster, Tracker: tracker.New(func(tracker.Owner, bool) {}), Rules: shared.reconciler.Rules,
 		Installation: installation, Owns: apply.NoStages{}.Owns, Now: time.Now,
 	}
 	settings := &unstructured.Unstructured{}

@@ -19,7 +19,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -108,13 +108,13 @@ func TestAHookIsNoticedThatEndedBeforeItWasClaimed(t *testing.T) {
 	a := declareAddon(t, "")
 	a.start(a.packaged(map[string]string{"templates/hook.yaml": once}))
 	job := a.startUnseen("once")
-	tracker := shared.connections.Tracker(types.NamespacedName{Namespace: "default", Name: tenantName})
+	tracked := shared.connections.Tracker(types.NamespacedName{Namespace: "default", Name: tenantName})
 	key := objects.Key{GroupKind: batchv1.SchemeGroupVersion.WithKind("Job").GroupKind(), Namespace: job.Namespace, Name: job.Name}
 	eventually(t, "the watch shows that the Job has ended", func() (bool, string) {
-		seen, _ := tracker.Look(key)
-		return seen != nil && seen.Health.End == fleet.Succeeded, fmt.Sprintf("%+v", seen)
+		seen, _ := tracked.Look(key)
+		return seen != nil && seen.Health.End == tracker.Succeeded, fmt.Sprintf("%+v", seen)
 	})
-	tracker.Retain(shared.reconciler.Room.Owner(a.get()), func(kept objects.Key) bool { return kept != key })
+	tracked.Retain(shared.reconciler.Room.Owner(a.get()), func(kept objects.Key) bool { return kept != key })
 	a.change(func(release *addonsv1alpha1.AddonRelease) { release.Spec.Suspend = false })
 	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 }

@@ -15,7 +15,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -63,11 +63,11 @@ func scene(change ...func(*observation)) *observation {
 
 func hold(o *observation, ref objects.Ref, hash string) {
 	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(ref.Name), Hash: hash, Fingerprint: "f"}
-	o.States[ref.Key()] = apply.ObjectState{Seen: &fleet.Seen{Health: fleet.Health{Status: status.CurrentStatus}}}
+	o.States[ref.Key()] = apply.ObjectState{Seen: &tracker.Seen{Health: tracker.Health{Status: status.CurrentStatus}}}
 }
 
 func drift(o *observation, ref objects.Ref) {
-	o.States[ref.Key()] = apply.ObjectState{Drifted: true, Seen: &fleet.Seen{Fingerprint: "g", At: noon}}
+	o.States[ref.Key()] = apply.ObjectState{Drifted: true, Seen: &tracker.Seen{Fingerprint: "g", At: noon}}
 }
 
 // standOutside marks an object that stands for something outside of the cluster.
@@ -185,7 +185,7 @@ func TestPlan(t *testing.T) {
 			hold(o, ns, "1")
 			o.Desired = append(o.Desired, declared(ns, "1"), declared(c, "1"))
 			o.Refused = map[objects.Key]apply.Refusal{c.Key(): {Hash: "1", Surroundings: o.Surroundings(), Until: noon.Add(time.Minute), Err: terminating}}
-			o.States[ns.Key()] = apply.ObjectState{Seen: &fleet.Seen{Gone: true}, Drifted: true}
+			o.States[ns.Key()] = apply.ObjectState{Seen: &tracker.Seen{Gone: true}, Drifted: true}
 		}, "foundations correct cache; rest create c; "},
 		{"WhatATerminatingNamespaceOfOthersRefusedIsSentSoon", func(o *observation) {
 			o.Desired = append(o.Desired, declared(c, "1"))

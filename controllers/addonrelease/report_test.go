@@ -15,7 +15,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -25,7 +25,7 @@ import (
 
 func succeeded(ref objects.Ref, purpose apply.Purpose) apply.Written {
 	return apply.Written{
-		Write:       apply.Write{Object: declared(ref, "1"), Purpose: purpose, Seen: &fleet.Seen{At: noon, Fingerprint: "theirs"}},
+		Write:       apply.Write{Object: declared(ref, "1"), Purpose: purpose, Seen: &tracker.Seen{At: noon, Fingerprint: "theirs"}},
 		Fingerprint: "ours",
 		Result:      &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "u", ResourceVersion: "2"}}, At: noon,
 	}
@@ -58,72 +58,72 @@ func TestReport(t *testing.T) {
 	refused := apierrors.NewBadRequest("spec.port must be at most 65535")
 	rows := []struct {
 		name   string
-		change func(*observation, *target.Plan, *result, map[objects.Key]fleet.Health)
+		change func(*observation, *target.Plan, *result, map[objects.Key]tracker.Health)
 		ready  metav1.ConditionStatus
 		reason string
 		// present is which of Reconciling and Stalled is there.
 		present string
 		says    string
 	}{
-		{"Ready", func(*observation, *target.Plan, *result, map[objects.Key]fleet.Health) {},
+		{"Ready", func(*observation, *target.Plan, *result, map[objects.Key]tracker.Health) {},
 			metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "2 objects as declared"},
-		{"Unreachable", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]fleet.Health) {
+		{"Unreachable", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			o.Unreachable = "connection refused"
 		},
 			metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "connection refused"},
-		{"UnreachableWhileDeleted", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]fleet.Health) {
+		{"UnreachableWhileDeleted", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			deleting(o)
 			o.Unreachable = "connection refused"
 		}, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, "", "ConfigMap cache/a, ConfigMap cache/b"},
-		{"InProgress", func(_ *observation, _ *target.Plan, _ *result, health map[objects.Key]fleet.Health) {
-			health[a.Key()] = fleet.Health{Status: status.InProgressStatus, Message: "Available: 0/2"}
+		{"InProgress", func(_ *observation, _ *target.Plan, _ *result, health map[objects.Key]tracker.Health) {
+			health[a.Key()] = tracker.Health{Status: status.InProgressStatus, Message: "Available: 0/2"}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "ConfigMap cache/a: Available: 0/2"},
-		{"Failed", func(_ *observation, _ *target.Plan, _ *result, health map[objects.Key]fleet.Health) {
-			health[a.Key()] = fleet.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
+		{"Failed", func(_ *observation, _ *target.Plan, _ *result, health map[objects.Key]tracker.Health) {
+			health[a.Key()] = tracker.Health{Status: status.FailedStatus, Message: "deadline exceeded"}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonUnhealthy, "", "deadline exceeded"},
-		{"Refused", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"Refused", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: refused}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonRefused, metav1alpha1.ConditionStalled, "update ConfigMap cache/a: spec.port must be"},
-		{"ATransientFailure", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"ATransientFailure", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: errors.New("connection reset")}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonFailed, metav1alpha1.ConditionReconciling, "connection reset"},
-		{"AConflict", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"AConflict", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Owner: "Helm release x/y"}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
-		{"AMissingRevision", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]fleet.Health) {
+		{"AMissingRevision", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			o.Problem = judgeProblem(revision.ErrNotFound)
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
-		{"Removing", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"Removing", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Removing = []apply.Removed{{Removal: apply.Removal{Entry: apply.Entry{Ref: a}}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
-		{"Fighting", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]fleet.Health) {
+		{"Fighting", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			p.Held = []apply.Write{{Object: declared(a, "1"), Actor: apply.Actor{Manager: "stubborn"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
-		{"ReportedDriftStaysReady", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]fleet.Health) {
-			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit", Fields: []string{".data.x"}}}}
+		{"ReportedDriftStaysReady", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
+			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &tracker.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit", Fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},
-		{"ARecordThatIsPending", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"ARecordThatIsPending", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.helm.RecordPending = true
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
-		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"ARecordThatIsPendingAfterEverythingWasApplied", func(o *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.helm.RecordPending, o.Inputs = true, "new"
 			done.Written = []apply.Written{succeeded(a, apply.PurposeUpdate)}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
-		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"ARecordThatIsPendingWhileSuspended", func(o *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.helm.RecordPending, o.Suspension = true, suspension.Suspension{Active: true}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
-		{"ARecordThatIsPendingBesideReportedDrift", func(_ *observation, p *target.Plan, done *result, _ map[objects.Key]fleet.Health) {
+		{"ARecordThatIsPendingBesideReportedDrift", func(_ *observation, p *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.helm.RecordPending = true
-			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &fleet.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit"}}}
+			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &tracker.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, metav1alpha1.ConditionReconciling, "applying revision"},
-		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]fleet.Health) {
+		{"SuspendedWithANewRevisionWaiting", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			o.Suspension = suspension.Suspension{Active: true}
 			o.Inputs = "other"
 		}, metav1.ConditionFalse, metav1alpha1.ReasonSuspended, "", "suspended"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			o, p, done, health := scene(), target.Plan{}, result{}, map[objects.Key]fleet.Health{}
+			o, p, done, health := scene(), target.Plan{}, result{}, map[objects.Key]tracker.Health{}
 			row.change(o, &p, &done, health)
 			got := makeReport(o, p, done, target.Shown{Health: health}).status
 			ready := meta.FindStatusCondition(got.Conditions, metav1alpha1.ConditionReady)

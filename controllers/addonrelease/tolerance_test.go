@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -73,7 +73,7 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 
 func TestReassessesWhatWasSeenBeforeTheSettingsChanged(t *testing.T) {
 	o := scene()
-	seen := &fleet.Seen{UID: "u", Fingerprint: "g", Rules: "old", Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+	seen := &tracker.Seen{UID: "u", Fingerprint: "g", Rules: "old", Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		UID: "u", ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl-edit", Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:debug":{}}}`),
 		}},

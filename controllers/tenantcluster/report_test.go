@@ -13,6 +13,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // reported plans, pretends that all went well, and reports.
@@ -82,10 +83,10 @@ func TestReport(t *testing.T) {
 
 func TestObjectsThatNoAddOnHasOnRecordAreReported(t *testing.T) {
 	for count, words := range map[int]string{
-		0: "", 1: "1 object carries", 7: "7 objects carry", fleet.MaxUnrecorded: "At least 1000 objects carry",
+		0: "", 1: "1 object carries", 7: "7 objects carry", tracker.MaxUnrecorded: "At least 1000 objects carry",
 	} {
 		seen := settled()
-		seen.link.Unrecorded = fleet.Unrecorded{Count: count, Examples: "ConfigMap/default/left"}
+		seen.link.Unrecorded = tracker.Unrecorded{Count: count, Examples: "ConfigMap/default/left"}
 		got := reported(seen)
 		condition := meta.FindStatusCondition(got.status.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects)
 		if (condition != nil) != (count > 0) {

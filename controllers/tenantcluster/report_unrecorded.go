@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // reasonRemaining is the reason of UnrecordedObjects.
@@ -28,8 +29,8 @@ func reportUnrecorded(w *writer, done outcome) {
 	switch {
 	case found.Count == 1:
 		count = "1 object carries"
-	case found.Count >= fleet.MaxUnrecorded:
-		count = fmt.Sprintf("At least %d objects carry", fleet.MaxUnrecorded)
+	case found.Count >= tracker.MaxUnrecorded:
+		count = fmt.Sprintf("At least %d objects carry", tracker.MaxUnrecorded)
 	}
 	w.Set(tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, reasonRemaining, fmt.Sprintf(
 		"%s this installation's label %s, and no add-on has them on record, as after a restore or a copy: %s. "+

@@ -23,7 +23,7 @@ var stable = regexp.MustCompile(`^v[0-9]+$`)
 
 func main() {
 	components := flag.String("components", "local/components", "directory of the modules that require a version of Kubernetes")
-	out := flag.String("out", "../controllers/internal/fleet/builtin", "directory to write to")
+	out := flag.String("out", "../controllers/internal/fleet/resources/builtin", "directory to write to")
 	flag.Parse()
 	if err := run(*components, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,7 +15,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -147,7 +147,7 @@ func (h *hookRunner) now() time.Time { return h.Clock.Now() }
 
 // sight returns what the watch saw of a hook; nil if nothing. Of one that ended before it was claimed, a watch that was
 // there already says nothing: it is read.
-func (h *hookRunner) sight(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) (*fleet.Seen, error) {
+func (h *hookRunner) sight(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun) (*tracker.Seen, error) {
 	seen, _ := h.Cluster.Tracker.Look(one.Key())
 	if seen != nil || run.UID == "" || !h.Cluster.Tracker.Kind(one.GroupKind()).Listed {
 		return seen, nil
@@ -167,9 +167,9 @@ func (h *hookRunner) look(ctx context.Context, one Hook, run *addonsv1alpha1.Hoo
 	switch {
 	case !h.Cluster.Tracker.Kind(one.GroupKind()).Listed:
 		// The watch has not listed yet: what ended meanwhile is not known. It tells when it has.
-	case same && seen.Health.End == fleet.Succeeded:
+	case same && seen.Health.End == tracker.Succeeded:
 		h.end(run, addonsv1alpha1.HookSucceeded, "")
-	case same && seen.Health.End == fleet.Failed:
+	case same && seen.Health.End == tracker.Failed:
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
 	case run.UID != "" && seen != nil && seen.Gone && h.isGone(ctx, one, run):
 		h.end(run, addonsv1alpha1.HookFailed, "was deleted, and nothing was seen of how it ended; if it deletes itself, raise its ttlSecondsAfterFinished")

@@ -13,7 +13,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
@@ -53,7 +53,7 @@ type Observation struct {
 	// RecordPending: as far as is known, the record says that an operation is under way.
 	RecordPending bool
 	// RecordSeen is what the watch saw of it.
-	RecordSeen *fleet.Seen
+	RecordSeen *tracker.Seen
 	// Tests is the token of the tests that somebody asks for.
 	Tests string
 	// Unrendered is why a release ends without its hooks: nothing can tell any more what they are.
@@ -105,17 +105,17 @@ func Beside(status *addonsv1alpha1.HelmRelease) target.Beside {
 	if status == nil {
 		return target.Beside{}
 	}
-	beside := target.Beside{Claims: map[objects.Key]fleet.Expectation{
+	beside := target.Beside{Claims: map[objects.Key]tracker.Expectation{
 		ReleaseKey(helmrecord.Release{Namespace: status.Namespace, Name: status.Name}): {},
 	}}
 	for _, key := range runningHooks(status) {
-		beside.Claims[key] = fleet.Expectation{}
+		beside.Claims[key] = tracker.Expectation{}
 	}
 	if record := status.Record; record != nil {
 		beside.Left = []tenancyv1alpha1.OrphanObject{{ID: record.ID, UID: record.UID}}
 	}
 	if key, ok := RecordKey(status); ok {
-		beside.Claims[key] = fleet.Expectation{UID: types.UID(status.Record.UID), Fingerprint: status.Record.Fingerprint}
+		beside.Claims[key] = tracker.Expectation{UID: types.UID(status.Record.UID), Fingerprint: status.Record.Fingerprint}
 	}
 	return beside
 }

@@ -11,7 +11,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -22,8 +22,8 @@ type recorder struct {
 	// o has the history as it is with the records that were written since.
 	o       Observation
 	store   *helmrecord.Store
-	tracker *fleet.Tracker
-	owner   fleet.Owner
+	tracker *tracker.Tracker
+	owner   tracker.Owner
 	rules   managedfields.Rules
 	journal Journal
 	status  *releaseStatus
@@ -101,10 +101,10 @@ func (r *recorder) write(operation *addonsv1alpha1.HelmOperation, status helmcom
 		r.result.RecordPending = true // Whether or not the answer arrives.
 	}
 	written, err := r.put(record, again)
-	var expected *fleet.Expectation
+	var expected *tracker.Expectation
 	if err == nil {
 		r.result.RecordPending = status.IsPending()
-		expected = &fleet.Expectation{UID: written.UID, ResourceVersion: written.ResourceVersion, Fingerprint: r.fingerprint(written)}
+		expected = &tracker.Expectation{UID: written.UID, ResourceVersion: written.ResourceVersion, Fingerprint: r.fingerprint(written)}
 		r.note(version, status, written)
 	}
 	r.tracker.End(key, expected)

@@ -13,6 +13,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -23,9 +24,9 @@ import (
 // Target is whose Helm release is worked on, and with what.
 type Target struct {
 	Cluster *fleet.Cluster
-	Owner   fleet.Owner
+	Owner   tracker.Owner
 	// HolderName says who a person should talk to about another target's object.
-	HolderName   func(context.Context, fleet.Owner) string
+	HolderName   func(context.Context, tracker.Owner) string
 	Journal      Journal
 	Renderings   Renderings
 	Rules        managedfields.Rules

@@ -25,6 +25,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // Priorities in the queue: drift is put right before anything else.
@@ -133,7 +134,7 @@ func isTold(e event.UpdateEvent) bool {
 // removed has waited for just this.
 func (w *Watch[T]) subscribe(ctx context.Context, queue queue) error {
 	w.Fleet.Subscribe(fleet.Subscriber{
-		Object: func(owner fleet.Owner, drifted bool) {
+		Object: func(owner tracker.Owner, drifted bool) {
 			if owner.Kind == w.Kind {
 				add(queue, reconcile.Request{NamespacedName: owner.NamespacedName}, drifted)
 			}

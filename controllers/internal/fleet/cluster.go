@@ -19,6 +19,10 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -30,12 +34,12 @@ type Cluster struct {
 	// Version of its API server, as in "v1.36.3".
 	Version string
 	// Tracker of the objects in it.
-	Tracker *Tracker
+	Tracker *tracker.Tracker
 
-	*resources
-	link       *link
+	*resources.Mapper
+	transport  *transport.Transport
 	config     *rest.Config
-	bounded    *http.Client
+	requests   *http.Client
 	raw        rest.Interface
 	metadata   metadata.Interface
 	dynamic    dynamic.Interface
@@ -58,9 +62,9 @@ type Cluster struct {
 	observations map[Selection]*selectionWatch
 }
 
-func newCluster(ctx context.Context, c *connection, l *link, state State) (*Cluster, error) {
+func newCluster(ctx context.Context, c *connection, l *transport.Transport, state State) (*Cluster, error) {
 	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: metav1alpha1.FieldManager, WarningHandler: rest.NoWarnings{}}
-	httpClient := &http.Client{Transport: paced{inner: c.fleet.metrics.count(l.RoundTripper()), pace: c.pace}}
+	httpClient := &http.Client{Transport: bounded.PacedRoundTripper{Inner: c.fleet.metrics.count(l.RoundTripper()), Pace: c.pace}}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("metadata client: %w", err)
@@ -69,22 +73,22 @@ func newCluster(ctx context.Context, c *connection, l *link, state State) (*Clus
 	if err != nil {
 		return nil, fmt.Errorf("dynamic client: %w", err)
 	}
-	rawClient, err := rest.UnversionedRESTClientForConfigAndClient(rawConfig(config), httpClient)
+	rawClient, err := rest.UnversionedRESTClientForConfigAndClient(bounded.RawConfig(config), httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("client for lists and watches: %w", err)
 	}
 	// Without a watch among its requests, a client can bound each of them.
-	bounded := &http.Client{Transport: httpClient.Transport, Timeout: c.fleet.options.Timeouts.Request}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, bounded)
+	requests := &http.Client{Transport: httpClient.Transport, Timeout: c.fleet.options.Timeouts.Request}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, requests)
 	if err != nil {
 		return nil, fmt.Errorf("discovery client: %w", err)
 	}
 	cluster := &Cluster{
 		ID: state.Identity, Version: state.Version, Tracker: c.tracker,
-		resources: newResources(state.Version, discoveryClient), discovery: discoveryClient,
-		link:         l,
+		Mapper: resources.New(state.Version, discoveryClient), discovery: discoveryClient,
+		transport:    l,
 		config:       config,
-		bounded:      bounded,
+		requests:     requests,
 		raw:          rawClient,
 		metadata:     metadataClient,
 		dynamic:      dynamicClient,
@@ -157,7 +161,7 @@ func (c *Cluster) exchange(ctx context.Context, ref objects.Ref, request *rest.R
 	if err != nil {
 		return nil, err
 	}
-	result := request.AbsPath(append(resource.path(ref.Namespace), ref.Name)...).SetHeader("Accept", acceptAs("PartialObjectMetadata")).
+	result := request.AbsPath(append(resource.Path(ref.Namespace), ref.Name)...).SetHeader("Accept", bounded.AcceptAs("PartialObjectMetadata")).
 		SpecificallyVersionedParams(options, scheme.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx)
 	if err := result.Error(); err != nil {
 		return nil, err
@@ -173,7 +177,7 @@ func (c *Cluster) exchange(ctx context.Context, ref objects.Ref, request *rest.R
 	if object.UID == "" || object.ResourceVersion == "" {
 		return nil, errors.New("the answer is no object: it has no uid or no resource version")
 	}
-	return object, checkIdentifiers(object.UID, object.ResourceVersion)
+	return object, bounded.CheckIdentifiers(object.UID, object.ResourceVersion)
 }
 
 // Delete deletes an object if it is still the one with the given UID; a newer one of that name is a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"sync"
 )
 
@@ -29,22 +30,22 @@ func (c *Cluster) Confirm(ctx context.Context) error {
 
 // IsOtherCluster tells that a connection led to another cluster than the one that is expected there. Nothing of
 // what was asked of it may be believed.
-func IsOtherCluster(err error) bool { return errors.Is(err, errOtherCluster) }
+func IsOtherCluster(err error) bool { return errors.Is(err, transport.ErrOtherCluster) }
 
 func (c *Cluster) confirm() error {
 	ctx, cancel := context.WithTimeout(c.ctx, c.connection.fleet.options.Timeouts.Connect)
 	defer cancel()
-	identity, err := readIdentity(ctx, c.config.Host, c.bounded.Transport)
+	identity, err := transport.ReadIdentity(ctx, c.config.Host, c.requests.Transport)
 	switch {
 	case err == nil && identity == c.ID:
 		return nil
 	case err == nil || IsOtherCluster(err):
-		c.cancel(errOtherCluster) // The connection notices, and drops itself.
+		c.cancel(transport.ErrOtherCluster) // The connection notices, and drops itself.
 	case c.ctx.Err() == nil:
 		poke(c.connection.suspicious)
 	}
 	if IsOtherCluster(context.Cause(c.ctx)) {
-		return errOtherCluster
+		return transport.ErrOtherCluster
 	}
 	return fmt.Errorf("confirm the cluster's identity: %w", err)
 }

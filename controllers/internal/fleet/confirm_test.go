@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/e2e/faults"
@@ -150,7 +151,7 @@ func TestConfirmationsBeginAfterTheirCallsAndAreShared(t *testing.T) {
 	for range callers {
 		one := shared.join(func() error {
 			begun.Add(1)
-			return errOtherCluster
+			return transport.ErrOtherCluster
 		})
 		if one == first {
 			t.Fatal("a caller was given a confirmation that had begun before the call")

@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -19,8 +22,8 @@ type connection struct {
 	fleet   *Fleet
 	key     types.NamespacedName
 	access  kubeconfig.Access
-	tracker *Tracker
-	pace    *pace
+	tracker *tracker.Tracker
+	pace    *bounded.Pace
 
 	// suspicious is poked by a watch that ended: look now whether the cluster still answers.
 	suspicious chan struct{}
@@ -66,25 +69,25 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
-// contact opens a link and learns who is there.
-func (c *connection) contact(ctx context.Context) (*link, error) {
+// contact opens a connection and learns who is there.
+func (c *connection) contact(ctx context.Context) (*transport.Transport, error) {
 	config := c.access.RESTConfig()
 	config.UserAgent = metav1alpha1.FieldManager
-	l, err := newLink(config, c.fleet.options.Timeouts.link(), c.fleet.options.Fence, func() { poke(c.suspicious) })
+	l, err := transport.New(config, c.fleet.options.Timeouts.transport(), c.fleet.options.Fence, func() { poke(c.suspicious) })
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*c.fleet.options.Timeouts.Connect)
 	defer cancel()
 	through := c.fleet.metrics.count(l.RoundTripper())
-	identity, err := readIdentity(ctx, c.access.Server, through)
+	identity, err := transport.ReadIdentity(ctx, c.access.Server, through)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
 	// From here on: a connection that is opened in between must lead to the same cluster.
 	l.Pin(identity, "")
-	version, err := readVersion(ctx, c.access.Server, through)
+	version, err := transport.ReadVersion(ctx, c.access.Server, through)
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -97,7 +100,7 @@ func (c *connection) contact(ctx context.Context) (*link, error) {
 }
 
 // supervise returns when the connection is lost, with the reason.
-func (c *connection) supervise(ctx context.Context, l *link) error {
+func (c *connection) supervise(ctx context.Context, l *transport.Transport) error {
 	for {
 		if err := c.serve(ctx, l); err != nil {
 			return err
@@ -112,7 +115,7 @@ func (c *connection) supervise(ctx context.Context, l *link) error {
 			continue
 		case <-c.mismatch():
 			timer.Stop()
-			return errOtherCluster
+			return transport.ErrOtherCluster
 		case <-c.suspicious:
 		case <-c.hurry:
 		case <-timer.C:
@@ -125,7 +128,7 @@ func (c *connection) supervise(ctx context.Context, l *link) error {
 }
 
 // serve hands the cluster out as long as its identity is the admitted one.
-func (c *connection) serve(ctx context.Context, l *link) error {
+func (c *connection) serve(ctx context.Context, l *transport.Transport) error {
 	c.mu.Lock()
 	admitted := c.admitted != "" && c.admitted == c.state.Identity
 	current := c.cluster
@@ -155,13 +158,13 @@ func (c *connection) closeCluster(why error) {
 	c.mu.Unlock()
 	if cluster != nil {
 		cluster.close(why)
-		c.tracker.forget()
+		c.tracker.Forget()
 		c.fleet.changed(c.key)
 	}
 }
 
 // probe asks the cluster for its identity until it answers or patience ends.
-func (c *connection) probe(ctx context.Context, l *link) error {
+func (c *connection) probe(ctx context.Context, l *transport.Transport) error {
 	timeouts := c.fleet.options.Timeouts
 	give := c.fleet.clock.Now().Add(timeouts.Patience)
 	for {
@@ -169,25 +172,25 @@ func (c *connection) probe(ctx context.Context, l *link) error {
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
-		var unauthorized *unauthorizedError
-		if isNews(err) || errors.As(err, &unauthorized) || !c.fleet.clock.Now().Before(give) {
+		var unauthorized *transport.UnauthorizedError
+		if transport.IsNews(err) || errors.As(err, &unauthorized) || !c.fleet.clock.Now().Before(give) {
 			return err
 		}
 		c.pause(ctx, time.Second)
 	}
 }
 
-func (c *connection) ask(ctx context.Context, l *link) error {
+func (c *connection) ask(ctx context.Context, l *transport.Transport) error {
 	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.Timeouts.Connect)
 	defer cancel()
-	identity, err := readIdentity(ctx, c.access.Server, c.fleet.metrics.count(l.RoundTripper()))
+	identity, err := transport.ReadIdentity(ctx, c.access.Server, c.fleet.metrics.count(l.RoundTripper()))
 	if err != nil {
 		return err
 	}
 	now := c.fleet.clock.Now()
 	unrecorded := c.tracker.Unrecorded(now)
 	if identity != c.read().Identity {
-		return errOtherCluster
+		return transport.ErrOtherCluster
 	}
 	c.set(func(state *State) { state.LastSeen, state.Unrecorded = now, unrecorded })
 	return nil
@@ -195,11 +198,11 @@ func (c *connection) ask(ctx context.Context, l *link) error {
 
 // lost records why there is no connection. News are no loss: the next contact tells them.
 func (c *connection) lost(ctx context.Context, err error) {
-	if err == nil || ctx.Err() != nil || isNews(err) {
+	if err == nil || ctx.Err() != nil || transport.IsNews(err) {
 		return
 	}
 	phase := Unreachable
-	var unauthorized *unauthorizedError
+	var unauthorized *transport.UnauthorizedError
 	if errors.As(err, &unauthorized) {
 		phase = Unauthorized
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -60,7 +61,7 @@ func TestNoRequestReachesAnotherClusterBehindTheSameAddress(t *testing.T) {
 		t.Error("the other cluster is handed out with the admission of the first")
 	}
 	for _, request := range requestsOf(t, shared.audit, user) {
-		if request.String() != "get "+identityPath && request.String() != "get /version" {
+		if request.String() != "get "+transport.IdentityPath && request.String() != "get /version" {
 			t.Errorf("the other cluster got: %s", request)
 		}
 	}

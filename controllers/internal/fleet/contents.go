@@ -129,7 +129,7 @@ func (c *Cluster) occupant(ctx context.Context, resource schema.GroupVersionReso
 
 // servesNoMore is whether a kind that was just discovered is not served any more, as when its definition goes.
 func (c *Cluster) servesNoMore(ctx context.Context, resource schema.GroupVersionResource) bool {
-	list, err := c.serverResources(ctx, resource.GroupVersion())
+	list, err := c.ServerResources(ctx, resource.GroupVersion())
 	return apierrors.IsNotFound(err) || err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool {
 		return one.Name == resource.Resource
 	})

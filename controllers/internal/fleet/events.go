@@ -3,6 +3,7 @@ package fleet
 import (
 	"sync"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -11,7 +12,7 @@ type Subscriber struct {
 	// Cluster is called when a connection's state changed, or whether it may be worked with.
 	Cluster func(key types.NamespacedName)
 	// Object is called for the owner of an object that drifted, or whose health changed.
-	Object func(owner Owner, drifted bool)
+	Object func(owner tracker.Owner, drifted bool)
 }
 
 type broadcaster struct {
@@ -36,7 +37,7 @@ func (b *broadcaster) cluster(key types.NamespacedName) {
 	}
 }
 
-func (b *broadcaster) object(owner Owner, drifted bool) {
+func (b *broadcaster) object(owner tracker.Owner, drifted bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, subscriber := range b.subscribers {

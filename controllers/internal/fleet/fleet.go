@@ -10,6 +10,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
@@ -40,7 +42,7 @@ type Fleet struct {
 
 	mu          sync.Mutex
 	connections map[types.NamespacedName]*connection
-	trackers    map[types.NamespacedName]*Tracker
+	trackers    map[types.NamespacedName]*tracker.Tracker
 	admitted    map[types.UID]types.NamespacedName
 }
 
@@ -51,7 +53,7 @@ func New(options Options) *Fleet {
 		metrics:     options.Metrics,
 		clock:       options.Clock,
 		connections: map[types.NamespacedName]*connection{},
-		trackers:    map[types.NamespacedName]*Tracker{},
+		trackers:    map[types.NamespacedName]*tracker.Tracker{},
 		admitted:    map[types.UID]types.NamespacedName{},
 	}
 }
@@ -81,7 +83,7 @@ func (f *Fleet) Connect(key types.NamespacedName, access kubeconfig.Access) {
 		return
 	}
 	next := &connection{
-		fleet: f, key: key, access: access, tracker: f.trackerLocked(key), pace: newPace(f.clock),
+		fleet: f, key: key, access: access, tracker: f.trackerLocked(key), pace: bounded.NewPace(f.clock),
 		suspicious: make(chan struct{}, 1), wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), done: make(chan struct{}),
 		state: State{Phase: Connecting, Since: f.clock.Now()},
 	}
@@ -110,7 +112,7 @@ func (c *connection) end() {
 	c.stop()
 	c.mu.Lock()
 	if c.cluster != nil {
-		c.cluster.link.Close()
+		c.cluster.transport.Close()
 	}
 	c.mu.Unlock()
 	<-c.done
@@ -201,19 +203,19 @@ func (f *Fleet) Get(key types.NamespacedName) (*Cluster, bool) {
 }
 
 // Tracker returns what is known of the objects in a cluster, connected or not.
-func (f *Fleet) Tracker(key types.NamespacedName) *Tracker {
+func (f *Fleet) Tracker(key types.NamespacedName) *tracker.Tracker {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.trackerLocked(key)
 }
 
-func (f *Fleet) trackerLocked(key types.NamespacedName) *Tracker {
-	tracker := f.trackers[key]
-	if tracker == nil {
-		tracker = NewTracker(f.events.object)
-		f.trackers[key] = tracker
+func (f *Fleet) trackerLocked(key types.NamespacedName) *tracker.Tracker {
+	known := f.trackers[key]
+	if known == nil {
+		known = tracker.New(f.events.object)
+		f.trackers[key] = known
 	}
-	return tracker
+	return known
 }
 
 func (f *Fleet) changed(key types.NamespacedName) { f.events.cluster(key) }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
 // follows connects to a scripted server, claims cache/settings and watches ConfigMaps and Secrets.
-func (r *rig) follows(server *scripted) *Tracker {
+func (r *rig) follows(server *scripted) *tracker.Tracker {
 	r.Helper()
 	cluster := r.connected(server.access())
 	cluster.Tracker.Claim(release, settings)
@@ -52,17 +53,17 @@ func TestKindThatCannotBeWatchedIsUnknownAloneAndTriedOncePerStepOfTheBackoff(t 
 			t.Parallel()
 			r := newRig(t, timeouts())
 			server := newScripted(t, c.list, c.watch)
-			tracker := r.follows(server)
-			r.eventually("the kind is unknown", func() bool { return tracker.Kind(configMaps).Unknown != "" })
+			tracked := r.follows(server)
+			r.eventually("the kind is unknown", func() bool { return tracked.Kind(configMaps).Unknown != "" })
 			// Within the patience of a second, which grows longer on a busy machine, and not more often.
 			if lists, watches := server.requests(); lists > 8 || watches > 8 {
 				t.Errorf("there were %d lists and %d watches until then", lists, watches)
 			}
-			r.eventually("the reason is told", func() bool { return strings.Contains(tracker.Kind(configMaps).Unknown, c.says) })
-			r.eventually("the other kind is listed", func() bool { return tracker.Kind(secretKind.GroupKind()) == KindState{Listed: true} })
+			r.eventually("the reason is told", func() bool { return strings.Contains(tracked.Kind(configMaps).Unknown, c.says) })
+			r.eventually("the other kind is listed", func() bool { return tracked.Kind(secretKind.GroupKind()) == tracker.KindState{Listed: true} })
 
 			server.answer(nil, stream(event("BOOKMARK", settingsAt("20"))))
-			r.eventually("it is known again", func() bool { return tracker.Kind(configMaps) == KindState{Listed: true} })
+			r.eventually("it is known again", func() bool { return tracked.Kind(configMaps) == tracker.KindState{Listed: true} })
 		})
 	}
 }

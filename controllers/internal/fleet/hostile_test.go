@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -45,7 +47,7 @@ func serverOf(t *testing.T, version string, answer http.HandlerFunc) kubeconfig.
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch request.URL.Path {
-		case identityPath:
+		case transport.IdentityPath:
 			_, _ = io.WriteString(w, `{"metadata":{"uid":"hostile"}}`)
 		case "/version":
 			_, _ = fmt.Fprintf(w, `{"gitVersion":%q}`, version)
@@ -293,8 +295,8 @@ func TestEventsOfAWatchAreBounded(t *testing.T) {
 			var event watch.Event
 			got := allocated(func() {
 				reader := cluster.reader(resource, metav1.NamespaceAll)
-				reader.eventTime = time.Second
-				stream, err := reader.watch(t.Context(), metav1.ListOptions{})
+				reader.EventTime = time.Second
+				stream, err := reader.Watch(t.Context(), metav1.ListOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -329,7 +331,7 @@ func TestAnAnswerThatIsNoListIsNotBelieved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			version, err := cluster.sourceFor(resource).each(t.Context(), "", func(kruntime.Object) error { return nil }, func(objectHead) {})
+			version, err := cluster.sourceFor(resource).each(t.Context(), "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
 			if err == nil || !strings.Contains(err.Error(), "widgets") {
 				t.Errorf("got version %q and error %v, want one that names the kind", version, err)
 			}

@@ -18,8 +18,10 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -35,6 +37,12 @@ const (
 	balancerUser  = "daytwo-balancer"
 	// patience is far longer than anything takes on an idle machine.
 	patience = 3 * time.Minute
+)
+
+var (
+	configMaps = schema.GroupKind{Kind: "ConfigMap"}
+	settings   = objects.Key{GroupKind: configMaps, Namespace: "cache", Name: "settings"}
+	release    = tracker.Owner{Kind: "AddonRelease", NamespacedName: types.NamespacedName{Namespace: "acme", Name: "cache-prod"}}
 )
 
 // world is two API servers that take the same token. That of the second one keeps an audit log.
@@ -166,7 +174,7 @@ func (r *rig) watched(cluster *Cluster) *corev1.ConfigMap {
 }
 
 // seen waits until a tracker knows of the newest version of an object.
-func (r *rig) seen(tracker *Tracker, object *corev1.ConfigMap) {
+func (r *rig) seen(tracker *tracker.Tracker, object *corev1.ConfigMap) {
 	r.Helper()
 	r.eventually("the watch sees "+object.Name, func() bool {
 		seen, _ := tracker.Look(keyOf(object))

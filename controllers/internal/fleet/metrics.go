@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -73,7 +74,7 @@ func verb(request *http.Request) string {
 		return strings.ToLower(request.Method)
 	case request.URL.Query().Get("watch") != "":
 		return "watch"
-	case request.URL.Path == identityPath:
+	case request.URL.Path == transport.IdentityPath:
 		return "probe"
 	}
 	return "get"

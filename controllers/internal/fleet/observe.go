@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,8 +27,8 @@ type Selection struct {
 
 // check returns an error if the selection cannot be watched.
 func (s Selection) check() error {
-	if s.Limit < 1 || s.Limit > maxListed {
-		return fmt.Errorf("observe %s: the limit is %d; use 1 to %d", s.Kind.Kind, s.Limit, maxListed)
+	if s.Limit < 1 || s.Limit > bounded.MaxListed {
+		return fmt.Errorf("observe %s: the limit is %d; use 1 to %d", s.Kind.Kind, s.Limit, bounded.MaxListed)
 	}
 	if _, err := labels.Parse(s.Selector); err != nil {
 		return fmt.Errorf("observe %s: selector %q: %w", s.Kind.Kind, s.Selector, err)
@@ -36,7 +38,7 @@ func (s Selection) check() error {
 
 // Observed is what a watch shows of a selection.
 type Observed struct {
-	KindState
+	tracker.KindState
 	// Objects by namespace and name, without managedFields. They are shared: change copies.
 	Objects []*unstructured.Unstructured
 	// Incomplete: the cluster has more objects than the limit, or larger ones than are kept: 1 MiB and 20,000 values
@@ -49,7 +51,7 @@ type Observed struct {
 // objects. Owners of the same selection share a watch. meta.IsNoMatchError tells that the cluster does not serve the kind.
 //
 // What is observed is the cluster's word: whoever has rights there writes such objects.
-func (c *Cluster) Observe(ctx context.Context, owner Owner, selection Selection) (Observed, error) {
+func (c *Cluster) Observe(ctx context.Context, owner tracker.Owner, selection Selection) (Observed, error) {
 	if err := selection.check(); err != nil {
 		return Observed{}, err
 	}
@@ -64,7 +66,7 @@ func (c *Cluster) Observe(ctx context.Context, owner Owner, selection Selection)
 }
 
 // observation adds an owner to a watch that runs; nil if none does.
-func (c *Cluster) observation(owner Owner, selection Selection) *selectionWatch {
+func (c *Cluster) observation(owner tracker.Owner, selection Selection) *selectionWatch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.observations[selection]
@@ -75,7 +77,7 @@ func (c *Cluster) observation(owner Owner, selection Selection) *selectionWatch 
 	return w
 }
 
-func (c *Cluster) startObservation(owner Owner, selection Selection) *selectionWatch {
+func (c *Cluster) startObservation(owner tracker.Owner, selection Selection) *selectionWatch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.observations[selection]
@@ -99,7 +101,7 @@ func (c *Cluster) startObservation(owner Owner, selection Selection) *selectionW
 
 // RetainObservations ends an owner's interest in all selections but those for which keep is true. A watch in which nobody
 // is interested ends.
-func (c *Cluster) RetainObservations(owner Owner, keep func(Selection) bool) {
+func (c *Cluster) RetainObservations(owner tracker.Owner, keep func(Selection) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for selection, w := range c.observations {
@@ -117,10 +119,10 @@ func (c *Cluster) RetainObservations(owner Owner, keep func(Selection) bool) {
 }
 
 // ownersOf a watch, who are to hear of a change.
-func (c *Cluster) ownersOf(w *selectionWatch) []Owner {
+func (c *Cluster) ownersOf(w *selectionWatch) []tracker.Owner {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	owners := make([]Owner, 0, len(w.owners))
+	owners := make([]tracker.Owner, 0, len(w.owners))
 	for owner := range w.owners {
 		owners = append(owners, owner)
 	}

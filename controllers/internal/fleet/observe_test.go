@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -29,7 +30,7 @@ type observer struct {
 func (r *rig) observes(access kubeconfig.Access, selection Selection) *observer {
 	r.Helper()
 	o := &observer{rig: r, selection: selection}
-	r.fleet.Subscribe(Subscriber{Object: func(owner Owner, drifted bool) {
+	r.fleet.Subscribe(Subscriber{Object: func(owner tracker.Owner, drifted bool) {
 		if owner == release && !drifted {
 			o.told.Add(1)
 		}
@@ -172,7 +173,7 @@ func TestLargeObjectsOfOthersAreNotKept(t *testing.T) {
 	large := func(name, filling string) string {
 		return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"cache","name":%q,"uid":"1","resourceVersion":"5"},"data":%s}`, name, filling)
 	}
-	bytes, values := `{"a":"`+strings.Repeat("x", maxSelected.bytes)+`"}`, `{"a":[`+strings.Repeat("{},", maxSelected.values)+`{}]}`
+	bytes, values := `{"a":"`+strings.Repeat("x", maxSelected.Bytes)+`"}`, `{"a":[`+strings.Repeat("{},", maxSelected.Values)+`{}]}`
 	server := newScripted(t, listOf("10", large("bytes", bytes), large("values", values), settingsAt("5")), nil)
 	o := r.observes(server.access(), Selection{Kind: configMapKind, Limit: 10})
 	o.awaits("settings")

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -28,14 +29,14 @@ func (c *Cluster) ReadClaimed(ctx context.Context, ref objects.Ref) error {
 	now := c.connection.fleet.clock.Now()
 	object, err := client.Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		c.Tracker.observeFirst(ref.Key(), Seen{Gone: true, At: now})
+		c.Tracker.ObserveFirst(ref.Key(), tracker.Seen{Gone: true, At: now})
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", ref, err)
 	}
 	if key, seen, ok := c.look(ref.GroupKind(), object, now); ok {
-		c.Tracker.observeFirst(key, seen)
+		c.Tracker.ObserveFirst(key, seen)
 	}
 	return nil
 }

@@ -13,18 +13,20 @@ import (
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-var podResource = Resource{
+var podResource = resources.Resource{
 	GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), Kind: "Pod", Namespaced: true, HasStatus: true,
 }
 
 // reader of the collection of a kind, in one namespace or in all.
-func (c *Cluster) reader(resource Resource, namespace string) objectReader {
-	return objectReader{
-		client: c.raw, resource: resource, path: resource.path(namespace),
-		decoding: &c.decoding, eventTime: c.connection.fleet.options.Timeouts.Request, large: c.connection.pace.large,
+func (c *Cluster) reader(resource resources.Resource, namespace string) bounded.Reader {
+	return bounded.Reader{
+		Client: c.raw, Resource: resource, Path: resource.Path(namespace),
+		Decoding: &c.decoding, EventTime: c.connection.fleet.options.Timeouts.Request, Large: c.connection.pace.Large,
 	}
 }
 
@@ -38,7 +40,7 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 		return nil, err
 	}
 	items := []metav1.PartialObjectMetadata{}
-	_, err = c.reader(resource, namespace).collect(ctx, selector, func(object runtime.Object) error {
+	_, err = c.reader(resource, namespace).Collect(ctx, selector, func(object runtime.Object) error {
 		items = append(items, *object.(*metav1.PartialObjectMetadata))
 		return nil
 	})
@@ -51,7 +53,7 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 // Secrets is a client for the Secrets of a namespace, for those who keep records in them. Its requests
 // end with their context, and at the latest after the timeout of a request.
 func (c *Cluster) Secrets(namespace string) (corev1client.SecretInterface, error) {
-	client, err := corev1client.NewForConfigAndClient(c.config, c.bounded)
+	client, err := corev1client.NewForConfigAndClient(c.config, c.requests)
 	if err != nil {
 		return nil, fmt.Errorf("client for Secrets: %w", err)
 	}
@@ -63,9 +65,9 @@ func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]corev
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	reader := c.reader(podResource, namespace)
-	reader.whole = true
+	reader.Whole = true
 	pods := []corev1.Pod{}
-	_, err := reader.collect(ctx, selector, func(object runtime.Object) error {
+	_, err := reader.Collect(ctx, selector, func(object runtime.Object) error {
 		pods = append(pods, corev1.Pod{})
 		return runtime.DefaultUnstructuredConverter.FromUnstructured(object.(*unstructured.Unstructured).Object, &pods[len(pods)-1])
 	})
@@ -98,11 +100,11 @@ func (c *Cluster) Lookup(ctx context.Context, ref objects.Ref) (map[string]any, 
 	return c.lookupAll(ctx, resource, ref.Namespace)
 }
 
-func (c *Cluster) lookupAll(ctx context.Context, resource Resource, namespace string) (map[string]any, error) {
+func (c *Cluster) lookupAll(ctx context.Context, resource resources.Resource, namespace string) (map[string]any, error) {
 	reader := c.reader(resource, namespace)
-	reader.whole = true
+	reader.Whole = true
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}
-	page, err := reader.collect(ctx, "", func(object runtime.Object) error {
+	page, err := reader.Collect(ctx, "", func(object runtime.Object) error {
 		list.Items = append(list.Items, *object.(*unstructured.Unstructured))
 		return nil
 	})

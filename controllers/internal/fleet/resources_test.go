@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
@@ -70,28 +68,5 @@ func TestThatABuiltinKindIsNotServedIsNotBelieved(t *testing.T) {
 				t.Errorf("got %v for a kind that does not come with Kubernetes", err)
 			}
 		})
-	}
-}
-
-func TestBuiltinKindsAreWhatServersServe(t *testing.T) {
-	config := shared.first.Config()
-	client := discovery.NewDiscoveryClientForConfigOrDie(config)
-	version, err := client.ServerVersion()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists := map[schema.GroupVersion]bool{}
-	for kind, want := range builtinKinds()[fmt.Sprintf("v%s.%s", version.Major, version.Minor)] {
-		lists[kind.GroupVersion()] = true
-		list, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, ok := find(list, kind); !ok || got != want {
-			t.Errorf("%s: the table has %+v, and the server %+v", kind, want, got)
-		}
-	}
-	if len(lists) < 15 {
-		t.Errorf("the table knows of %d versions of groups for %s", len(lists), version)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -60,7 +61,7 @@ func (s *scripted) requests() (lists, watches int) {
 func (s *scripted) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch request.URL.Path {
-	case identityPath:
+	case transport.IdentityPath:
 		_, _ = w.Write([]byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"scripted"}}`))
 	case "/version":
 		_, _ = w.Write([]byte(`{"gitVersion":"v1.36.3"}`))

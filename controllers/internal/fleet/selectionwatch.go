@@ -6,6 +6,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,7 +17,7 @@ import (
 )
 
 // maxSelected is how large the objects of a selection may be together: decoded, that many values take up to 6 MiB.
-var maxSelected = sizeLimit{bytes: 1 << 20, values: 20_000}
+var maxSelected = bounded.SizeLimit{Bytes: 1 << 20, Values: 20_000}
 
 // errIncomplete: an object went, and others that were not kept may take its place.
 var errIncomplete = errors.New("fewer objects are kept than there are")
@@ -25,7 +28,7 @@ type selectionWatch struct {
 	selection Selection
 
 	// owners, running and cancel are guarded by the cluster's mutex.
-	owners  map[Owner]bool
+	owners  map[tracker.Owner]bool
 	running bool
 	cancel  context.CancelFunc
 
@@ -33,12 +36,12 @@ type selectionWatch struct {
 	listing selected
 
 	mu    sync.Mutex
-	state KindState
+	state tracker.KindState
 	kept  selected
 }
 
 func newSelectionWatch(c *Cluster, selection Selection) *selectionWatch {
-	w := &selectionWatch{selection: selection, owners: map[Owner]bool{}, kept: newSelected(selection)}
+	w := &selectionWatch{selection: selection, owners: map[tracker.Owner]bool{}, kept: newSelected(selection)}
 	w.watchLoop = newWatchLoop(c, selection.Kind, w)
 	return w
 }
@@ -49,7 +52,7 @@ func (w *selectionWatch) observed() Observed {
 	defer w.mu.Unlock()
 	list := make([]*unstructured.Unstructured, 0, len(w.kept.objects))
 	for _, one := range w.kept.objects {
-		list = append(list, one.content)
+		list = append(list, one.Content)
 	}
 	slices.SortFunc(list, byName)
 	return Observed{KindState: w.state, Objects: list, Incomplete: w.kept.incomplete}
@@ -61,34 +64,34 @@ func (w *selectionWatch) update(change func()) {
 	change()
 	w.mu.Unlock()
 	for _, owner := range w.cluster.ownersOf(w) {
-		w.cluster.Tracker.notify(owner, false)
+		w.cluster.Tracker.Notify(owner, false)
 	}
 }
 
 // source implements watchConsumer. It lists and watches objects whole. What is incomplete is listed again whenever a watch
 // has ended, since no watch tells when objects that are not kept go.
-func (w *selectionWatch) source(resource Resource) source {
+func (w *selectionWatch) source(resource resources.Resource) source {
 	if w.observed().Incomplete {
 		w.version = ""
 	}
 	reader := w.cluster.reader(resource, w.selection.Namespace)
-	reader.whole, reader.sized = true, true
+	reader.Whole, reader.Sized = true, true
 	listed, watched := reader, reader
-	listed.wanted = func(namespace, name string) bool {
+	listed.Wanted = func(namespace, name string) bool {
 		return w.listing.wants(types.NamespacedName{Namespace: namespace, Name: name})
 	}
-	watched.wanted = func(namespace, name string) bool {
+	watched.Wanted = func(namespace, name string) bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.kept.wants(types.NamespacedName{Namespace: namespace, Name: name})
 	}
 	return source{
-		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error, _ func(objectHead)) (page, error) {
+		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error, _ func(bounded.Head)) (bounded.Page, error) {
 			ctx, cancel := w.cluster.deadline(ctx)
 			defer cancel()
-			return listed.list(ctx, options, take)
+			return listed.List(ctx, options, take)
 		},
-		watch: watched.watch,
+		watch: watched.Watch,
 		pace:  w.cluster.connection.pace,
 	}
 }
@@ -100,7 +103,7 @@ func (w *selectionWatch) selector() string { return w.selection.Selector }
 func (w *selectionWatch) list(ctx context.Context, source source) (string, error) {
 	w.listing = newSelected(w.selection)
 	version, err := source.each(ctx, w.selector(), func(item runtime.Object) error {
-		w.listing.put(item.(*wholeObject))
+		w.listing.put(item.(*bounded.WholeObject))
 		return nil
 	}, nil)
 	if err != nil {
@@ -112,7 +115,7 @@ func (w *selectionWatch) list(ctx context.Context, source source) (string, error
 
 // handle implements watchConsumer.
 func (w *selectionWatch) handle(event watch.Event) error {
-	object, ok := event.Object.(*wholeObject)
+	object, ok := event.Object.(*bounded.WholeObject)
 	if !ok {
 		return nil
 	}
@@ -145,13 +148,13 @@ func (w *selectionWatch) gone() {
 // selected are the objects that are kept of a selection.
 type selected struct {
 	limit      int
-	objects    map[types.NamespacedName]*wholeObject
-	size       sizeLimit
+	objects    map[types.NamespacedName]*bounded.WholeObject
+	size       bounded.SizeLimit
 	incomplete bool
 }
 
 func newSelected(selection Selection) selected {
-	return selected{limit: selection.Limit, objects: map[types.NamespacedName]*wholeObject{}}
+	return selected{limit: selection.Limit, objects: map[types.NamespacedName]*bounded.WholeObject{}}
 }
 
 // wants is whether an object may be kept, as far as its name tells.
@@ -164,27 +167,27 @@ func (s *selected) wants(name types.NamespacedName) bool {
 }
 
 // put keeps an object in the place of the one of its name, if it fits.
-func (s *selected) put(object *wholeObject) {
+func (s *selected) put(object *bounded.WholeObject) {
 	name := nameOf(object)
 	s.remove(name)
-	size := sizeLimit{s.size.bytes + object.size.bytes, s.size.values + object.size.values}
-	if !s.wants(name) || size.bytes > maxSelected.bytes || size.values > maxSelected.values {
+	size := bounded.SizeLimit{Bytes: s.size.Bytes + object.Size.Bytes, Values: s.size.Values + object.Size.Values}
+	if !s.wants(name) || size.Bytes > maxSelected.Bytes || size.Values > maxSelected.Values {
 		s.incomplete = true
 		return
 	}
-	object.content.SetManagedFields(nil)
+	object.Content.SetManagedFields(nil)
 	s.size = size
-	s.objects[name] = &wholeObject{content: object.content, size: object.size}
+	s.objects[name] = &bounded.WholeObject{Content: object.Content, Size: object.Size}
 }
 
 func (s *selected) remove(name types.NamespacedName) {
 	if before := s.objects[name]; before != nil {
-		s.size.bytes -= before.size.bytes
-		s.size.values -= before.size.values
+		s.size.Bytes -= before.Size.Bytes
+		s.size.Values -= before.Size.Values
 		delete(s.objects, name)
 	}
 }
 
-func nameOf(object *wholeObject) types.NamespacedName {
+func nameOf(object *bounded.WholeObject) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 }

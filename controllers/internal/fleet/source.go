@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -35,33 +37,33 @@ const (
 // source lists and watches one kind. Of objects that no target claims it decodes no more than the name.
 type source struct {
 	// list hands on the objects of one page, within the deadline of a request, and returns how many bytes it had.
-	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error, func(objectHead)) (page, error)
+	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error, func(bounded.Head)) (bounded.Page, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	pace  *pace
+	pace  *bounded.Pace
 }
 
 // sourceFor watches kinds with a status whole, for their health, and others metadata-only.
-func (c *Cluster) sourceFor(resource Resource) source {
+func (c *Cluster) sourceFor(resource resources.Resource) source {
 	reader := c.reader(resource, metav1.NamespaceAll)
-	reader.whole = resource.HasStatus
-	reader.wanted = func(namespace, name string) bool {
-		return c.Tracker.claims(objects.Key{GroupKind: resource.groupKind(), Namespace: namespace, Name: name})
+	reader.Whole = resource.HasStatus
+	reader.Wanted = func(namespace, name string) bool {
+		return c.Tracker.Claims(objects.Key{GroupKind: resource.GroupKind(), Namespace: namespace, Name: name})
 	}
 	watched := reader
-	watched.unwanted = func(head objectHead, gone bool) {
-		if head.ofItsOwn {
-			c.Tracker.noteUnrecorded(head.key(resource.groupKind()), gone, c.connection.fleet.clock.Now())
+	watched.Unwanted = func(head bounded.Head, gone bool) {
+		if head.Independent {
+			c.Tracker.NoteUnrecorded(head.Key(resource.GroupKind()), gone, c.connection.fleet.clock.Now())
 		}
 	}
 	return source{
-		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error, pass func(objectHead)) (page, error) {
+		list: func(ctx context.Context, options metav1.ListOptions, take func(runtime.Object) error, pass func(bounded.Head)) (bounded.Page, error) {
 			ctx, cancel := c.deadline(ctx)
 			defer cancel()
 			listed := reader
-			listed.unwanted = func(head objectHead, _ bool) { pass(head) }
-			return listed.list(ctx, options, take)
+			listed.Unwanted = func(head bounded.Head, _ bool) { pass(head) }
+			return listed.List(ctx, options, take)
 		},
-		watch: watched.watch,
+		watch: watched.Watch,
 		pace:  c.connection.pace,
 	}
 }
@@ -69,16 +71,16 @@ func (c *Cluster) sourceFor(resource Resource) source {
 // each calls take for every claimed object that the label selector selects, page by page, and pass for every other one.
 // It returns the resource version to watch from. An error of take ends it. A page that fails fails the list; what was
 // taken by then is incomplete, and an object may be taken twice.
-func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error, pass func(objectHead)) (string, error) {
+func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error, pass func(bounded.Head)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxListTime)
 	defer cancel()
-	if err := s.pace.awaitList(ctx); err != nil {
+	if err := s.pace.AwaitList(ctx); err != nil {
 		return "", err
 	}
 	options := metav1.ListOptions{LabelSelector: selector, Limit: firstPageSize}
 	for {
 		page, err := s.list(ctx, options, take, pass)
-		if errors.Is(err, errPageTooLarge) && options.Limit > 1 {
+		if errors.Is(err, bounded.ErrPageTooLarge) && options.Limit > 1 {
 			options.Limit = max(1, options.Limit/4)
 			continue
 		}
@@ -97,10 +99,10 @@ func (s source) each(ctx context.Context, selector string, take func(runtime.Obj
 
 // nextLimit is how many objects the next page may hold, given how large those of the last one were. It grows
 // slowly, since the next ones may be larger.
-func nextLimit(limit int64, last page) int64 {
-	if last.items == 0 {
+func nextLimit(limit int64, last bounded.Page) int64 {
+	if last.Items == 0 {
 		return limit
 	}
-	fitting := int64(aimedPage / (last.bytes/last.items + 1))
+	fitting := int64(aimedPage / (last.Bytes/last.Items + 1))
 	return max(1, min(fitting, 4*limit, maxPageSize))
 }

@@ -3,6 +3,8 @@ package fleet
 import (
 	"time"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -31,7 +33,7 @@ type State struct {
 	// Version of its API server, as in "v1.36.3".
 	Version string
 	// Unrecorded is what was found in it with the last probe.
-	Unrecorded Unrecorded
+	Unrecorded tracker.Unrecorded
 	// LastSeen is when it last answered.
 	LastSeen time.Time
 	// Since is when Phase last changed.
@@ -63,9 +65,9 @@ type Timeouts struct {
 	WatchSilence time.Duration
 }
 
-// link are those that the transport of a connection keeps.
-func (t Timeouts) link() linkTimeouts {
-	return linkTimeouts{Connect: t.Connect, PingAfter: t.PingAfter, Ping: t.Ping}
+// transport are those that the transport of a connection keeps.
+func (t Timeouts) transport() transport.Timeouts {
+	return transport.Timeouts{Connect: t.Connect, PingAfter: t.PingAfter, Ping: t.Ping}
 }
 
 // DefaultTimeouts returns the timeouts to use outside of tests.

@@ -18,6 +18,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
@@ -31,12 +32,12 @@ func TestCredentialPluginIsNotRun(t *testing.T) {
 			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 		},
 	}
-	link, err := newLink(config, timeouts().link(), nil, func() {})
+	link, err := transport.New(config, timeouts().transport(), nil, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	_, err = readIdentity(t.Context(), config.Host, link.RoundTripper())
+	_, err = transport.ReadIdentity(t.Context(), config.Host, link.RoundTripper())
 	if err == nil || !strings.Contains(err.Error(), `plugin "touch" not allowed`) {
 		t.Errorf("got %v, and not that the plugin was denied", err)
 	}
@@ -107,7 +108,7 @@ func TestAServerMaySendLittleAheadOfWhatIsRead(t *testing.T) {
 			connection = frame.Increment
 		}
 	}
-	if stream != streamBuffer || connection > connectionBuffer || header != maxHeader {
+	if stream != transport.StreamBuffer || connection > transport.ConnectionBuffer || header != transport.MaxHeader {
 		t.Errorf("the server may send %d bytes of an answer, %d of all together, and a header of %d", stream, connection, header)
 	}
 }

@@ -14,6 +14,9 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -64,7 +67,7 @@ func newKindWatch(c *Cluster, kind schema.GroupVersionKind) *kindWatch {
 }
 
 // source implements watchConsumer.
-func (w *kindWatch) source(resource Resource) source { return w.cluster.sourceFor(resource) }
+func (w *kindWatch) source(resource resources.Resource) source { return w.cluster.sourceFor(resource) }
 
 // selector implements watchConsumer.
 func (w *kindWatch) selector() string {
@@ -73,7 +76,7 @@ func (w *kindWatch) selector() string {
 
 // setUnknown implements watchConsumer.
 func (w *kindWatch) setUnknown(reason string) {
-	w.cluster.Tracker.setUnknown(w.kind.GroupKind(), reason)
+	w.cluster.Tracker.SetUnknown(w.kind.GroupKind(), reason)
 }
 
 // gone implements watchConsumer. It forgets the objects of the kind. The next Watch looks for the kind again.
@@ -81,14 +84,14 @@ func (w *kindWatch) gone() {
 	w.cluster.mu.Lock()
 	w.running = false
 	w.cluster.mu.Unlock()
-	w.cluster.Tracker.replace(w.kind.GroupKind(), nil, "", "", w.cluster.connection.fleet.clock.Now())
-	w.cluster.Tracker.retainUnrecorded(w.kind.GroupKind(), nil)
+	w.cluster.Tracker.Replace(w.kind.GroupKind(), nil, "", "", w.cluster.connection.fleet.clock.Now())
+	w.cluster.Tracker.RetainUnrecorded(w.kind.GroupKind(), nil)
 }
 
 // list implements watchConsumer.
 func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
-	floor := w.cluster.Tracker.newest(w.kind.GroupKind())
-	seen := map[objects.Key]Seen{}
+	floor := w.cluster.Tracker.Newest(w.kind.GroupKind())
+	seen := map[objects.Key]tracker.Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
 	unrecorded := map[objects.Key]bool{}
 	version, err := source.each(ctx, w.selector(), func(item runtime.Object) error {
@@ -96,18 +99,18 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 			seen[key] = sighting
 		}
 		return nil
-	}, func(head objectHead) {
-		if head.ofItsOwn && len(unrecorded) < MaxUnrecorded {
-			unrecorded[head.key(w.kind.GroupKind())] = true
+	}, func(head bounded.Head) {
+		if head.Independent && len(unrecorded) < tracker.MaxUnrecorded {
+			unrecorded[head.Key(w.kind.GroupKind())] = true
 		}
 	})
 	if err != nil {
 		return "", err
 	}
-	w.cluster.Tracker.replace(w.kind.GroupKind(), seen, version, floor, now)
-	w.cluster.Tracker.retainUnrecorded(w.kind.GroupKind(), unrecorded)
+	w.cluster.Tracker.Replace(w.kind.GroupKind(), seen, version, floor, now)
+	w.cluster.Tracker.RetainUnrecorded(w.kind.GroupKind(), unrecorded)
 	for key := range unrecorded {
-		w.cluster.Tracker.noteUnrecorded(key, false, now)
+		w.cluster.Tracker.NoteUnrecorded(key, false, now)
 	}
 	return version, nil
 }
@@ -121,38 +124,38 @@ func (w *kindWatch) handle(event watch.Event) error {
 	}
 	if event.Type == watch.Deleted {
 		// How it ended is in this event only, if it deletes itself as soon as it has.
-		seen = Seen{Gone: true, UID: seen.UID, ResourceVersion: seen.ResourceVersion, Health: Health{End: seen.Health.End}, At: now}
+		seen = tracker.Seen{Gone: true, UID: seen.UID, ResourceVersion: seen.ResourceVersion, Health: tracker.Health{End: seen.Health.End}, At: now}
 	}
-	w.cluster.Tracker.observe(key, seen)
+	w.cluster.Tracker.Observe(key, seen)
 	return nil
 }
 
 // look makes a sighting of an object of the watched kind.
-func (w *kindWatch) look(object runtime.Object, now time.Time) (objects.Key, Seen, bool) {
+func (w *kindWatch) look(object runtime.Object, now time.Time) (objects.Key, tracker.Seen, bool) {
 	return w.cluster.look(w.kind.GroupKind(), object, now)
 }
 
 // look makes a sighting of an object; false for one that no target claimed.
-func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Time) (objects.Key, Seen, bool) {
+func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Time) (objects.Key, tracker.Seen, bool) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {
-		return objects.Key{}, Seen{}, false
+		return objects.Key{}, tracker.Seen{}, false
 	}
 	key := objects.Key{GroupKind: kind, Namespace: accessor.GetNamespace(), Name: accessor.GetName()}
-	tolerance, claimed := c.Tracker.claimed(key)
+	tolerance, claimed := c.Tracker.Claimed(key)
 	if !claimed {
-		return key, Seen{}, false
+		return key, tracker.Seen{}, false
 	}
 	partial, health, err := reduce(object)
-	if err != nil || checkIdentifiers(partial.UID, partial.ResourceVersion) != nil {
-		return key, Seen{}, false
+	if err != nil || bounded.CheckIdentifiers(partial.UID, partial.ResourceVersion) != nil {
+		return key, tracker.Seen{}, false
 	}
 	is := c.connection.fleet.options.Rules.Assess(partial, managedfields.Subject{Kind: key.GroupKind, Tolerance: tolerance})
 	for i, manager := range is.Tolerated {
-		is.Tolerated[i] = brief.Cut(manager, maxManager)
+		is.Tolerated[i] = brief.Cut(manager, bounded.MaxManager)
 	}
-	health.Message = brief.Cut(health.Message, maxSeenText)
-	return key, Seen{
+	health.Message = brief.Cut(health.Message, bounded.MaxSeenText)
+	return key, tracker.Seen{
 		UID:             partial.UID,
 		ResourceVersion: partial.ResourceVersion,
 		Fingerprint:     is.Fingerprint,
@@ -160,28 +163,28 @@ func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Ti
 		Tolerated:       is.Tolerated,
 		Rules:           tolerance.Version,
 		Health:          health,
-		Object:          excerpt(partial),
+		Object:          bounded.Excerpt(partial),
 		At:              now,
 	}, true
 }
 
 // reduce keeps the metadata and the health of an object.
-func reduce(object runtime.Object) (*metav1.PartialObjectMetadata, Health, error) {
+func reduce(object runtime.Object) (*metav1.PartialObjectMetadata, tracker.Health, error) {
 	switch typed := object.(type) {
 	case *metav1.PartialObjectMetadata:
-		return typed, healthOfMetadata(typed), nil
-	case *wholeObject:
-		return typed.PartialObjectMetadata, healthOf(typed.content), nil
+		return typed, tracker.HealthOfMetadata(typed), nil
+	case *bounded.WholeObject:
+		return typed.PartialObjectMetadata, tracker.HealthOf(typed.Content), nil
 	case *unstructured.Unstructured:
 		partial := &metav1.PartialObjectMetadata{}
 		metadata, _, err := unstructured.NestedMap(typed.Object, "metadata")
 		if err != nil {
-			return nil, Health{}, err
+			return nil, tracker.Health{}, err
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"metadata": metadata}, partial); err != nil {
-			return nil, Health{}, err
+			return nil, tracker.Health{}, err
 		}
-		return partial, healthOf(typed), nil
+		return partial, tracker.HealthOf(typed), nil
 	}
-	return nil, Health{}, errors.New("neither metadata nor a whole object")
+	return nil, tracker.Health{}, errors.New("neither metadata nor a whole object")
 }

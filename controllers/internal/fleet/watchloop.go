@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,7 +41,7 @@ var (
 // watchConsumer takes in what the watch of a kind shows.
 type watchConsumer interface {
 	// source of the lists and watches.
-	source(Resource) source
+	source(resources.Resource) source
 	// selector of the objects by their labels.
 	selector() string
 	// list takes in what is there, and returns the resource version to watch from.
@@ -96,7 +98,7 @@ func (w *watchLoop) run(ctx context.Context) {
 		case errors.Is(err, errKindGone):
 			w.news.current()
 			w.version, w.ended = "", time.Now()
-			w.cluster.forget(w.kind)
+			w.cluster.Forget(w.kind)
 			w.consumer.gone()
 			return
 		case time.Since(began) > limits.RetryMax:
@@ -164,7 +166,7 @@ func (w *watchLoop) verifyGone(ctx context.Context, err error) error {
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
-	w.cluster.forget(w.kind)
+	w.cluster.Forget(w.kind)
 	if _, discovery := w.cluster.Resource(ctx, w.kind); meta.IsNoMatchError(discovery) {
 		return errKindGone
 	}
@@ -242,7 +244,7 @@ func (w *watchLoop) take(event watch.Event) error {
 		return fmt.Errorf("an event without metadata: %w", err)
 	}
 	version := accessor.GetResourceVersion()
-	if isOlder(version, w.version) {
+	if tracker.IsOlder(version, w.version) {
 		return errBackwards
 	}
 	w.version = version

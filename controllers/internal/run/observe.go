@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -93,7 +94,7 @@ func (r *Reconciler[R, S]) observeCluster(ctx context.Context, o *observation[R]
 	for selection := range wanted {
 		observed, err := cluster.Observe(ctx, r.ownerOf(o.Run), selection)
 		if meta.IsNoMatchError(err) {
-			observed, err = fleet.Observed{KindState: fleet.KindState{Unknown: err.Error()}}, nil
+			observed, err = fleet.Observed{KindState: tracker.KindState{Unknown: err.Error()}}, nil
 		}
 		if err != nil {
 			return err

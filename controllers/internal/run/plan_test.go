@@ -20,6 +20,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -183,10 +184,10 @@ func TestWhatIsKnownOfAnAction(t *testing.T) {
 		there   bool
 	}{
 		"nothing yet":           {unknown: "waits for the first list of ConfigMap"},
-		"nothing":               {shown: fleet.Observed{KindState: fleet.KindState{Listed: true}}},
-		"the object":            {shown: fleet.Observed{KindState: fleet.KindState{Listed: true}, Objects: []*unstructured.Unstructured{object}}, there: true},
-		"a kind not listed now": {shown: fleet.Observed{KindState: fleet.KindState{Listed: true, Unknown: "forbidden"}}, unknown: "forbidden"},
-		"too many objects":      {shown: fleet.Observed{KindState: fleet.KindState{Listed: true}, Incomplete: true}, unknown: "more objects with the label daytwo.dev/action"},
+		"nothing":               {shown: fleet.Observed{KindState: tracker.KindState{Listed: true}}},
+		"the object":            {shown: fleet.Observed{KindState: tracker.KindState{Listed: true}, Objects: []*unstructured.Unstructured{object}}, there: true},
+		"a kind not listed now": {shown: fleet.Observed{KindState: tracker.KindState{Listed: true, Unknown: "forbidden"}}, unknown: "forbidden"},
+		"too many objects":      {shown: fleet.Observed{KindState: tracker.KindState{Listed: true}, Incomplete: true}, unknown: "more objects with the label daytwo.dev/action"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := underWay()

@@ -16,6 +16,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
@@ -129,8 +130,8 @@ func (r *Reconciler[R, S]) forget(key types.NamespacedName) {
 }
 
 // ownerOf stands for a run in the watches of a cluster.
-func (r *Reconciler[R, S]) ownerOf(run R) fleet.Owner {
-	return fleet.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(run)}
+func (r *Reconciler[R, S]) ownerOf(run R) tracker.Owner {
+	return tracker.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(run)}
 }
 
 // clone makes a deep copy.

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -65,7 +66,7 @@ func (o Observation) readBack(ctx context.Context, cluster *fleet.Cluster) error
 
 // acknowledgement is what has been read back; nil if some of the objects were not, or not as they were applied. The
 // inventory is as it is after the plan was carried out.
-func (o Observation) acknowledgement(tracker *fleet.Tracker) *metav1alpha1.Acknowledgement {
+func (o Observation) acknowledgement(tracker *tracker.Tracker) *metav1alpha1.Acknowledgement {
 	if len(o.Inventory) == 0 {
 		return nil
 	}

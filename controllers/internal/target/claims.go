@@ -3,6 +3,7 @@ package target
 import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -10,16 +11,16 @@ import (
 
 // RestoreObjects tells the tracker of a cluster which objects an inventory lists there, and what others may set of them.
 // An inventory that cannot be read claims nothing: the reconcile of its target says why.
-func RestoreObjects(tracker *fleet.Tracker, owner fleet.Owner, inventory []metav1alpha1.InventoryEntry, rules managedfields.Rules, drift metav1alpha1.DriftPolicy) {
+func RestoreObjects(tracked *tracker.Tracker, owner tracker.Owner, inventory []metav1alpha1.InventoryEntry, rules managedfields.Rules, drift metav1alpha1.DriftPolicy) {
 	stored, err := apply.ReadInventory(inventory)
 	if err != nil {
 		return
 	}
 	settings, version := SettingsOf(drift), RulesVersion(rules, drift)
 	for key, e := range stored {
-		tracker.Claim(owner, key)
-		tracker.Tolerate(key, settings.Tolerance(version, e.Ref, e.Environment))
-		tracker.Expect(key, fleet.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
+		tracked.Claim(owner, key)
+		tracked.Tolerate(key, settings.Tolerance(version, e.Ref, e.Environment))
+		tracked.Expect(key, tracker.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
 	}
 }
 

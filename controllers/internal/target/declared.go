@@ -13,6 +13,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -67,7 +68,7 @@ func (d *Declared[T, S, X]) SetupWithManager(mgr ctrl.Manager, options Options) 
 }
 
 // Restore implements Kind.
-func (d *Declared[T, S, X]) Restore(tracker *fleet.Tracker, target T) {
+func (d *Declared[T, S, X]) Restore(tracker *tracker.Tracker, target T) {
 	owner, status := d.Room.Owner(target), d.Status(target)
 	RestoreObjects(tracker, owner, d.Parts(status).Inventory, d.Rules, d.Drift(target))
 	d.staged().Beside(status).restore(tracker, owner)

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -135,7 +136,7 @@ func (d *Declared[T, S, X]) CheckRecordable(o *DeclaredObservation[T, S, X]) err
 }
 
 // ObserveHolders looks which of the desired objects another target has.
-func (r *Reconciler[T, S, M]) ObserveHolders(ctx context.Context, o *Observation, tracker *fleet.Tracker, target T) {
+func (r *Reconciler[T, S, M]) ObserveHolders(ctx context.Context, o *Observation, tracker *tracker.Tracker, target T) {
 	owner := r.Owner(target)
 	o.Holders = map[objects.Key]string{}
 	for _, one := range o.Desired {

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // Kind is what is particular to a kind of target T, whose status is an S. M is what the kind remembers of a target.
@@ -23,7 +23,7 @@ type Kind[T metav1alpha1.Target, S, M any] interface {
 	Status(target T) *S
 	CopyStatus(to, from *S)
 	// Restore tells the tracker of a cluster what a target has there, by its status, which speaks of that cluster.
-	Restore(tracker *fleet.Tracker, target T)
+	Restore(tracker *tracker.Tracker, target T)
 	// Work observes, plans, applies and reports. The target is a copy, with everything that this process wrote.
 	Work(ctx context.Context, target T, known *Known[T, S, M]) (reconcile.Result, error)
 }

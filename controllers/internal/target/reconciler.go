@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -63,19 +64,19 @@ func (r *Reconciler[T, S, M]) Writer(target T, known *Known[T, S, M]) *statuses.
 }
 
 // Owner stands for a target in the tracker of a cluster.
-func (r *Reconciler[T, S, M]) Owner(target T) fleet.Owner {
-	return fleet.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(target)}
+func (r *Reconciler[T, S, M]) Owner(target T) tracker.Owner {
+	return tracker.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(target)}
 }
 
 // HolderName says whom a person should talk to about an object that a target has: the policy of that target.
-func (r *Reconciler[T, S, M]) HolderName(ctx context.Context, holder fleet.Owner) string {
+func (r *Reconciler[T, S, M]) HolderName(ctx context.Context, holder tracker.Owner) string {
 	return r.Targets.ResponsibleFor(ctx, r.Client, holder.Kind, holder.NamespacedName)
 }
 
 // Restore tells the tracker of all targets of a cluster what they have there, before any watch lists it: a watch keeps
 // nothing of objects that no target claimed. It does so once for each connection.
 func (r *Reconciler[T, S, M]) Restore(ctx context.Context, key types.NamespacedName, cluster *fleet.Cluster) error {
-	return cluster.Tracker.Restore(r.Kind.Name(), func(tracker *fleet.Tracker) error {
+	return cluster.Tracker.Restore(r.Kind.Name(), func(tracker *tracker.Tracker) error {
 		targets, err := r.clusters.In(ctx, key)
 		if err != nil {
 			return err

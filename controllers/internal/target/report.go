@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -34,7 +34,7 @@ type Findings struct {
 
 // Shown is what the watches show of a target after its plan was carried out.
 type Shown struct {
-	Health map[objects.Key]fleet.Health
+	Health map[objects.Key]tracker.Health
 	// tolerated is what stays of what others set.
 	tolerated []metav1alpha1.ToleratedManager
 	// lookAt is when the watches have had the time to show what they do not show yet; zero if that is nothing.

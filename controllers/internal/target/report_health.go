@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -15,11 +15,11 @@ import (
 // unhealthy is an object that is not what kstatus calls Current.
 type unhealthy struct {
 	objects.Ref
-	fleet.Health
+	tracker.Health
 }
 
 // firstUnhealthy prefers what has failed to what is still on its way.
-func firstUnhealthy(i apply.Inventory, health map[objects.Key]fleet.Health) *unhealthy {
+func firstUnhealthy(i apply.Inventory, health map[objects.Key]tracker.Health) *unhealthy {
 	var first *unhealthy
 	for _, e := range i.Sorted() {
 		is, known := health[e.Key()]

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -33,7 +33,7 @@ func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 	next := Status{TargetStatus: &metav1alpha1.TargetStatus{}, ObjectsStatus: &metav1alpha1.ObjectsStatus{}}
 	o := Observation{Preconditions: NewPreconditions(&note{}, noon), Drift: &metav1alpha1.DriftPolicy{}}
 	corrected := apply.Written{
-		Write:       apply.Write{Object: apply.Object{Ref: objects.Ref{Name: "a"}}, Purpose: apply.PurposeCorrect, Seen: &fleet.Seen{At: noon, Fingerprint: "theirs"}},
+		Write:       apply.Write{Object: apply.Object{Ref: objects.Ref{Name: "a"}}, Purpose: apply.PurposeCorrect, Seen: &tracker.Seen{At: noon, Fingerprint: "theirs"}},
 		Fingerprint: "ours", Result: &metav1.PartialObjectMetadata{}, At: noon,
 	}
 	for range maxCorrections + 5 {

@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -41,7 +42,7 @@ type StagedKind[T metav1alpha1.Target, S, X any] interface {
 type Beside struct {
 	// Claims are what it holds there: no other target may, and its watches wake it. An expectation without a UID expects
 	// nothing.
-	Claims map[objects.Key]fleet.Expectation
+	Claims map[objects.Key]tracker.Expectation
 	// Left is what is recorded when the target ends without removing it.
 	Left []tenancyv1alpha1.OrphanObject
 }
@@ -97,7 +98,7 @@ func (d *Declared[T, S, X]) leftovers(status *S, inventory apply.Inventory) Left
 }
 
 // restore tells a tracker what a target holds beside its objects.
-func (b Beside) restore(tracker *fleet.Tracker, owner fleet.Owner) {
+func (b Beside) restore(tracker *tracker.Tracker, owner tracker.Owner) {
 	for key, expected := range b.Claims {
 		tracker.Claim(owner, key)
 		if expected.UID != "" {

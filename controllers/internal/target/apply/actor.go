@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 )
 
@@ -18,7 +18,7 @@ type Actor struct {
 
 // Attribute reads from managedFields who it was: the latest of the foreign entries, or else a person who
 // scaled. Nothing tells who removed a field that was ours alone, or the whole object.
-func Attribute(seen *fleet.Seen, subject managedfields.Subject, rules managedfields.Rules) Actor {
+func Attribute(seen *tracker.Seen, subject managedfields.Subject, rules managedfields.Rules) Actor {
 	if seen == nil || seen.Object == nil {
 		return Actor{}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
@@ -215,7 +216,7 @@ func each[T, R any](ctx context.Context, todo []T, do func(context.Context, T) R
 
 // notEstablished are the definitions that have to be waited for. One that was there before, and only
 // had to be, is not watched.
-func notEstablished(tracker *fleet.Tracker, definitions []objects.Key, done []Written) []objects.Key {
+func notEstablished(tracker *tracker.Tracker, definitions []objects.Key, done []Written) []objects.Key {
 	there := map[objects.Key]bool{}
 	for _, w := range done {
 		there[w.Key()] = w.unwatched

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -40,23 +40,23 @@ func TestWhereTheStagesDoNotBeginNothingIsRecordedOrApplied(t *testing.T) {
 }
 
 func TestATargetThatLosesTheRaceForAClaimPlansAgain(t *testing.T) {
-	tracker := fleet.NewTracker(func(fleet.Owner, bool) {})
-	ours, theirs := fleet.Owner{Kind: "Note"}, fleet.Owner{Kind: "Note"}
+	tracked := tracker.New(func(tracker.Owner, bool) {})
+	ours, theirs := tracker.Owner{Kind: "Note"}, tracker.Owner{Kind: "Note"}
 	ours.Name, theirs.Name = "ours", "theirs"
 	c := declared(objects.Ref{Name: "c"}, "1")
 	o := Observation{Now: noon, Desired: []Object{c}, Inventory: Inventory{}, Holders: map[objects.Key]string{}}
 	if planned := MakePlan(o); len(planned.Rest) != 1 {
 		t.Fatalf("before the race, %d writes are planned", len(planned.Rest))
 	}
-	tracker.Claim(theirs, c.Key())
-	if err := o.Claim(tracker, ours); err == nil {
+	tracked.Claim(theirs, c.Key())
+	if err := o.Claim(tracked, ours); err == nil {
 		t.Error("what another target was faster to claim is claimed too")
 	}
 	o.Holders[c.Key()] = "theirs"
 	if planned := MakePlan(o); len(planned.Rest) > 0 || len(planned.Conflicts) != 1 {
 		t.Errorf("planned again, there are %d writes and %d conflicts", len(planned.Rest), len(planned.Conflicts))
 	}
-	if err := o.Claim(tracker, ours); err != nil {
+	if err := o.Claim(tracked, ours); err != nil {
 		t.Errorf("the next plan does not get past the claim: %v", err)
 	}
 }

@@ -3,12 +3,12 @@ package apply
 import (
 	"fmt"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // Claim makes the desired objects that no other target holds the owner's.
-func (o Observation) Claim(tracker *fleet.Tracker, owner fleet.Owner) error {
+func (o Observation) Claim(tracker *tracker.Tracker, owner tracker.Owner) error {
 	for _, d := range o.Desired {
 		if _, taken := o.Holders[d.Key()]; taken {
 			continue
@@ -24,7 +24,7 @@ func (o Observation) Claim(tracker *fleet.Tracker, owner fleet.Owner) error {
 }
 
 // ClaimOne makes an object the owner's. It fails if another target was faster; the next plan knows of that one.
-func ClaimOne(tracker *fleet.Tracker, owner fleet.Owner, key objects.Key) error {
+func ClaimOne(tracker *tracker.Tracker, owner tracker.Owner, key objects.Key) error {
 	if holder, ok := tracker.Claim(owner, key); !ok {
 		return fmt.Errorf("%s was just claimed by %s %s; it is planned again", key, holder.Kind, holder.NamespacedName)
 	}

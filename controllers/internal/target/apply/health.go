@@ -6,18 +6,19 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // isGone is the health of an object that somebody deleted, and that is left so.
-var isGone = fleet.Health{Status: status.NotFoundStatus, Message: "is not there"}
+var isGone = tracker.Health{Status: status.NotFoundStatus, Message: "is not there"}
 
 // NotSeenYet is the health of an object with a status that no watch has shown since it was applied.
-var NotSeenYet = fleet.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
+var NotSeenYet = tracker.Health{Status: status.InProgressStatus, Message: "applied, and not seen by the watch yet"}
 
 // Health looks at the inventory as it is now. What has no status is fine as soon as it was applied.
-func (o Observation) Health(ctx context.Context, cluster *fleet.Cluster) map[objects.Key]fleet.Health {
-	health := make(map[objects.Key]fleet.Health, len(o.Inventory))
+func (o Observation) Health(ctx context.Context, cluster *fleet.Cluster) map[objects.Key]tracker.Health {
+	health := make(map[objects.Key]tracker.Health, len(o.Inventory))
 	for key, e := range o.Inventory {
 		if _, unknown := o.Unknown[key.GroupKind]; unknown || e.Unwatched() {
 			continue

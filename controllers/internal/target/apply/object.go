@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -81,7 +81,7 @@ func (e *UnknownKindError) Error() string {
 
 // resolver knows how a cluster serves kinds.
 type resolver interface {
-	Resource(ctx context.Context, kind schema.GroupVersionKind) (fleet.Resource, error)
+	Resource(ctx context.Context, kind schema.GroupVersionKind) (resources.Resource, error)
 }
 
 // ScopeObjects gives namespaced objects that name no namespace the default one, and refuses kinds that the cluster

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -45,7 +45,7 @@ type Observation struct {
 
 // ObjectState is what a watch saw of an object, and whether that is drift.
 type ObjectState struct {
-	Seen    *fleet.Seen
+	Seen    *tracker.Seen
 	Drifted bool
 }
 

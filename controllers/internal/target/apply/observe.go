@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -39,7 +40,7 @@ func (o *Observation) ObserveObjects(ctx context.Context, cluster *fleet.Cluster
 	for key, e := range o.Inventory {
 		if unserved[e.GroupVersionKind] {
 			// The kind is gone from the cluster, and its objects with it.
-			o.States[key] = ObjectState{Seen: &fleet.Seen{Gone: true, At: o.Now}, Drifted: !e.Intended()}
+			o.States[key] = ObjectState{Seen: &tracker.Seen{Gone: true, At: o.Now}, Drifted: !e.Intended()}
 			continue
 		}
 		if o.Awaits(key.GroupKind, cluster.Tracker.Kind(key.GroupKind)) {
@@ -57,7 +58,7 @@ func (o *Observation) ObserveObjects(ctx context.Context, cluster *fleet.Cluster
 }
 
 // Awaits is whether the first list of a kind has to be awaited. One that fails holds nothing up.
-func (o *Observation) Awaits(kind schema.GroupKind, state fleet.KindState) bool {
+func (o *Observation) Awaits(kind schema.GroupKind, state tracker.KindState) bool {
 	if state.Unknown != "" {
 		if o.Unknown == nil {
 			o.Unknown = map[schema.GroupKind]string{}

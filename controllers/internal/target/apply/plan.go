@@ -5,7 +5,7 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
@@ -28,7 +28,7 @@ type Write struct {
 	// Entry of the inventory; the zero entry for an object that is not in it.
 	Entry Entry
 	// Seen is what made a correction necessary.
-	Seen *fleet.Seen
+	Seen *tracker.Seen
 	// Actor is who did it.
 	Actor Actor
 	// tolerance is what others may set of it.
@@ -152,7 +152,7 @@ func (p *Plan) schedule(o Observation, w Write) {
 func (p *Plan) Wake(at time.Time) { p.WakeAt = times.Earliest(p.WakeAt, at) }
 
 // await holds the rest back while a definition that needs no write is not established yet.
-func (p *Plan) await(d Object, known Entry, seen *fleet.Seen) {
+func (p *Plan) await(d Object, known Entry, seen *tracker.Seen) {
 	if d.GroupKind() == objects.DefinitionKind && (!d.implied || !known.Unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
 		p.Awaited = append(p.Awaited, d.Key())
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/teardown"
 )
@@ -20,7 +20,7 @@ import (
 // Removal is one object to remove.
 type Removal struct {
 	Entry
-	seen *fleet.Seen
+	seen *tracker.Seen
 	// Deletion is how far it has come.
 	Deletion Deletion
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -49,9 +49,9 @@ func TestTheNextMoveOfARemoval(t *testing.T) {
 		"what a namespace holds is looked at":         {namespaceRef("acme"), func(*Removal) {}, look},
 		"what was asked to go is given time":          {widget, func(r *Removal) { r.Deletion = waiting }, await},
 		"what did not go in time is looked at":        {widget, func(r *Removal) { r.Deletion = due }, look},
-		"what vanished is looked at":                  {widget, func(r *Removal) { r.seen = &fleet.Seen{Gone: true, At: noon} }, look},
-		"at once, though there was time":              {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &fleet.Seen{Gone: true, At: noon} }, look},
-		"but not again because of the same sighting":  {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &fleet.Seen{Gone: true, At: noon.Add(-time.Minute)} }, await},
+		"what vanished is looked at":                  {widget, func(r *Removal) { r.seen = &tracker.Seen{Gone: true, At: noon} }, look},
+		"at once, though there was time":              {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &tracker.Seen{Gone: true, At: noon} }, look},
+		"but not again because of the same sighting":  {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &tracker.Seen{Gone: true, At: noon.Add(-time.Minute)} }, await},
 		"so is what another took the place of":        {widget, func(r *Removal) { r.Deletion = due; r.seen.UID = "other" }, look},
 		"what is seen to be going is waited for":      {widget, func(r *Removal) { r.Deletion = due; r.seen.Object = terminating(live(widget, "u", "f")) }, await},
 		"also if it was not asked to":                 {widget, func(r *Removal) { r.seen.Object = terminating(live(widget, "u", "f")) }, await},
@@ -60,7 +60,7 @@ func TestTheNextMoveOfARemoval(t *testing.T) {
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			one := Removal{Entry: Entry{Ref: row.kind, UID: "u", Fingerprint: "f"}, seen: &fleet.Seen{UID: "u", At: noon.Add(-time.Hour)}}
+			one := Removal{Entry: Entry{Ref: row.kind, UID: "u", Fingerprint: "f"}, seen: &tracker.Seen{UID: "u", At: noon.Add(-time.Hour)}}
 			row.change(&one)
 			if got := one.next(noon); got != row.want {
 				t.Errorf("got %s, want %s", got, row.want)

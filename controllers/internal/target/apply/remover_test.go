@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -115,7 +116,7 @@ func describeResult(result Removed) string {
 func TestNothingIsGoneThatAnotherClusterDoesNotHave(t *testing.T) {
 	cluster := &unreliable{other: errors.New("another cluster answers")}
 	r := &remover{cluster: cluster, installation: installation, owns: OwnsNothing, now: noon}
-	one := Removal{Entry: Entry{Ref: widgetRef("w"), UID: "u", Fingerprint: "f"}, seen: &fleet.Seen{Gone: true, At: noon}}
+	one := Removal{Entry: Entry{Ref: widgetRef("w"), UID: "u", Fingerprint: "f"}, seen: &tracker.Seen{Gone: true, At: noon}}
 	if got := r.all(context.Background(), []Removal{one}); describeResult(got[0]) != "failed" {
 		t.Errorf("it is %s", describeResult(got[0]))
 	}
@@ -146,7 +147,7 @@ func TestAHookIsDeletedOnlyIfThatIsSeen(t *testing.T) {
 // What was sent may have been lost, and a list that lacks the object may be of another server.
 func TestADeletionThatIsNotSeenIsSentAgain(t *testing.T) {
 	cluster := &unreliable{object: live(widgetRef("w"), "u")}
-	one := Removal{Entry: Entry{Ref: widgetRef("w"), UID: "u", Fingerprint: "f"}, seen: &fleet.Seen{UID: "u"}}
+	one := Removal{Entry: Entry{Ref: widgetRef("w"), UID: "u", Fingerprint: "f"}, seen: &tracker.Seen{UID: "u"}}
 	now := noon
 	for want := 1; want <= 4; want++ {
 		result := (&remover{cluster: cluster, installation: installation, owns: OwnsNothing, now: now}).one(context.Background(), one)

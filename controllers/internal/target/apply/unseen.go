@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -54,7 +55,7 @@ func (o Observation) lastWritten(done Result) time.Time {
 }
 
 // LookAtUnseen is when the watches have had the time to show what was applied; zero if they show all of it.
-func (o Observation) LookAtUnseen(done Result, tracker *fleet.Tracker, health map[objects.Key]fleet.Health) time.Time {
+func (o Observation) LookAtUnseen(done Result, tracker *tracker.Tracker, health map[objects.Key]tracker.Health) time.Time {
 	at := o.lastWritten(done).Add(SightOfWrites)
 	if !at.After(o.Now) {
 		return time.Time{} // What was unseen has been read.

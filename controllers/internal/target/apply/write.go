@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -58,7 +58,7 @@ type Written struct {
 // Writer applies objects to one cluster.
 type Writer struct {
 	Cluster      ClusterView
-	Tracker      *fleet.Tracker
+	Tracker      *tracker.Tracker
 	Rules        managedfields.Rules
 	Installation string
 	// Owns is whether an object carries the marks of the target.
@@ -80,11 +80,11 @@ func (w *Writer) Do(ctx context.Context, one Write) Written {
 	if one.Seen != nil {
 		done.Took = done.At.Sub(one.Seen.At)
 	}
-	var expected *fleet.Expectation
+	var expected *tracker.Expectation
 	if done.Result != nil && !done.unwatched {
 		// As the watch does it, which does not know what is declared.
 		done.Fingerprint = w.Rules.Assess(done.Result, managedfields.Subject{Kind: one.GroupKind(), Tolerance: one.tolerance}).Fingerprint
-		expected = &fleet.Expectation{
+		expected = &tracker.Expectation{
 			UID: done.Result.UID, ResourceVersion: done.Result.ResourceVersion, Fingerprint: done.Fingerprint,
 		}
 	}
@@ -257,7 +257,7 @@ func (w *Writer) settle(ctx context.Context, done *Written, answer *metav1.Parti
 		done.Contested = true
 		if done.Actor.Manager == "" {
 			// They wrote after what was seen; this is the last that is seen of them.
-			done.Actor = Attribute(&fleet.Seen{Object: answer}, done.subject(), w.Rules)
+			done.Actor = Attribute(&tracker.Seen{Object: answer}, done.subject(), w.Rules)
 		}
 		if done.Err = w.takeOver(ctx, done, answer); done.Err != nil {
 			return

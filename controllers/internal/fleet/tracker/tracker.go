@@ -1,0 +1,262 @@
+package tracker
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// Owner is the target that an object in a workload cluster belongs to.
+type Owner struct {
+	// Kind of the target, as in "AddonRelease".
+	Kind string
+	types.NamespacedName
+}
+
+// Seen is what a watch last saw of an object.
+type Seen struct {
+	// Gone: the watch knows of no such object. It was deleted, or lost our label. Of what it was, only its UID and
+	// its Health.End are told, if the watch saw how it went.
+	Gone            bool
+	UID             types.UID
+	ResourceVersion string
+	Fingerprint     string
+	// Untouched is the fingerprint that it has when there is nothing of others that they may not.
+	Untouched string
+	// Tolerated are the field managers that set something that stays.
+	Tolerated []string
+	// Rules is the version of the rules that it was assessed with.
+	Rules  string
+	Health Health
+	// Object holds the metadata of an object whose fingerprint is not the expected one, to tell who
+	// changed what. Nil otherwise. Large metadata are there in part, and then without managedFields.
+	Object *metav1.PartialObjectMetadata
+	// At is when the event was received.
+	At time.Time
+}
+
+// Expectation is what an object should look like when nobody has changed it.
+type Expectation struct {
+	UID         types.UID
+	Fingerprint string
+	// ResourceVersion of the answer to our last apply; older sightings say nothing. Empty after a
+	// restart of the manager, when every sighting counts.
+	ResourceVersion string
+}
+
+// Tracker knows, for one workload cluster, which target owns which object, what each should look
+// like, and what the watches saw of it. Of objects that no target claims it keeps the
+// names, up to a bound. It
+// outlives connections. Safe for concurrent use.
+type Tracker struct {
+	mu      sync.Mutex
+	objects map[objects.Key]*tracked
+	kinds   map[schema.GroupKind]*kind
+	// unrecorded are objects that no target claims, and since when they are seen.
+	unrecorded map[objects.Key]time.Time
+	Notify     func(owner Owner, drifted bool)
+
+	restoring sync.Mutex
+	restored  map[string]bool
+}
+
+type tracked struct {
+	owner     Owner
+	expected  Expectation
+	tolerance managedfields.Tolerance
+	// inFlight: an apply is under way; its own event may come before its answer.
+	inFlight int
+	// failed: the last apply did not succeed; its owner tries again when it sees fit.
+	failed bool
+	seen   *Seen
+}
+
+// New returns an empty tracker. notify is called, without a lock held, for the owner of an
+// object that drifted or whose health changed; it must not block.
+func New(notify func(owner Owner, drifted bool)) *Tracker {
+	return &Tracker{
+		objects: map[objects.Key]*tracked{},
+		kinds:   map[schema.GroupKind]*kind{},
+		Notify:  notify,
+
+		unrecorded: map[objects.Key]time.Time{},
+
+		restored: map[string]bool{},
+	}
+}
+
+// Restore runs a function once for each kind of target: it is to claim what the targets of that kind
+// own already, before the first watch lists it. If it fails, the next call runs it again.
+func (t *Tracker) Restore(kind string, claim func(*Tracker) error) error {
+	t.restoring.Lock()
+	defer t.restoring.Unlock()
+	if t.restored[kind] {
+		return nil
+	}
+	if err := claim(t); err != nil {
+		return err
+	}
+	t.restored[kind] = true
+	return nil
+}
+
+// Claim makes an object the owner's. If it is another's already, it stays so and that owner is
+// returned.
+func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		return entry.owner, entry.owner == owner
+	}
+	t.objects[key] = &tracked{owner: owner}
+	delete(t.unrecorded, key)
+	return owner, true
+}
+
+// Holder returns whose an object is, and false if no target claims it.
+func (t *Tracker) Holder(key objects.Key) (holder Owner, claimed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		return entry.owner, true
+	}
+	return Owner{}, false
+}
+
+// Retain ends all claims of the owner but those on the objects for which keep is true.
+func (t *Tracker) Retain(owner Owner, keep func(objects.Key) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, entry := range t.objects {
+		if entry.owner == owner && !keep(key) {
+			delete(t.objects, key)
+		}
+	}
+}
+
+// Expect records what a claimed object should look like, unless that is known already.
+func (t *Tracker) Expect(key objects.Key, expected Expectation) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil && entry.expected == (Expectation{}) {
+		entry.expected = expected
+	}
+}
+
+// Tolerate records what others may set of a claimed object: nothing, until it is called. What was seen before is
+// not assessed anew.
+func (t *Tracker) Tolerate(key objects.Key, tolerance managedfields.Tolerance) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		entry.tolerance = tolerance
+	}
+}
+
+// Begin holds the events of an object back while an apply of it is in flight. End must follow.
+func (t *Tracker) Begin(key objects.Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		entry.inFlight++
+	}
+}
+
+// End lets events of the object through again. If the apply succeeded, applied says what the object
+// should look like from now on; otherwise it is nil. A change that came after the apply is told to
+// the owner now.
+func (t *Tracker) End(key objects.Key, applied *Expectation) {
+	t.mu.Lock()
+	entry := t.objects[key]
+	if entry == nil {
+		t.mu.Unlock()
+		return
+	}
+	entry.inFlight--
+	entry.failed = applied == nil
+	if applied != nil {
+		entry.expected = *applied
+	}
+	owner, drifted := entry.owner, entry.inFlight == 0 && entry.drifted()
+	if !drifted && entry.seen != nil {
+		entry.seen.Object = nil
+	}
+	t.mu.Unlock()
+	if drifted && applied != nil {
+		t.Notify(owner, true)
+	}
+}
+
+// Look returns what was last seen of a claimed object, and whether that is drift. seen is nil if no
+// watch has spoken of it yet.
+func (t *Tracker) Look(key objects.Key) (seen *Seen, drifted bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	entry := t.objects[key]
+	if entry == nil || entry.seen == nil {
+		return nil, false
+	}
+	sighting := *entry.seen
+	return &sighting, entry.drifted()
+}
+
+// Current returns what was last seen of a claimed object, and whether that is no older than our last
+// apply of it.
+func (t *Tracker) Current(key objects.Key) (seen Seen, current bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	entry := t.objects[key]
+	if entry == nil || entry.seen == nil || entry.older() {
+		return Seen{}, false
+	}
+	return *entry.seen, true
+}
+
+// Forget drops what was seen: the connection is gone, and with it the watches.
+func (t *Tracker) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.kinds)
+	clear(t.unrecorded)
+	for _, entry := range t.objects {
+		entry.seen = nil
+	}
+}
+
+// Observe takes one sighting from a watch.
+func (t *Tracker) Observe(key objects.Key, seen Seen) {
+	t.mu.Lock()
+	entry := t.objects[key]
+	if entry == nil {
+		t.mu.Unlock()
+		return
+	}
+	owner := entry.owner
+	tell, drifted := entry.take(seen)
+	t.mu.Unlock()
+	if tell {
+		t.Notify(owner, drifted)
+	}
+}
+
+// Claims says whether anybody owns an object; what nobody owns is not looked at.
+func (t *Tracker) Claims(key objects.Key) bool {
+	_, claimed := t.Claimed(key)
+	return claimed
+}
+
+// Claimed says whether anybody owns an object, and what others may set of it.
+func (t *Tracker) Claimed(key objects.Key) (tolerance managedfields.Tolerance, claimed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if entry := t.objects[key]; entry != nil {
+		return entry.tolerance, true
+	}
+	return managedfields.Tolerance{}, false
+}

@@ -1,0 +1,238 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/transport"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+)
+
+// Transport is the HTTP/2 transport of one workload cluster: one connection at a time, and every new one
+// is asked for the cluster's identity before it carries anything else.
+type Transport struct {
+	server   string
+	address  string
+	tls      *tls.Config
+	proxy    func(*http.Request) (*url.URL, error)
+	timeouts Timeouts
+	// fence refuses writes where another manager may lead.
+	fence *fencing.Fence
+	http2 *http2.Transport
+	// authorize adds the credentials to what passes through it.
+	authorize func(http.RoundTripper) http.RoundTripper
+
+	// dead is called when the connection that is in use ended; it must not block.
+	dead func()
+
+	// opening is held while a connection is opened, so that all who need one share it.
+	opening chan struct{}
+	// ctx ends with Close, and with it an attempt to open a connection.
+	ctx   context.Context
+	close context.CancelFunc
+
+	mu            sync.Mutex
+	conn          *http2.ClientConn
+	pinned        types.UID
+	pinnedVersion string
+}
+
+// Timeouts of connections.
+type Timeouts struct {
+	// Connect bounds dialing, the TLS handshake and the check of the identity together.
+	Connect time.Duration
+	// PingAfter is how long a connection may be silent before it is asked for a sign of life.
+	PingAfter time.Duration
+	// Ping is how long that sign may take.
+	Ping time.Duration
+}
+
+// New prepares a transport; nothing is opened yet. A fence refuses writes where another manager may lead; nil for none.
+func New(config *rest.Config, timeouts Timeouts, fence *fencing.Fence, dead func()) (*Transport, error) {
+	config = denyPlugins(config)
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("TLS configuration: %w", err)
+	}
+	if tlsConfig == nil {
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	server, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, fmt.Errorf("server URL: %w", err)
+	}
+	address := server.Host
+	if server.Port() == "" {
+		address = net.JoinHostPort(server.Hostname(), "443")
+	}
+	tlsConfig.NextProtos = []string{http2.NextProtoTLS}
+	if tlsConfig.ServerName == "" {
+		tlsConfig.ServerName = server.Hostname()
+	}
+	l := &Transport{
+		server: config.Host, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
+		fence: fence, dead: dead, opening: make(chan struct{}, 1),
+	}
+	l.ctx, l.close = context.WithCancel(context.Background())
+	if l.http2, err = newTransport(timeouts); err != nil {
+		return nil, err
+	}
+	l.http2.ConnPool = l
+	transportConfig, err := config.TransportConfig()
+	if err != nil {
+		return nil, fmt.Errorf("credentials: %w", err)
+	}
+	l.authorize = func(inner http.RoundTripper) http.RoundTripper {
+		wrapped, err := transport.HTTPWrappersForConfig(transportConfig, inner)
+		if err != nil {
+			return failing{err}
+		}
+		return bounded.RoundTripper{Inner: wrapped, Root: server.Path}
+	}
+	return l, nil
+}
+
+const (
+	// StreamBuffer is how much of an answer, in bytes, a server may send before it is read. A watch, or a list whose
+	// objects are decoded, is read more slowly than a server may send, and each holds that much. It allows 1.25 MiB/s at a
+	// round trip of 100 ms, so that a page of a list arrives in time.
+	StreamBuffer = 128 << 10
+	// ConnectionBuffer is the same for all answers of a cluster together.
+	ConnectionBuffer = 4 << 20
+	// MaxHeader bounds the header of an answer in bytes, in the place of 10 MiB.
+	MaxHeader = 256 << 10
+)
+
+// newTransport makes a transport of HTTP/2 whose connections come from elsewhere.
+func newTransport(timeouts Timeouts) (*http2.Transport, error) {
+	made, err := http2.ConfigureTransports(&http.Transport{HTTP2: &http.HTTP2Config{
+		MaxReceiveBufferPerStream: StreamBuffer, MaxReceiveBufferPerConnection: ConnectionBuffer,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("configure HTTP/2: %w", err)
+	}
+	made.MaxHeaderListSize = MaxHeader
+	made.ReadIdleTimeout, made.PingTimeout = timeouts.PingAfter, timeouts.Ping
+	// A ping, like anything else, cannot be written when the buffers are full of what was not acknowledged.
+	made.WriteByteTimeout = timeouts.Ping
+	return made, nil
+}
+
+// denyPlugins makes client-go itself refuse to run a credential plugin. No kubeconfig brings one this
+// far, since Parse refuses those that name one; this holds for configurations from anywhere else.
+func denyPlugins(config *rest.Config) *rest.Config {
+	if config.ExecProvider == nil {
+		return config
+	}
+	denied := rest.CopyConfig(config)
+	denied.ExecProvider = config.ExecProvider.DeepCopy()
+	denied.ExecProvider.PluginPolicy = clientcmdapi.PluginPolicy{PolicyType: clientcmdapi.PluginPolicyDenyAll}
+	return denied
+}
+
+type failing struct{ err error }
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// RoundTripper sends requests over the connection, with its credentials.
+func (l *Transport) RoundTripper() http.RoundTripper {
+	return l.fence.RoundTripper(l.authorize(l.http2))
+}
+
+// Pin sets the identity that every connection from now on must have, and the version of the API
+// server, where that is not empty.
+func (l *Transport) Pin(identity types.UID, version string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pinned, l.pinnedVersion = identity, version
+}
+
+// Close ends the connection and what is in flight on it. No other is opened.
+func (l *Transport) Close() {
+	l.close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		_ = l.conn.Close() // It is being thrown away.
+		l.conn = nil
+	}
+}
+
+// GetClientConn implements http2.ClientConnPool: it returns the connection, or opens and checks a
+// new one in its place.
+func (l *Transport) GetClientConn(request *http.Request, _ string) (*http2.ClientConn, error) {
+	if conn := l.reserve(); conn != nil {
+		return conn, nil
+	}
+	select {
+	case l.opening <- struct{}{}:
+		defer func() { <-l.opening }()
+	case <-request.Context().Done():
+		return nil, request.Context().Err()
+	case <-l.ctx.Done():
+		return nil, net.ErrClosed
+	}
+	if conn := l.reserve(); conn != nil {
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.timeouts.Connect)
+	defer cancel()
+	defer context.AfterFunc(request.Context(), cancel)()
+	return l.openLasting(ctx)
+}
+
+// reserve returns the connection if it takes another request.
+func (l *Transport) reserve() *http2.ClientConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil && l.conn.ReserveNewRequest() {
+		return l.conn
+	}
+	return nil
+}
+
+// keep makes a new connection the one to use. One that it replaces (the server asked for that, or
+// all its streams are taken) ends when its last request does.
+func (l *Transport) keep(conn *http2.ClientConn) (*http2.ClientConn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() != nil {
+		_ = conn.Close() // Not to be used.
+		return nil, fmt.Errorf("connection to %s: %w", l.address, net.ErrClosed)
+	}
+	if !conn.ReserveNewRequest() {
+		_ = conn.Close() // The same.
+		return nil, fmt.Errorf("connection to %s: %w", l.address, errGoneAway)
+	}
+	if l.conn != nil {
+		l.conn.SetDoNotReuse()
+	}
+	l.conn = conn
+	return conn, nil
+}
+
+// MarkDead implements http2.ClientConnPool. The end of the connection in use is told at once: where nothing is
+// watched, the next probe would be the first to notice it.
+func (l *Transport) MarkDead(conn *http2.ClientConn) {
+	l.mu.Lock()
+	inUse := l.conn == conn
+	if inUse {
+		l.conn = nil
+	}
+	l.mu.Unlock()
+	if inUse {
+		l.dead()
+	}
+}
