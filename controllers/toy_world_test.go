@@ -108,7 +108,7 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 	kind := copyRuns{cache: b.GetClient()}
 	b.targets = append(b.targets, run.TargetKind(toyGroup, kind))
 	runs := &run.Reconciler[*CopyRun, metav1alpha1.RunStatus]{
-		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Installation: options.Installation, Recorder: b.recorder("copyrun"),
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Recorder: b.recorder("copyrun"),
 		Orphans: b.orphans(), Clock: clock.RealClock{}, Log: options.Log.WithName("copyrun"), Kind: kind,
 	}
 	policies := &policy.Reconciler[*NotePolicy, *Note]{

@@ -92,7 +92,7 @@ func (g guard) judge(one item, seen sighting) (outcome, string) {
 		return gone, ""
 	}
 	object := seen.object
-	ours := object.Labels[metav1alpha1.LabelManagedBy] == g.installation
+	ours := object.Labels[metav1alpha1.LabelManagedBy] == g.installation || object.Labels[metav1alpha1.LabelAction] != ""
 	switch {
 	case one.uid != "" && string(object.UID) != one.uid:
 		return gone, "" // Another one has its name by now.

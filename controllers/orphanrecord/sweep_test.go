@@ -86,6 +86,25 @@ func TestWhatMayNotGoStaysWithTheReason(t *testing.T) {
 	}
 }
 
+// What an action made carries the label of that, and not the one of what is applied.
+func TestWhatAnActionMadeIsRemoved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made, intended := r.configMap("made"), r.configMap("intended")
+	left := []tenancyv1alpha1.OrphanObject{r.make(made), r.make(intended)}
+	for _, one := range []*corev1.ConfigMap{made, intended} {
+		delete(one.Labels, metav1alpha1.LabelManagedBy)
+		one.Labels[metav1alpha1.LabelAction] = "a-run"
+		r.must(shared.workload.Update(t.Context(), one))
+	}
+	left[1].UID = ""
+	r.record(left...)
+	r.settle("ConfigMap intended: nobody knows its UID: remove it by hand")
+	if r.there(made) || !r.there(intended) {
+		t.Errorf("the one with a UID is there: %t, the one without: %t", r.there(made), r.there(intended))
+	}
+}
+
 func TestANamespaceThatHoldsAnythingStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -24,12 +24,8 @@ const maxName = 63
 // maxShown is how many objects of one owner are watched in a namespace. A run has up to 32 actions.
 const maxShown = 100
 
-// Owner is the object whose actions they are, and the installation that works for it.
-type Owner struct {
-	metav1.Object
-	// Installation is the value of the label daytwo.dev/managed-by.
-	Installation string
-}
+// Owner is the object whose actions they are.
+type Owner struct{ metav1.Object }
 
 // New returns the record of an action that makes an object. An object without a name gets one that follows from the owner
 // and the action. The cluster is the TenantCluster, id its identity.
@@ -60,7 +56,7 @@ func (o Owner) Label(object *unstructured.Unstructured, ref objects.Ref) {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[metav1alpha1.LabelAction], labels[metav1alpha1.LabelManagedBy] = string(o.GetUID()), o.Installation
+	labels[metav1alpha1.LabelAction] = string(o.GetUID())
 	object.SetLabels(labels)
 }
 

@@ -95,7 +95,7 @@ func TestAnActionMakesItsObjectOnce(t *testing.T) {
 			if got := strings.Join(row.cluster.requests, " "); got != row.requests {
 				t.Errorf("requests %s, want %s", got, row.requests)
 			}
-			if made := row.cluster.there; made != nil && made.UID == "made" && (made.Labels[metav1alpha1.LabelAction] != "owner" || made.Labels[metav1alpha1.LabelManagedBy] != "i") {
+			if made := row.cluster.there; made != nil && made.UID == "made" && made.Labels[metav1alpha1.LabelAction] != "owner" {
 				t.Errorf("it has the labels %v", made.Labels)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-var owner = Owner{Object: &metav1.ObjectMeta{Namespace: "acme", Name: "weekly", UID: "owner"}, Installation: "i"}
+var owner = Owner{Object: &metav1.ObjectMeta{Namespace: "acme", Name: "weekly", UID: "owner"}}
 
 // restore returns an object that an action makes, as it is before.
 func restore() *unstructured.Unstructured {

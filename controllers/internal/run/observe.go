@@ -56,7 +56,7 @@ func removalOf(run metav1alpha1.Run) removal {
 func (r *Reconciler[R, S]) observe(ctx context.Context, run R, now time.Time) (observation[R], error) {
 	o := observation[R]{
 		View:  View[R]{Run: run, Now: now, clusters: map[types.NamespacedName]*clusterView{}},
-		owner: action.Owner{Object: run, Installation: r.Installation},
+		owner: action.Owner{Object: run},
 	}
 	status := run.GetRunStatus()
 	if status.StartedAt == nil || status.FinishedAt != nil {

@@ -29,8 +29,6 @@ type Reconciler[R metav1alpha1.Run, S any] struct {
 	APIReader client.Reader
 	// Fleet of connected workload clusters.
 	Fleet *fleet.Fleet
-	// Installation is the value of the label daytwo.dev/managed-by.
-	Installation string
 	// Recorder tells people how runs end.
 	Recorder events.EventRecorder
 	// Orphans is where what a run leaves is recorded.
