@@ -13,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
@@ -94,8 +95,9 @@ func (w *toyWorld) suspend(name string) {
 	w.await(func() string { return w.told(name, "before", "one") })
 	w.changeNote(name, func(note *NotePolicy) { note.Spec.Suspend = true })
 	w.await(func() string {
-		if !w.target(name, "one").Spec.Suspend {
-			return "the Note is not suspended"
+		note := w.target(name, "one")
+		if !note.Spec.Suspend || policy.CurrentCondition(note, metav1alpha1.ConditionReady) == nil {
+			return "the Note has not said yet that it is suspended"
 		}
 		return ""
 	})
