@@ -11,7 +11,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -89,7 +89,7 @@ func wayOut(event string) string {
 
 // judgeProblem says what only a person can mend; the problem itself where it may pass, or the room knows of it.
 func judgeProblem(problem error) error {
-	if reason, isRender := render.ReasonOf(problem); isRender {
+	if reason, isRender := manifest.ReasonOf(problem); isRender {
 		return &target.Verdict{Reason: renderReasons[reason], Message: problem.Error(), Stalled: true}
 	}
 	if errors.Is(problem, revision.ErrNotFound) || errors.Is(problem, revision.ErrTorn) {
@@ -107,15 +107,15 @@ func tooMany(what string, count, most int) error {
 		"the add-on has %d %s, more than the %d that one may have; split it", count, what, most)}
 }
 
-var renderReasons = map[render.Reason]string{
-	render.TemplateFailed:      addonsv1alpha1.ReasonRenderFailed,
-	render.InvalidManifest:     addonsv1alpha1.ReasonInvalidManifest,
-	render.TimeLimitExceeded:   addonsv1alpha1.ReasonRenderLimit,
-	render.OutputLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
-	render.MemoryLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
-	render.ChartRefused:        addonsv1alpha1.ReasonChartRefused,
-	render.ChartIncompatible:   addonsv1alpha1.ReasonChartRefused,
-	render.ReleaseInvalid:      addonsv1alpha1.ReasonChartRefused,
-	render.RecordTooLarge:      addonsv1alpha1.ReasonChartRefused,
-	render.ValuesInvalid:       addonsv1alpha1.ReasonValuesInvalid,
+var renderReasons = map[manifest.Reason]string{
+	manifest.TemplateFailed:      addonsv1alpha1.ReasonRenderFailed,
+	manifest.InvalidManifest:     addonsv1alpha1.ReasonInvalidManifest,
+	manifest.TimeLimitExceeded:   addonsv1alpha1.ReasonRenderLimit,
+	manifest.OutputLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+	manifest.MemoryLimitExceeded: addonsv1alpha1.ReasonRenderLimit,
+	manifest.ChartRefused:        addonsv1alpha1.ReasonChartRefused,
+	manifest.ChartIncompatible:   addonsv1alpha1.ReasonChartRefused,
+	manifest.ReleaseInvalid:      addonsv1alpha1.ReasonChartRefused,
+	manifest.RecordTooLarge:      addonsv1alpha1.ReasonChartRefused,
+	manifest.ValuesInvalid:       addonsv1alpha1.ReasonValuesInvalid,
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // chartContent is what a revision holds of a chart. A chart that is pinned is taken from the revision
@@ -69,7 +70,7 @@ func (r *Reconciler) addArchive(ctx context.Context, found *resolution, content 
 		found.archive = fetched.Archive
 	}
 	info, err := r.Inspector.InspectChart(ctx, found.archive)
-	if _, refused := render.ReasonOf(err); refused {
+	if _, refused := manifest.ReasonOf(err); refused {
 		return r.fetches.failed(client.ObjectKeyFromObject(found.addon), found.now, final,
 			&policy.Stall{Reason: addonsv1alpha1.ReasonChartRefused, Message: fmt.Sprintf("chart %s %s: %s", content.Name, content.Version, err)}), nil
 	}

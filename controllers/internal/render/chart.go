@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -139,12 +140,12 @@ func (p *Pool) RenderChart(ctx context.Context, request ChartRequest) (*Rendered
 
 var errOtherReply = fmt.Errorf("%w: it did not answer what it was asked", ErrWorkerLost)
 
-func checkLayers(layers []ValuesLayer, limit int) *Error {
+func checkLayers(layers []ValuesLayer, limit int) *manifest.Error {
 	length := 0
 	for _, layer := range layers {
 		length += len(layer.Text)
 		if !utf8.ValidString(layer.Text) {
-			return valuesInvalid("%s is not UTF-8 text: save it as UTF-8", layer.Name)
+			return manifest.ValuesInvalidf("%s is not UTF-8 text: save it as UTF-8", layer.Name)
 		}
 	}
 	if length > limit {
@@ -155,7 +156,7 @@ func checkLayers(layers []ValuesLayer, limit int) *Error {
 
 func (p *Pool) doChart(ctx context.Context, t task, archive []byte, offered *lookups) (reply, error) {
 	if len(archive) > maxPacked {
-		return reply{}, chartRefused("the packaged chart is larger than %s: %s", size(maxPacked), smallerChart)
+		return reply{}, manifest.ChartRefusedf("the packaged chart is larger than %s: %s", size(maxPacked), smallerChart)
 	}
 	t.OutputLimit = p.limits.Output
 	payload, err := encode(t)

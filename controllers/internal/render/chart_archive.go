@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 )
 
@@ -40,15 +41,15 @@ type archiveWalk struct {
 }
 
 // checkArchive refuses what Helm's loader should not see.
-func checkArchive(packed []byte) *Error {
+func checkArchive(packed []byte) *manifest.Error {
 	walk := &archiveWalk{}
 	return walk.archive(bytes.NewReader(packed), "the chart", 0)
 }
 
 // archive walks one archive; where names it.
-func (w *archiveWalk) archive(packed io.Reader, where string, depth int) *Error {
+func (w *archiveWalk) archive(packed io.Reader, where string, depth int) *manifest.Error {
 	if depth > maxNesting {
-		return chartRefused("%s lies in archives within archives more than %d deep: unpack the charts in charts/", where, maxNesting)
+		return manifest.ChartRefusedf("%s lies in archives within archives more than %d deep: unpack the charts in charts/", where, maxNesting)
 	}
 	unzipped, err := gzip.NewReader(packed)
 	if err != nil {
@@ -69,20 +70,20 @@ func (w *archiveWalk) archive(packed io.Reader, where string, depth int) *Error 
 	}
 }
 
-func (w *archiveWalk) entry(header *tar.Header, content io.Reader, where string, depth int) *Error {
+func (w *archiveWalk) entry(header *tar.Header, content io.Reader, where string, depth int) *manifest.Error {
 	name := fmt.Sprintf("%s: %s", where, shown(header.Name))
 	if w.files++; w.files > maxChartFiles {
-		return chartRefused("%s: there are more than %d files in all: %s", name, maxChartFiles, smallerChart)
+		return manifest.ChartRefusedf("%s: there are more than %d files in all: %s", name, maxChartFiles, smallerChart)
 	}
 	switch header.Typeflag {
 	case tar.TypeReg, tar.TypeDir:
 	case tar.TypeXGlobalHeader:
 		return nil
 	default:
-		return chartRefused("%s is a link, a device or something else that is no file: package the chart with the file itself", name)
+		return manifest.ChartRefusedf("%s is a link, a device or something else that is no file: package the chart with the file itself", name)
 	}
 	if problem := nameProblem(header.Name); problem != "" {
-		return chartRefused("%s %s: package the chart with `helm package`", name, problem)
+		return manifest.ChartRefusedf("%s %s: package the chart with `helm package`", name, problem)
 	}
 	if header.FileInfo().IsDir() {
 		return nil
@@ -99,27 +100,27 @@ func (w *archiveWalk) entry(header *tar.Header, content io.Reader, where string,
 
 // file counts a file and returns its path in the chart: Helm leaves out the first directory,
 // whatever that is called.
-func (w *archiveWalk) file(header *tar.Header, name string) (inside string, failure *Error) {
+func (w *archiveWalk) file(header *tar.Header, name string) (inside string, failure *manifest.Error) {
 	_, inside, found := strings.Cut(header.Name, "/")
 	inside = path.Clean(inside)
 	if !found || inside == "." {
-		return "", chartRefused("%s lies beside the chart's directory, not in it: package the chart with `helm package`", name)
+		return "", manifest.ChartRefusedf("%s lies beside the chart's directory, not in it: package the chart with `helm package`", name)
 	}
 	if header.Size > archive.MaxDecompressedFileSize {
-		return "", chartRefused("%s has more than %s: %s", name, size(archive.MaxDecompressedFileSize), smallerChart)
+		return "", manifest.ChartRefusedf("%s has more than %s: %s", name, size(archive.MaxDecompressedFileSize), smallerChart)
 	}
 	if w.unpacked += header.Size; w.unpacked > maxUnpacked {
-		return "", chartRefused("%s: unpacked, the files have more than %s in all: %s", name, size(maxUnpacked), smallerChart)
+		return "", manifest.ChartRefusedf("%s: unpacked, the files have more than %s in all: %s", name, size(maxUnpacked), smallerChart)
 	}
 	return inside, nil
 }
 
 // unreadable explains an error of gzip or tar, which may be the counter's.
-func (w *archiveWalk) unreadable(where string, err error) *Error {
+func (w *archiveWalk) unreadable(where string, err error) *manifest.Error {
 	if w.decompressed > maxUnpacked {
-		return chartRefused("%s: there are more than %s to decompress in all: %s", where, size(maxUnpacked), smallerChart)
+		return manifest.ChartRefusedf("%s: there are more than %s to decompress in all: %s", where, size(maxUnpacked), smallerChart)
 	}
-	return chartRefused("%s is no .tgz that can be read (%v): package the chart with `helm package`", where, err)
+	return manifest.ChartRefusedf("%s is no .tgz that can be read (%v): package the chart with `helm package`", where, err)
 }
 
 // nameProblem says what is wrong with an entry's name, or nothing.

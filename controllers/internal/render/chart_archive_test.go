@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"strings"
 	"testing"
 	"time"
@@ -144,7 +145,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pool.InspectChart(context.Background(), test.archive)
-			wantRefusal(t, err, ChartRefused, test.want...)
+			wantRefusal(t, err, manifest.ChartRefused, test.want...)
 			mustRenderChart(t, pool)
 		})
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"slices"
 	"strings"
 	"testing"
@@ -24,38 +25,38 @@ func TestChartsThatExceedALimitAreStopped(t *testing.T) {
 		files  entries
 		values string
 		limits Limits
-		want   []Reason
+		want   []manifest.Reason
 	}{
-		"2^27 characters":       {valkey(`{{ repeat 134217728 "x" }}`), "", Limits{Time: time.Hour}, []Reason{MemoryLimitExceeded, OutputLimitExceeded}},
-		"2^30 characters":       {valkey(`{{ $s := repeat 1073741824 "x" }}`), "", Limits{Time: time.Hour}, []Reason{MemoryLimitExceeded}},
-		"30 million iterations": {valkey(`{{ range until 30000000 }}{{ end }}`), "", Limits{Time: 2 * time.Second}, []Reason{TimeLimitExceeded, MemoryLimitExceeded}},
-		"endless loop":          {valkey(endless), "", Limits{Time: 300 * time.Millisecond}, []Reason{TimeLimitExceeded}},
-		"12 MiB of output":      {valkey("# " + `{{ repeat 12582912 "x" }}`), "", Limits{Time: time.Hour}, []Reason{OutputLimitExceeded}},
+		"2^27 characters":       {valkey(`{{ repeat 134217728 "x" }}`), "", Limits{Time: time.Hour}, []manifest.Reason{manifest.MemoryLimitExceeded, manifest.OutputLimitExceeded}},
+		"2^30 characters":       {valkey(`{{ $s := repeat 1073741824 "x" }}`), "", Limits{Time: time.Hour}, []manifest.Reason{manifest.MemoryLimitExceeded}},
+		"30 million iterations": {valkey(`{{ range until 30000000 }}{{ end }}`), "", Limits{Time: 2 * time.Second}, []manifest.Reason{manifest.TimeLimitExceeded, manifest.MemoryLimitExceeded}},
+		"endless loop":          {valkey(endless), "", Limits{Time: 300 * time.Millisecond}, []manifest.Reason{manifest.TimeLimitExceeded}},
+		"12 MiB of output":      {valkey("# " + `{{ repeat 12582912 "x" }}`), "", Limits{Time: time.Hour}, []manifest.Reason{manifest.OutputLimitExceeded}},
 		"output in many files": {func() entries {
 			files := valkey("")
 			for i := range 12 {
 				files[fmt.Sprintf("templates/%d.yaml", i)] = "# " + `{{ repeat 1048576 "x" }}`
 			}
 			return files
-		}(), "", Limits{Time: time.Hour}, []Reason{OutputLimitExceeded}},
-		"objects over the limit": {valkey(configMap(`{{ toJson (repeat 1500 "<\"") }}`)), "", Limits{Output: 5000}, []Reason{OutputLimitExceeded}},
-		"template in itself":     {valkey(recursion), "", Limits{Time: time.Hour}, []Reason{MemoryLimitExceeded, TemplateFailed}},
-		"include in itself":      {valkey(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`), "", Limits{Time: time.Hour}, []Reason{TemplateFailed, MemoryLimitExceeded}},
-		"tpl in itself":          {valkey(`{{ tpl .Values.t . }}`), `t: '{{ "{{" }} tpl .Values.t . }}'`, Limits{Time: 2 * time.Second}, []Reason{TimeLimitExceeded, MemoryLimitExceeded, TemplateFailed}},
-		"schema":                 {valkey("").with(entries{"values.schema.json": schemaBomb()}), "", Limits{Time: time.Second}, []Reason{TimeLimitExceeded}},
-		"values' template":       {valkey(""), "a: '{{ indent 1000000000 \"x\" }}'", Limits{Time: time.Hour}, []Reason{MemoryLimitExceeded}},
-		"values' output":         {valkey(""), "a: '{{ printf \"%2000s\" \"x\" }}'", Limits{Output: 1000}, []Reason{OutputLimitExceeded}},
-		"values' size":           {valkey(""), "a: " + strings.Repeat("x", 1000), Limits{Output: 1000}, []Reason{OutputLimitExceeded}},
-		"values' aliases":        {valkey(""), aliasBomb(), Limits{Time: 5 * time.Second}, []Reason{ValuesInvalid}},
-		"chart's aliases":        {valkey("").with(entries{"values.yaml": aliasBomb()}), "", Limits{Time: 5 * time.Second}, []Reason{ChartRefused}},
-		"second rendering":       {valkey(`{{ if .Release.IsUpgrade }}` + endless + `{{ end }}`), "", Limits{Time: 500 * time.Millisecond}, []Reason{TimeLimitExceeded}},
+		}(), "", Limits{Time: time.Hour}, []manifest.Reason{manifest.OutputLimitExceeded}},
+		"objects over the limit": {valkey(configMap(`{{ toJson (repeat 1500 "<\"") }}`)), "", Limits{Output: 5000}, []manifest.Reason{manifest.OutputLimitExceeded}},
+		"template in itself":     {valkey(recursion), "", Limits{Time: time.Hour}, []manifest.Reason{manifest.MemoryLimitExceeded, manifest.TemplateFailed}},
+		"include in itself":      {valkey(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`), "", Limits{Time: time.Hour}, []manifest.Reason{manifest.TemplateFailed, manifest.MemoryLimitExceeded}},
+		"tpl in itself":          {valkey(`{{ tpl .Values.t . }}`), `t: '{{ "{{" }} tpl .Values.t . }}'`, Limits{Time: 2 * time.Second}, []manifest.Reason{manifest.TimeLimitExceeded, manifest.MemoryLimitExceeded, manifest.TemplateFailed}},
+		"schema":                 {valkey("").with(entries{"values.schema.json": schemaBomb()}), "", Limits{Time: time.Second}, []manifest.Reason{manifest.TimeLimitExceeded}},
+		"values' template":       {valkey(""), "a: '{{ indent 1000000000 \"x\" }}'", Limits{Time: time.Hour}, []manifest.Reason{manifest.MemoryLimitExceeded}},
+		"values' output":         {valkey(""), "a: '{{ printf \"%2000s\" \"x\" }}'", Limits{Output: 1000}, []manifest.Reason{manifest.OutputLimitExceeded}},
+		"values' size":           {valkey(""), "a: " + strings.Repeat("x", 1000), Limits{Output: 1000}, []manifest.Reason{manifest.OutputLimitExceeded}},
+		"values' aliases":        {valkey(""), aliasBomb(), Limits{Time: 5 * time.Second}, []manifest.Reason{manifest.ValuesInvalid}},
+		"chart's aliases":        {valkey("").with(entries{"values.yaml": aliasBomb()}), "", Limits{Time: 5 * time.Second}, []manifest.Reason{manifest.ChartRefused}},
+		"second rendering":       {valkey(`{{ if .Release.IsUpgrade }}` + endless + `{{ end }}`), "", Limits{Time: 500 * time.Millisecond}, []manifest.Reason{manifest.TimeLimitExceeded}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool := newTestPool(t, Options{Workers: 1, Limits: test.limits})
 			request := chartRequest(t, test.files, test.values)
 			_, err := atLast(func() (*RenderedChart, error) { return pool.RenderChart(context.Background(), request) })
-			if reason, _ := ReasonOf(err); !slices.Contains(test.want, reason) {
+			if reason, _ := manifest.ReasonOf(err); !slices.Contains(test.want, reason) {
 				t.Fatalf("got reason %q (%v), want one of %s", reason, err, test.want)
 			}
 			if test.limits.Output == 0 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -44,7 +45,7 @@ func (h hookContent) hook() Hook {
 }
 
 // contentOf checks and cleans what a chart renders to.
-func contentOf(c *chart.Chart, result rendered) (chartContent, *Error) {
+func contentOf(c *chart.Chart, result rendered) (chartContent, *manifest.Error) {
 	crds, failure := collectCRDs(c)
 	if failure != nil {
 		return chartContent{}, failure
@@ -57,56 +58,56 @@ func contentOf(c *chart.Chart, result rendered) (chartContent, *Error) {
 	if failure != nil {
 		return chartContent{}, failure
 	}
-	if len(crds)+len(objects)+len(hooks) > MaxObjects {
-		return chartContent{}, objectsExceeded()
+	if len(crds)+len(objects)+len(hooks) > manifest.MaxObjects {
+		return chartContent{}, manifest.TooManyObjects()
 	}
 	return chartContent{CRDs: crds, Objects: objects, Hooks: hooks}, nil
 }
 
-func collectCRDs(c *chart.Chart) ([]map[string]any, *Error) {
-	collected := newCollector()
-	collected.lenient, collected.firstCounts = true, true
+func collectCRDs(c *chart.Chart) ([]map[string]any, *manifest.Error) {
+	collected := manifest.NewCollector()
+	collected.Lenient, collected.FirstCounts = true, true
 	for _, crd := range c.CRDObjects() {
-		if failure := collected.addFile(filepath.ToSlash(crd.Filename), crd.File.Data); failure != nil {
+		if failure := addCRDs(collected, filepath.ToSlash(crd.Filename), crd.File.Data); failure != nil {
 			return nil, failure
 		}
 	}
-	return collected.objects, nil
+	return collected.Objects, nil
 }
 
-func collectObjects(manifests []releaseutil.Manifest) ([]map[string]any, *Error) {
-	collected := newCollector()
-	collected.lenient = true
-	for _, manifest := range manifests {
-		if failure := collected.addTemplate(manifest.Name, recordedContent(manifest)); failure != nil {
+func collectObjects(manifests []releaseutil.Manifest) ([]map[string]any, *manifest.Error) {
+	collected := manifest.NewCollector()
+	collected.Lenient = true
+	for _, one := range manifests {
+		if failure := addTemplate(collected, one.Name, recordedContent(one)); failure != nil {
 			return nil, failure
 		}
 	}
-	return collected.objects, nil
+	return collected.Objects, nil
 }
 
 // addTemplate adds what one document of a chart's template renders to; Helm no longer knows which.
-func (c *collector) addTemplate(path, text string) *Error {
+func addTemplate(c *manifest.Collector, path, text string) *manifest.Error {
 	documents, failure := readDocuments(path, []byte(text))
 	if failure != nil {
 		return failure
 	}
 	for _, d := range documents {
-		if failure := c.addDocument(path, d); failure != nil {
+		if failure := c.AddDocument(path, d); failure != nil {
 			return failure
 		}
 	}
 	return nil
 }
 
-// addFile adds what a file holds that is no template.
-func (c *collector) addFile(path string, text []byte) *Error {
+// addCRDs adds what a file holds that is no template.
+func addCRDs(c *manifest.Collector, path string, text []byte) *manifest.Error {
 	documents, failure := readDocuments(path, text)
 	if failure != nil {
 		return failure
 	}
 	for _, d := range documents {
-		if failure := c.addDocument(fmt.Sprintf("%s, document %d", path, d.number), d); failure != nil {
+		if failure := c.AddDocument(fmt.Sprintf("%s, document %d", path, d.Number), d); failure != nil {
 			return failure
 		}
 	}
@@ -116,9 +117,9 @@ func (c *collector) addFile(path string, text []byte) *Error {
 // readDocuments splits a text as Helm does when it applies it, by the reader of kube.Client.Build. That
 // ends every line with a newline, the last one as well, so a block scalar at the end of a text keeps its
 // own, and it knows no end of a document ("...").
-func readDocuments(path string, text []byte) ([]document, *Error) {
+func readDocuments(path string, text []byte) ([]manifest.Document, *manifest.Error) {
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	var documents []document
+	var documents []manifest.Document
 	line := 1
 	for {
 		content, err := reader.Read()
@@ -126,17 +127,17 @@ func readDocuments(path string, text []byte) ([]document, *Error) {
 			return documents, nil
 		}
 		if err != nil {
-			return nil, invalidManifest("%s: a line that starts with --- holds something else too: move it to the next line", path)
+			return nil, manifest.InvalidManifestf("%s: a line that starts with --- holds something else too: move it to the next line", path)
 		}
-		d := document{number: len(documents) + 1, line: line, text: content}
+		d := manifest.Document{Number: len(documents) + 1, Line: line, Text: content}
 		line += bytes.Count(content, []byte("\n")) + 1
-		if !d.isEmpty() {
+		if !d.IsEmpty() {
 			documents = append(documents, d)
 		}
 	}
 }
 
-func collectHooks(hooks []*release.Hook) ([]hookContent, *Error) {
+func collectHooks(hooks []*release.Hook) ([]hookContent, *manifest.Error) {
 	contents := make([]hookContent, 0, len(hooks))
 	for _, hook := range hooks {
 		content, failure := collectHook(hook)
@@ -152,19 +153,19 @@ func collectHooks(hooks []*release.Hook) ([]hookContent, *Error) {
 	return contents, nil
 }
 
-func collectHook(hook *release.Hook) (hookContent, *Error) {
-	collected := newCollector()
-	collected.lenient = true
-	if failure := collected.addTemplate(hook.Path, hook.Manifest); failure != nil {
+func collectHook(hook *release.Hook) (hookContent, *manifest.Error) {
+	collected := manifest.NewCollector()
+	collected.Lenient = true
+	if failure := addTemplate(collected, hook.Path, hook.Manifest); failure != nil {
 		return hookContent{}, failure
 	}
-	if len(collected.objects) != 1 {
-		return hookContent{}, invalidManifest("%s: the hook %s %s holds %d objects: a hook is one object, so a list has to be written as one document each",
-			hook.Path, hook.Kind, shown(hook.Name), len(collected.objects))
+	if len(collected.Objects) != 1 {
+		return hookContent{}, manifest.InvalidManifestf("%s: the hook %s %s holds %d objects: a hook is one object, so a list has to be written as one document each",
+			hook.Path, hook.Kind, shown(hook.Name), len(collected.Objects))
 	}
 	content := hookContent{
 		Name: hook.Name, Kind: hook.Kind, Path: hook.Path, Events: texts(hook.Events), Weight: hook.Weight,
-		DeletePolicies: texts(hook.DeletePolicies), Object: collected.objects[0],
+		DeletePolicies: texts(hook.DeletePolicies), Object: collected.Objects[0],
 	}
 	if len(content.DeletePolicies) == 0 {
 		content.DeletePolicies = []string{release.HookBeforeHookCreation.String()}

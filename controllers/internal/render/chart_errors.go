@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -94,13 +95,13 @@ var (
 
 // chartError puts an error of Helm's engine into one line for whoever wrote the values. What the
 // engine says holds places and keys, which stay, and may quote values, which do not.
-func chartError(err error, hidden mask) *Error {
+func chartError(err error, hidden mask) *manifest.Error {
 	text := err.Error()
 	if match := ownWords.FindStringSubmatch(text); match != nil {
-		return templateFailed("%s: the chart says: %s", match[1], hidden.hide(match[2]))
+		return manifest.TemplateFailedf("%s: the chart says: %s", match[1], hidden.hide(match[2]))
 	}
 	if match := notRead.FindStringSubmatch(text); match != nil {
-		return templateFailed("%s: the chart's template cannot be read: %s: use another version of the chart", match[1], hidden.hide(match[2]))
+		return manifest.TemplateFailedf("%s: the chart's template cannot be read: %s: use another version of the chart", match[1], hidden.hide(match[2]))
 	}
 	text = iterated.ReplaceAllString(text, "$1 what is no list or mapping")
 	text = executing.ReplaceAllString(text, "at <$1>:")
@@ -110,7 +111,7 @@ func chartError(err error, hidden mask) *Error {
 		}
 		return quoted
 	})
-	return templateFailed("%s: correct the values that it reads, or use another version of the chart", shortTrace(hidden.hideInTrace(text)))
+	return manifest.TemplateFailedf("%s: correct the values that it reads, or use another version of the chart", shortTrace(hidden.hideInTrace(text)))
 }
 
 // shortTrace leaves out steps in the middle: templates include each other up to 1,000 times.
@@ -126,11 +127,11 @@ func shortTrace(trace string) string {
 var subchartMismatch = regexp.MustCompile(`^type mismatch on ([^:]+):`)
 
 // coalesceError says why values cannot be merged with the chart's; Helm would quote them.
-func coalesceError(err error) *Error {
+func coalesceError(err error) *manifest.Error {
 	if match := subchartMismatch.FindStringSubmatch(err.Error()); match != nil {
-		return valuesInvalid("the values have %s as something else than a mapping: it holds the values of the subchart %s", match[1], match[1])
+		return manifest.ValuesInvalidf("the values have %s as something else than a mapping: it holds the values of the subchart %s", match[1], match[1])
 	}
-	return valuesInvalid("the values cannot be merged with those of the chart: give each subchart a mapping")
+	return manifest.ValuesInvalidf("the values cannot be merged with those of the chart: give each subchart a mapping")
 }
 
 var (
@@ -139,17 +140,17 @@ var (
 )
 
 // manifestError says why Helm cannot read what a template renders to.
-func manifestError(err error) *Error {
+func manifestError(err error) *manifest.Error {
 	where := "a template"
 	if match := sortedFile.FindStringSubmatch(err.Error()); match != nil {
 		where = match[1]
 	}
 	if notOfStrings.MatchString(err.Error()) {
-		return invalidManifest("%s renders to an annotation that is not a string: quote it in the values", where)
+		return manifest.InvalidManifestf("%s renders to an annotation that is not a string: quote it in the values", where)
 	}
 	problem := "check the values that it reads for what YAML gives a meaning, such as *, &, !, { and ["
 	if match := layerSyntax.FindStringSubmatch(err.Error()); match != nil {
 		problem = fmt.Sprintf("line %s of it: %s", match[1], match[2])
 	}
-	return invalidManifest("%s renders to a document that is not valid YAML: %s", where, problem)
+	return manifest.InvalidManifestf("%s renders to a document that is not valid YAML: %s", where, problem)
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"strings"
 	"testing"
 )
@@ -38,7 +39,7 @@ func TestErrorsOfAChartNameThePlaceAndTheKeyButNoValue(t *testing.T) {
 				return map[string]any{"data": data}, nil
 			}
 			_, err := pool.RenderChart(context.Background(), request)
-			wantRefusal(t, err, TemplateFailed, test.want)
+			wantRefusal(t, err, manifest.TemplateFailed, test.want)
 			if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "czNj") || strings.Contains(err.Error(), "\n")) {
 				t.Errorf("the error repeats a value, or has several lines: %v", err)
 			}
@@ -49,7 +50,7 @@ func TestErrorsOfAChartNameThePlaceAndTheKeyButNoValue(t *testing.T) {
 func TestYAMLThatValuesBreakIsNotRepeated(t *testing.T) {
 	pool := newTestPool(t, Options{Workers: 1})
 	_, err := rendersTo(t, pool, "{{ .Values.a }}", "a: '*s3cr3t-p4ss'")
-	wantRefusal(t, err, InvalidManifest, "valkey/templates/a.yaml renders to a document that is not valid YAML")
+	wantRefusal(t, err, manifest.InvalidManifest, "valkey/templates/a.yaml renders to a document that is not valid YAML")
 	if strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("the error repeats a value: %v", err)
 	}

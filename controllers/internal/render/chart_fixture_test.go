@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
@@ -104,9 +105,9 @@ func rendersTo(t *testing.T, pool *Pool, expression string, values ...string) (s
 	return x, nil
 }
 
-func wantRefusal(t *testing.T, err error, reason Reason, words ...string) {
+func wantRefusal(t *testing.T, err error, reason manifest.Reason, words ...string) {
 	t.Helper()
-	if got, _ := ReasonOf(err); got != reason {
+	if got, _ := manifest.ReasonOf(err); got != reason {
 		t.Errorf("got reason %q (%v), want %s", got, err, reason)
 		return
 	}
@@ -118,7 +119,7 @@ func wantRefusal(t *testing.T, err error, reason Reason, words ...string) {
 }
 
 // manifest makes one with annotations, each "name: value".
-func manifest(apiVersion, kind, name string, annotations ...string) string {
+func manifestText(apiVersion, kind, name string, annotations ...string) string {
 	text := fmt.Sprintf("---\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", apiVersion, kind, name)
 	if len(annotations) == 0 {
 		return text
@@ -129,18 +130,18 @@ func manifest(apiVersion, kind, name string, annotations ...string) string {
 // hooked is a chart with hooks of all sorts, and objects in no order.
 func hooked() entries {
 	hook := func(kind, name, events string, more ...string) string {
-		return manifest("batch/v1", kind, name, append([]string{`"helm.sh/hook": ` + events}, more...)...)
+		return manifestText("batch/v1", kind, name, append([]string{`"helm.sh/hook": ` + events}, more...)...)
 	}
 	return entries{
 		"Chart.yaml":                 valkeyYAML,
 		"values.yaml":                "replicas: 1\nimage: {tag: \"9.0\"}\n",
 		"templates/NOTES.txt":        "Installed {{ .Release.Name }} with {{ .Values.replicas }} & <{{ .Chart.Version }}>.\n",
 		"templates/_helpers.tpl":     `{{ define "valkey.name" }}{{ .Release.Name }}-valkey{{ end }}`,
-		"templates/z-namespace.yaml": manifest("v1", "Namespace", "extra"),
-		"templates/all.yaml": "# first\n" + manifest("apps/v1", "StatefulSet", `{{ include "valkey.name" . }}`) +
+		"templates/z-namespace.yaml": manifestText("v1", "Namespace", "extra"),
+		"templates/all.yaml": "# first\n" + manifestText("apps/v1", "StatefulSet", `{{ include "valkey.name" . }}`) +
 			"spec: {replicas: {{ .Values.replicas }}, text: '<&>'}\n" +
-			manifest("v1", "Service", "b") + manifest("v1", "Service", "a") + "---\n# nothing here\n" +
-			manifest("example.com/v1", "Zebra", "z") + manifest("example.com/v1", "Ant", "a") + manifest("v1", "Secret", "s"),
+			manifestText("v1", "Service", "b") + manifestText("v1", "Service", "a") + "---\n# nothing here\n" +
+			manifestText("example.com/v1", "Zebra", "z") + manifestText("example.com/v1", "Ant", "a") + manifestText("v1", "Secret", "s"),
 		"templates/hooks.yaml": hook("Job", "second", "pre-install,post-upgrade", `"helm.sh/hook-weight": "5"`) +
 			hook("Job", "b-first", "pre-install", `"helm.sh/hook-weight": "-5"`) +
 			hook("Pod", "a-first", " Pre-Install ", `"helm.sh/hook-weight": "-5"`, `"helm.sh/hook-delete-policy": "hook-succeeded, Before-Hook-Creation"`) +
@@ -157,7 +158,7 @@ func nested(t testing.TB) entries {
 			"Chart.yaml":          "apiVersion: v2\nname: " + name + "\nversion: " + version + "\n",
 			"values.yaml":         "enabled: true\nexports: {shared: {from: " + name + "}}\ninner: {x: " + name + "}\n",
 			"templates/NOTES.txt": "of a subchart",
-			"templates/a.yaml":    manifest("v1", "ConfigMap", "{{ .Release.Name }}-{{ .Chart.Name }}") + "data: {v: {{ toJson .Values | squote }}}\n",
+			"templates/a.yaml":    manifestText("v1", "ConfigMap", "{{ .Release.Name }}-{{ .Chart.Name }}") + "data: {v: {{ toJson .Values | squote }}}\n",
 		}
 	}
 	files := entries{
@@ -172,9 +173,9 @@ dependencies:
 - {name: three, version: "*", repository: "", import-values: [{child: inner, parent: three_inner}]}
 `,
 		"values.yaml":                "tags: {extras: false}\nglobal: {g: 1}\nnothing: null\n",
-		"templates/a.yaml":           manifest("v1", "ConfigMap", "top") + "data: {v: {{ toJson .Values | squote }}, s: {{ .Subcharts.uno.Chart.Name }}}\n",
+		"templates/a.yaml":           manifestText("v1", "ConfigMap", "top") + "data: {v: {{ toJson .Values | squote }}, s: {{ .Subcharts.uno.Chart.Name }}}\n",
 		"templates/NOTES.txt":        "of the chart",
-		"crds/a.yaml":                manifest("apiextensions.k8s.io/v1", "CustomResourceDefinition", "a.x"),
+		"crds/a.yaml":                manifestText("apiextensions.k8s.io/v1", "CustomResourceDefinition", "a.x"),
 		"charts/two.tgz":             string(sub("two", "2.1.5").packed(t)),
 		"charts/three-3.0.0.tgz":     string(sub("three", "3.0.0").packed(t)),
 		"charts/unlisted/x.txt":      "text",
@@ -183,7 +184,7 @@ dependencies:
 		"charts/three.tgz.prov":      "signature",
 		"charts/zero/Chart.yaml":     "apiVersion: v1\nname: unlisted\nversion: 0.0.1\n",
 		"requirements.lock":          "generated: \"2024-01-01T00:00:00Z\"\n",
-		"templates/tests/t.yaml":     manifest("v1", "Pod", "t", `"helm.sh/hook": test`),
+		"templates/tests/t.yaml":     manifestText("v1", "Pod", "t", `"helm.sh/hook": test`),
 		"charts/unlisted/Chart.yaml": "apiVersion: v1\nname: bare\nversion: 0.0.1\n",
 	}
 	for name, content := range sub("one", "1.5.0") {

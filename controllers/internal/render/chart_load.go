@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 )
 
 // loadChart unpacks a chart that may be hostile, and checks what Helm does not.
-func loadChart(packed []byte) (*chart.Chart, *Error) {
+func loadChart(packed []byte) (*chart.Chart, *manifest.Error) {
 	if failure := checkArchive(packed); failure != nil {
 		return nil, failure
 	}
@@ -28,10 +29,10 @@ func loadChart(packed []byte) (*chart.Chart, *Error) {
 
 // unpackChart unpacks an archive that has passed checkArchive. A chart serves one rendering:
 // that changes it.
-func unpackChart(packed []byte) (*chart.Chart, *Error) {
+func unpackChart(packed []byte) (*chart.Chart, *manifest.Error) {
 	loaded, err := loader.LoadArchive(bytes.NewReader(packed))
 	if err != nil {
-		return nil, chartRefused("the chart cannot be loaded: %s", withoutValues(oneLine(err.Error())))
+		return nil, manifest.ChartRefusedf("the chart cannot be loaded: %s", withoutValues(oneLine(err.Error())))
 	}
 	sortSubcharts(loaded)
 	return loaded, nil
@@ -57,12 +58,12 @@ var chartName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 // checkMetadata checks a chart and its subcharts. The loader has checked that the version is
 // semantic and the type known.
-func checkMetadata(c *chart.Chart) *Error {
+func checkMetadata(c *chart.Chart) *manifest.Error {
 	if !chartName.MatchString(c.Name()) {
-		return chartRefused("%s in a Chart.yaml is no name of a chart: letters, digits, dots, dashes and underscores make one", shown(c.Name()))
+		return manifest.ChartRefusedf("%s in a Chart.yaml is no name of a chart: letters, digits, dots, dashes and underscores make one", shown(c.Name()))
 	}
 	if version := c.Metadata.APIVersion; version != chart.APIVersionV1 && version != chart.APIVersionV2 {
-		return chartRefused("the chart %s has apiVersion %s: only v1 and v2 are known", c.Name(), shown(version))
+		return manifest.ChartRefusedf("the chart %s has apiVersion %s: only v1 and v2 are known", c.Name(), shown(version))
 	}
 	for _, subchart := range c.Dependencies() {
 		if failure := checkMetadata(subchart); failure != nil {
@@ -74,11 +75,11 @@ func checkMetadata(c *chart.Chart) *Error {
 
 // checkBundled refuses a chart that lacks subcharts, as `helm install` does: it would be installed
 // without them, and nothing would say so.
-func checkBundled(c *chart.Chart) *Error {
+func checkBundled(c *chart.Chart) *manifest.Error {
 	for _, wanted := range c.Metadata.Dependencies {
 		isWanted := func(bundled *chart.Chart) bool { return bundled.Name() == wanted.Name }
 		if !slices.ContainsFunc(c.Dependencies(), isWanted) {
-			return chartRefused("the chart %s depends on %s, which its directory charts lacks: "+
+			return manifest.ChartRefusedf("the chart %s depends on %s, which its directory charts lacks: "+
 				"run `helm dependency update` before packaging it", c.Name(), shown(wanted.Name))
 		}
 	}
@@ -86,9 +87,9 @@ func checkBundled(c *chart.Chart) *Error {
 }
 
 // checkInstallable refuses a library, which has nothing to install.
-func checkInstallable(c *chart.Chart) *Error {
+func checkInstallable(c *chart.Chart) *manifest.Error {
 	if typeOf(c) == "library" {
-		return chartRefused("the chart %s is a library, made for use in other charts: name one that uses it", c.Name())
+		return manifest.ChartRefusedf("the chart %s is a library, made for use in other charts: name one that uses it", c.Name())
 	}
 	return nil
 }

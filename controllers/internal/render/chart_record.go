@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	release "helm.sh/helm/v4/pkg/release/v1"
@@ -42,7 +43,7 @@ func recordedContent(m releaseutil.Manifest) string { return m.Content + "\n" }
 
 // encodeRecord leaves out parts of the chart only where the record would be too large. What uses a
 // record, such as a rollback or an upgrade with --reuse-values, needs neither.
-func encodeRecord(complete *release.Release) (json.RawMessage, *Error) {
+func encodeRecord(complete *release.Release) (json.RawMessage, *manifest.Error) {
 	for _, lighten := range []func(*chart.Chart){
 		func(*chart.Chart) {},
 		func(c *chart.Chart) { c.Files = nil },
@@ -56,13 +57,13 @@ func encodeRecord(complete *release.Release) (json.RawMessage, *Error) {
 		}
 		encoded, err := json.Marshal(&stored)
 		if err != nil {
-			return nil, valuesInvalid("the release cannot be recorded, as its values hold what JSON cannot: look for .inf and .nan")
+			return nil, manifest.ValuesInvalidf("the release cannot be recorded, as its values hold what JSON cannot: look for .inf and .nan")
 		}
 		if len(encoded) <= maxRecordJSON && fits(encoded) {
 			return encoded, nil
 		}
 	}
-	return nil, &Error{RecordTooLarge, fmt.Sprintf("Helm's record of the release %s does not fit into a Secret (%d bytes packed, %s unpacked), "+
+	return nil, &manifest.Error{Reason: manifest.RecordTooLarge, Message: fmt.Sprintf("Helm's record of the release %s does not fit into a Secret (%d bytes packed, %s unpacked), "+
 		"even without the files and templates of the chart: turn off parts of the chart, or split the add-on", complete.Name, maxRecord, size(maxRecordJSON))}
 }
 

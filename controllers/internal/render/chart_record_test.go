@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
@@ -71,9 +72,9 @@ func TestARecordLosesOnlyWhatDoesNotFit(t *testing.T) {
 func TestARecordThatDoesNotFitIsAnError(t *testing.T) {
 	pool := newTestPool(t, Options{Workers: 1})
 	_, err := recordOf(t, pool, valkey(""), "a: "+noise(2<<20))
-	wantRefusal(t, err, RecordTooLarge, "Helm's record of the release cache does not fit into a Secret (1000000 bytes packed")
+	wantRefusal(t, err, manifest.RecordTooLarge, "Helm's record of the release cache does not fit into a Secret (1000000 bytes packed")
 	_, err = recordOf(t, pool, valkey(configMap("{{ .Files.Get \"a.txt\" }}")).with(entries{"a.txt": noise(2 << 20)}))
-	wantRefusal(t, err, RecordTooLarge)
+	wantRefusal(t, err, manifest.RecordTooLarge)
 }
 
 func TestHelmsDriverStoresTheRecord(t *testing.T) {

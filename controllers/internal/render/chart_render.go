@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"helm.sh/helm/v4/pkg/chart/common"
 	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -58,7 +59,7 @@ func (r *rendering) differently() *rendering {
 }
 
 // renderAndRecord renders a chart, which it may change.
-func (r *rendering) renderAndRecord(c *chart.Chart) (rendered, chartContent, []byte, *Error) {
+func (r *rendering) renderAndRecord(c *chart.Chart) (rendered, chartContent, []byte, *manifest.Error) {
 	result, failure := r.execute(c)
 	if failure != nil {
 		return rendered{}, chartContent{}, nil, failure
@@ -100,7 +101,7 @@ func (r *rendering) repeats(packed []byte, earlier rendered, content []byte) boo
 }
 
 // execute does what action.Install and action.Upgrade do before they sort manifests.
-func (r *rendering) execute(c *chart.Chart) (rendered, *Error) {
+func (r *rendering) execute(c *chart.Chart) (rendered, *manifest.Error) {
 	if err := chartutil.ProcessDependencies(c, r.config); err != nil {
 		return rendered{}, coalesceError(err)
 	}
@@ -124,7 +125,7 @@ func (r *rendering) execute(c *chart.Chart) (rendered, *Error) {
 }
 
 // sort tells hooks from manifests and gives both Helm's order.
-func (r *rendered) sort() *Error {
+func (r *rendered) sort() *manifest.Error {
 	var err error
 	r.hooks, r.manifests, err = releaseutil.SortManifests(r.files, nil, releaseutil.InstallOrder)
 	if err != nil {
@@ -134,7 +135,7 @@ func (r *rendered) sort() *Error {
 }
 
 // values returns what templates see.
-func (r *rendering) values(c *chart.Chart) (common.Values, *Error) {
+func (r *rendering) values(c *chart.Chart) (common.Values, *manifest.Error) {
 	capabilities, failure := r.capabilities.forHelm()
 	if failure != nil {
 		return nil, failure
@@ -153,24 +154,24 @@ func (r *rendering) values(c *chart.Chart) (common.Values, *Error) {
 	return values, checkKubeVersion(c, capabilities)
 }
 
-func checkKubeVersion(c *chart.Chart, capabilities *common.Capabilities) *Error {
+func checkKubeVersion(c *chart.Chart, capabilities *common.Capabilities) *manifest.Error {
 	wanted := c.Metadata.KubeVersion
 	if wanted == "" || chartutil.IsCompatibleRange(wanted, capabilities.KubeVersion.String()) {
 		return nil
 	}
-	return &Error{ChartIncompatible, fmt.Sprintf("the chart %s requires Kubernetes %s, which %s is not (patch releases are not looked at): "+
+	return &manifest.Error{Reason: manifest.ChartIncompatible, Message: fmt.Sprintf("the chart %s requires Kubernetes %s, which %s is not (patch releases are not looked at): "+
 		"use another version of the chart, or upgrade the cluster", c.Name(), wanted, capabilities.KubeVersion.Version)}
 }
 
 // forHelm makes "1.36" the v1.36.0 that constraints and charts expect.
-func (c Capabilities) forHelm() (*common.Capabilities, *Error) {
+func (c Capabilities) forHelm() (*common.Capabilities, *manifest.Error) {
 	full := c.KubeVersion
 	if strings.Count(full, ".") == 1 {
 		full += ".0"
 	}
 	version, err := common.ParseKubeVersion(full)
 	if err != nil {
-		return nil, &Error{ReleaseInvalid, fmt.Sprintf("the cluster's version %s is none of Kubernetes: it should be like 1.36", shown(c.KubeVersion))}
+		return nil, &manifest.Error{Reason: manifest.ReleaseInvalid, Message: fmt.Sprintf("the cluster's version %s is none of Kubernetes: it should be like 1.36", shown(c.KubeVersion))}
 	}
 	capabilities := common.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = *version

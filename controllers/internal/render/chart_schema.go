@@ -11,6 +11,7 @@ import (
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -23,11 +24,11 @@ const maxViolations = 10
 // checkSchemas checks a chart's values, and those of its subcharts, against their schemas, as Helm
 // does and with the library that Helm uses. Helm's own function fetches what a schema refers to
 // from anywhere, files included, and quotes values in its errors.
-func checkSchemas(c *chart.Chart, values map[string]any) *Error {
+func checkSchemas(c *chart.Chart, values map[string]any) *manifest.Error {
 	return checkSchemasBelow(c, "", values)
 }
 
-func checkSchemasBelow(c *chart.Chart, at string, values map[string]any) *Error {
+func checkSchemasBelow(c *chart.Chart, at string, values map[string]any) *manifest.Error {
 	if c.Schema != nil {
 		if failure := checkSchema(c, at, values); failure != nil {
 			return failure
@@ -46,19 +47,19 @@ func checkSchemasBelow(c *chart.Chart, at string, values map[string]any) *Error 
 	return nil
 }
 
-func checkSchema(c *chart.Chart, at string, values map[string]any) *Error {
+func checkSchema(c *chart.Chart, at string, values map[string]any) *manifest.Error {
 	where := fmt.Sprintf("the values.schema.json of the chart %s", c.Name())
 	compiled, err := compileSchema(c.Schema)
 	var outside *jsonschema.LoadURLError
 	if errors.As(err, &outside) {
-		return chartRefused("%s refers to %s: nothing is fetched for a schema, so the chart's author has to put it into the file itself (under $defs)", where, shown(outside.URL))
+		return manifest.ChartRefusedf("%s refers to %s: nothing is fetched for a schema, so the chart's author has to put it into the file itself (under $defs)", where, shown(outside.URL))
 	}
 	if err != nil {
-		return chartRefused("%s is not a JSON schema that can be used: %s", where, oneLine(err.Error()))
+		return manifest.ChartRefusedf("%s is not a JSON schema that can be used: %s", where, oneLine(err.Error()))
 	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(compiled.Validate(values), &invalid) {
-		return valuesInvalid("the values are not what %s allows: %s", where, violations(at, invalid))
+		return manifest.ValuesInvalidf("the values are not what %s allows: %s", where, violations(at, invalid))
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package render
 import (
 	"encoding/json"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 )
 
@@ -35,7 +37,7 @@ func (r *chartReply) rendered() *RenderedChart {
 	}
 }
 
-func (w *worker) performChart(request task, packed []byte) (reply, *Error) {
+func (w *worker) performChart(request task, packed []byte) (reply, *manifest.Error) {
 	loaded, failure := loadChart(packed)
 	if failure != nil {
 		return reply{}, failure
@@ -47,7 +49,7 @@ func (w *worker) performChart(request task, packed []byte) (reply, *Error) {
 		return reply{}, failure
 	}
 	if err := chartutil.ValidateReleaseName(request.Chart.Release.Name); err != nil {
-		return reply{}, &Error{ReleaseInvalid, "the release's name " + shown(request.Chart.Release.Name) + " is none that Helm accepts: " +
+		return reply{}, &manifest.Error{Reason: manifest.ReleaseInvalid, Message: "the release's name " + shown(request.Chart.Release.Name) + " is none that Helm accepts: " +
 			"use at most 53 lower-case letters, digits, dashes and dots, and a letter or digit at both ends"}
 	}
 	executed := &executor{functions: w.functions, values: request.Cluster.values(), limit: request.OutputLimit}
@@ -64,8 +66,8 @@ func (w *worker) performChart(request task, packed []byte) (reply, *Error) {
 	if failure != nil {
 		return reply{}, failure
 	}
-	if err := writeFrame(w.out, frameAgain, nil); err != nil {
-		return reply{}, templateFailed("the manager is gone: %v", err)
+	if err := sandbox.Write(w.out, sandbox.FrameAgain, nil); err != nil {
+		return reply{}, manifest.TemplateFailedf("the manager is gone: %v", err)
 	}
 	volatile := !first.differently().repeats(packed, result, encoded)
 	return reply{Chart: &chartReply{chartContent: content, Record: record, Volatile: volatile}}, nil
@@ -83,10 +85,10 @@ func (w *worker) firstRendering(request task, config map[string]any) *rendering 
 }
 
 // encodeContent also holds the limit.
-func encodeContent(content chartContent, limit int) ([]byte, *Error) {
+func encodeContent(content chartContent, limit int) ([]byte, *manifest.Error) {
 	encoded, err := encode(content)
 	if err != nil {
-		return nil, invalidManifest("the objects cannot be written as JSON: %v", err)
+		return nil, manifest.InvalidManifestf("the objects cannot be written as JSON: %v", err)
 	}
 	if len(encoded) > limit {
 		return nil, outputExceeded(limit)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -31,21 +32,21 @@ func TestChartsThatCannotBeInstalledAreRefused(t *testing.T) {
 	dependency := "dependencies: [{name: common, version: 1.x.x, repository: \"\"}]\n"
 	for name, test := range map[string]struct {
 		files  entries
-		reason Reason
+		reason manifest.Reason
 		want   string
 	}{
-		"library":            {entries{"Chart.yaml": valkeyYAML + "type: library\n"}, ChartRefused, "the chart valkey is a library"},
-		"apiVersion v3":      {entries{"Chart.yaml": "apiVersion: v3\nname: valkey\nversion: 1.2.3\n"}, ChartRefused, `apiVersion "v3"`},
-		"no version":         {entries{"Chart.yaml": "apiVersion: v2\nname: valkey\n"}, ChartRefused, "version is required"},
-		"version of no kind": {entries{"Chart.yaml": "apiVersion: v2\nname: valkey\nversion: latest\n"}, ChartRefused, "chart.metadata.version"},
-		"name with a slash":  {entries{"Chart.yaml": "apiVersion: v2\nname: a/b\nversion: 1.2.3\n"}, ChartRefused, "chart.metadata.name"},
-		"name .":             {entries{"Chart.yaml": "apiVersion: v2\nname: .\nversion: 1.2.3\n"}, ChartRefused, "chart.metadata.name"},
-		"name ..":            {entries{"Chart.yaml": "apiVersion: v2\nname: ..\nversion: 1.2.3\n"}, ChartRefused, "chart.metadata.name"},
-		"name with spaces":   {entries{"Chart.yaml": "apiVersion: v2\nname: a b\nversion: 1.2.3\n"}, ChartRefused, `"a b" in a Chart.yaml is no name`},
-		"subchart's name":    {valkey("").with(entries{"charts/x/Chart.yaml": "apiVersion: v2\nname: a b\nversion: 1.2.3\n"}), ChartRefused, `"a b"`},
-		"missing dependency": {entries{"Chart.yaml": valkeyYAML + dependency}, ChartRefused, `depends on "common"`},
-		"no Chart.yaml":      {entries{"values.yaml": "a: b"}, ChartRefused, "Chart.yaml file is missing"},
-		"kubeVersion":        {entries{"Chart.yaml": valkeyYAML + "kubeVersion: \">=1.40.0-0\"\n"}, ChartIncompatible, "the chart valkey requires Kubernetes >=1.40.0-0"},
+		"library":            {entries{"Chart.yaml": valkeyYAML + "type: library\n"}, manifest.ChartRefused, "the chart valkey is a library"},
+		"apiVersion v3":      {entries{"Chart.yaml": "apiVersion: v3\nname: valkey\nversion: 1.2.3\n"}, manifest.ChartRefused, `apiVersion "v3"`},
+		"no version":         {entries{"Chart.yaml": "apiVersion: v2\nname: valkey\n"}, manifest.ChartRefused, "version is required"},
+		"version of no kind": {entries{"Chart.yaml": "apiVersion: v2\nname: valkey\nversion: latest\n"}, manifest.ChartRefused, "chart.metadata.version"},
+		"name with a slash":  {entries{"Chart.yaml": "apiVersion: v2\nname: a/b\nversion: 1.2.3\n"}, manifest.ChartRefused, "chart.metadata.name"},
+		"name .":             {entries{"Chart.yaml": "apiVersion: v2\nname: .\nversion: 1.2.3\n"}, manifest.ChartRefused, "chart.metadata.name"},
+		"name ..":            {entries{"Chart.yaml": "apiVersion: v2\nname: ..\nversion: 1.2.3\n"}, manifest.ChartRefused, "chart.metadata.name"},
+		"name with spaces":   {entries{"Chart.yaml": "apiVersion: v2\nname: a b\nversion: 1.2.3\n"}, manifest.ChartRefused, `"a b" in a Chart.yaml is no name`},
+		"subchart's name":    {valkey("").with(entries{"charts/x/Chart.yaml": "apiVersion: v2\nname: a b\nversion: 1.2.3\n"}), manifest.ChartRefused, `"a b"`},
+		"missing dependency": {entries{"Chart.yaml": valkeyYAML + dependency}, manifest.ChartRefused, `depends on "common"`},
+		"no Chart.yaml":      {entries{"values.yaml": "a: b"}, manifest.ChartRefused, "Chart.yaml file is missing"},
+		"kubeVersion":        {entries{"Chart.yaml": valkeyYAML + "kubeVersion: \">=1.40.0-0\"\n"}, manifest.ChartIncompatible, "the chart valkey requires Kubernetes >=1.40.0-0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pool.RenderChart(context.Background(), chartRequest(t, test.files))
@@ -59,10 +60,10 @@ func TestAReleaseNeedsANameThatHelmAccepts(t *testing.T) {
 	request := chartRequest(t, valkey(""))
 	request.Release.Name = strings.Repeat("x", 54)
 	_, err := pool.RenderChart(context.Background(), request)
-	wantRefusal(t, err, ReleaseInvalid, "at most 53")
+	wantRefusal(t, err, manifest.ReleaseInvalid, "at most 53")
 	request.Release.Name, request.Capabilities.KubeVersion = "cache", ""
 	_, err = pool.RenderChart(context.Background(), request)
-	wantRefusal(t, err, ReleaseInvalid, "version")
+	wantRefusal(t, err, manifest.ReleaseInvalid, "version")
 }
 
 func TestChartsKnowTheReleaseTheClusterAndTheirFiles(t *testing.T) {
@@ -138,9 +139,9 @@ metadata: {name: "n{{ . }}"}
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pool.RenderChart(context.Background(), chartRequest(t, valkey(test.template)))
-			reason := InvalidManifest
+			reason := manifest.InvalidManifest
 			if strings.HasPrefix(name, "too many") {
-				reason = OutputLimitExceeded
+				reason = manifest.OutputLimitExceeded
 			}
 			wantRefusal(t, err, reason, test.want)
 		})

@@ -9,17 +9,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 )
 
 // mergeLayers reads each layer, executes the templates in its strings, and merges them as Helm
 // merges the files of several --values.
-func mergeLayers(layers []ValuesLayer, executed *executor) (map[string]any, *Error) {
+func mergeLayers(layers []ValuesLayer, executed *executor) (map[string]any, *manifest.Error) {
 	merged := map[string]any{}
 	for _, layer := range layers {
 		values, err := loader.LoadValues(strings.NewReader(layer.Text))
 		if err != nil {
-			return nil, valuesInvalid("%s: %s", layer.Name, layerProblem(err))
+			return nil, manifest.ValuesInvalidf("%s: %s", layer.Name, layerProblem(err))
 		}
 		f := filler{executor: executed, layer: layer.Name}
 		if failure := f.fillMapping("", values); failure != nil {
@@ -46,7 +47,7 @@ type filler struct {
 	layer    string
 }
 
-func (f filler) fillMapping(at string, values map[string]any) *Error {
+func (f filler) fillMapping(at string, values map[string]any) *manifest.Error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		filled, failure := f.fill(below(at, key), values[key])
 		if failure != nil {
@@ -58,7 +59,7 @@ func (f filler) fillMapping(at string, values map[string]any) *Error {
 }
 
 // fill returns what takes the place of a value.
-func (f filler) fill(at string, value any) (any, *Error) {
+func (f filler) fill(at string, value any) (any, *manifest.Error) {
 	switch value := value.(type) {
 	case map[string]any:
 		return value, f.fillMapping(at, value)
@@ -76,7 +77,7 @@ func (f filler) fill(at string, value any) (any, *Error) {
 	return value, nil
 }
 
-func (f filler) fillString(at, text string) (string, *Error) {
+func (f filler) fillString(at, text string) (string, *manifest.Error) {
 	if !strings.Contains(text, "{{") {
 		return text, nil
 	}
@@ -98,8 +99,8 @@ func (f filler) fillString(at, text string) (string, *Error) {
 	return string(output), nil
 }
 
-func (f filler) invalid(at, problem string) *Error {
-	return valuesInvalid("%s: %s: %s", f.layer, at, problem)
+func (f filler) invalid(at, problem string) *manifest.Error {
+	return manifest.ValuesInvalidf("%s: %s: %s", f.layer, at, problem)
 }
 
 // failing is how text/template introduces what the function fail was given.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -69,7 +70,7 @@ func TestWhatIsWrongWithALayerIsSaidWithoutItsValues(t *testing.T) {
 			request := chartRequest(t, valkey(""))
 			request.Values = []ValuesLayer{{Name: "values", Text: "a: b"}, {Name: "secret/cache", Text: test.text}}
 			_, err := pool.RenderChart(context.Background(), request)
-			wantRefusal(t, err, ValuesInvalid, test.want)
+			wantRefusal(t, err, manifest.ValuesInvalid, test.want)
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("the error repeats a value: %v", err)
 			}
@@ -81,7 +82,7 @@ func TestASubchartsValuesAreAMapping(t *testing.T) {
 	pool := newTestPool(t, Options{Workers: 1})
 	files := valkey("").with(entries{"charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.0.0\n"})
 	_, err := pool.RenderChart(context.Background(), chartRequest(t, files, "sub: s3cr3t"))
-	wantRefusal(t, err, ValuesInvalid, "the values of the subchart sub")
+	wantRefusal(t, err, manifest.ValuesInvalid, "the values of the subchart sub")
 	if strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("the error repeats a value: %v", err)
 	}
@@ -117,7 +118,7 @@ func TestViolationsOfASchemaAreNamedWithoutValues(t *testing.T) {
 	} {
 		t.Run(values, func(t *testing.T) {
 			_, err := pool.RenderChart(context.Background(), chartRequest(t, files, values))
-			wantRefusal(t, err, ValuesInvalid, want)
+			wantRefusal(t, err, manifest.ValuesInvalid, want)
 			if err != nil && strings.Contains(err.Error(), secret) {
 				t.Errorf("the error repeats a value: %v", err)
 			}
@@ -140,7 +141,7 @@ func TestASchemaThatCannotBeUsedIsSaidToBe(t *testing.T) {
 		`{"$schema": "https://x.y/z"}`: `refers to "https://x.y/z"`,
 	} {
 		_, err := pool.RenderChart(context.Background(), chartRequest(t, valkey("").with(entries{"values.schema.json": schema})))
-		wantRefusal(t, err, ChartRefused, want)
+		wantRefusal(t, err, manifest.ChartRefused, want)
 	}
 }
 

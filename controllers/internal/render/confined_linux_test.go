@@ -3,6 +3,8 @@ package render
 import (
 	"context"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +23,7 @@ const tryToLeave = "DAYTWO_TRY_TO_LEAVE"
 // leave reports every way out of a confined process that is open.
 func leave(address string) {
 	shutOff()
-	if err := limitProcess(256 << 20); err != nil {
+	if err := sandbox.Confine(256 << 20); err != nil {
 		fmt.Println(err)
 	}
 	if _, err := os.ReadFile("/etc/passwd"); err == nil {
@@ -74,7 +76,7 @@ func TestASchemaIsNotFetched(t *testing.T) {
 		`{"properties": {"a": {"$dynamicRef": "` + strings.Replace(server.URL, "http", "https", 1) + `/x.json"}}}`,
 	} {
 		_, err := pool.RenderChart(context.Background(), chartRequest(t, valkey("").with(entries{"values.schema.json": schema})))
-		wantRefusal(t, err, ChartRefused, "the values.schema.json of the chart valkey refers to", "nothing is fetched for a schema")
+		wantRefusal(t, err, manifest.ChartRefused, "the values.schema.json of the chart valkey refers to", "nothing is fetched for a schema")
 	}
 	if requests.Load() > 0 {
 		t.Errorf("%d requests were made", requests.Load())

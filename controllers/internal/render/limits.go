@@ -2,12 +2,9 @@ package render
 
 import (
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"time"
 )
-
-// MaxObjects is the number of objects that one request may render to. The inventory of a target
-// is one object in etcd, and this many entries are what it can hold.
-const MaxObjects = 2000
 
 // Limits bounds what one request may use.
 type Limits struct {
@@ -37,12 +34,12 @@ func (l Limits) withDefaults() Limits {
 }
 
 // timeExceeded blames lookups if most of the time was theirs.
-func (l Limits) timeExceeded(lookups time.Duration) *Error {
+func (l Limits) timeExceeded(lookups time.Duration) *manifest.Error {
 	if lookups > l.Time/2 {
-		return &Error{TimeLimitExceeded, fmt.Sprintf("rendering took longer than %s, most of it for the chart's lookups, and was stopped: "+
+		return &manifest.Error{Reason: manifest.TimeLimitExceeded, Message: fmt.Sprintf("rendering took longer than %s, most of it for the chart's lookups, and was stopped: "+
 			"see why the cluster answers slowly, or use a chart that looks up less", l.Time)}
 	}
-	return &Error{TimeLimitExceeded, fmt.Sprintf(
+	return &manifest.Error{Reason: manifest.TimeLimitExceeded, Message: fmt.Sprintf(
 		"rendering took more than %s of processor time and was stopped: look for a loop that never ends or ranges over too much", l.Time)}
 }
 
@@ -52,24 +49,19 @@ func (l Limits) impatient() error {
 		ErrMachineBusy, l.Time, patience*l.Time)
 }
 
-func (l Limits) memoryExceeded() *Error {
-	return &Error{MemoryLimitExceeded, fmt.Sprintf(
+func (l Limits) memoryExceeded() *manifest.Error {
+	return &manifest.Error{Reason: manifest.MemoryLimitExceeded, Message: fmt.Sprintf(
 		"rendering took more than %s of memory and was stopped: look for a template that calls itself or a value that keeps growing", size(l.Memory))}
 }
 
-func outputExceeded(limit int) *Error {
-	return &Error{OutputLimitExceeded, fmt.Sprintf(
+func outputExceeded(limit int) *manifest.Error {
+	return &manifest.Error{Reason: manifest.OutputLimitExceeded, Message: fmt.Sprintf(
 		"what is rendered is larger than %s: split it over several add-ons, or turn off parts of the chart", size(int64(limit)))}
 }
 
-func inputExceeded(limit int) *Error {
-	return &Error{OutputLimitExceeded, fmt.Sprintf(
+func inputExceeded(limit int) *manifest.Error {
+	return &manifest.Error{Reason: manifest.OutputLimitExceeded, Message: fmt.Sprintf(
 		"the manifest templates, or the layers of values, are larger than %s together: split them over several add-ons", size(int64(limit)))}
-}
-
-func objectsExceeded() *Error {
-	return &Error{OutputLimitExceeded, fmt.Sprintf(
-		"there are more than %d objects: split them over several add-ons, or turn off parts of the chart", MaxObjects)}
 }
 
 // size prints bytes as whole MiB where they are.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -87,7 +89,7 @@ func (l *lookups) answer(ctx context.Context, payload []byte) ([]byte, error) {
 
 func (l *lookups) ask(ctx context.Context, query lookupQuery) ([]byte, error) {
 	if l.count++; l.count > maxLookups {
-		return nil, templateFailed("the chart makes more than %d lookups: use another chart, or ask its author for a list instead of one lookup an object", maxLookups)
+		return nil, manifest.TemplateFailedf("the chart makes more than %d lookups: use another chart, or ask its author for a list instead of one lookup an object", maxLookups)
 	}
 	object, err := l.find(ctx, query.APIVersion, query.Kind, query.Namespace, query.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -101,11 +103,11 @@ func (l *lookups) ask(ctx context.Context, query lookupQuery) ([]byte, error) {
 		return nil, fmt.Errorf("lookup of %s for the chart: write the answer as JSON: %w", query, err)
 	}
 	if len(encoded) > l.limit {
-		return nil, &Error{OutputLimitExceeded, fmt.Sprintf(
+		return nil, &manifest.Error{Reason: manifest.OutputLimitExceeded, Message: fmt.Sprintf(
 			"the chart's lookup of %s finds more than %s: use a chart that looks up single objects", query, size(int64(l.limit)))}
 	}
 	if l.found += len(encoded); l.found > maxFound*l.limit {
-		return nil, &Error{OutputLimitExceeded, fmt.Sprintf(
+		return nil, &manifest.Error{Reason: manifest.OutputLimitExceeded, Message: fmt.Sprintf(
 			"the chart's lookups find more than %s together, the last of them %s: use a chart that looks up single objects", size(int64(maxFound*l.limit)), query)}
 	}
 	return encoded, nil
@@ -117,12 +119,12 @@ func (w *worker) lookup(apiVersion, kind, namespace, name string) (map[string]an
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFrame(w.out, frameLookup, query); err != nil {
+	if err := sandbox.Write(w.out, sandbox.FrameLookup, query); err != nil {
 		return nil, err
 	}
 	found := <-w.frames
 	var answer lookupAnswer
-	if err := utiljson.Unmarshal(found.payload, &answer); err != nil {
+	if err := utiljson.Unmarshal(found.Payload, &answer); err != nil {
 		return nil, err
 	}
 	if answer.Failed {

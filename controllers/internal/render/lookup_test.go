@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,7 +72,7 @@ func TestALookupThatFailsMayBeTriedAgain(t *testing.T) {
 	_, err := renderWith(t, context.Background(), pool, func(context.Context, string, string, string, string) (map[string]any, error) {
 		return nil, broken
 	}, `{{ lookup "v1" "Secret" "a" "b" }}`)
-	if _, atFault := ReasonOf(err); atFault || !errors.Is(err, broken) || !strings.Contains(err.Error(), "lookup of v1 Secret a/b for the chart") {
+	if _, atFault := manifest.ReasonOf(err); atFault || !errors.Is(err, broken) || !strings.Contains(err.Error(), "lookup of v1 Secret a/b for the chart") {
 		t.Errorf("got %v, want the lookup's error", err)
 	}
 	mustRenderChart(t, pool)
@@ -81,13 +82,13 @@ func TestLookupsAreLimited(t *testing.T) {
 	for name, test := range map[string]struct {
 		expression string
 		object     map[string]any
-		want       Reason
+		want       manifest.Reason
 		words      string
 	}{
-		"too many":  {`{{ range until 1001 }}{{ $x := lookup "v1" "Secret" "a" "b" }}{{ end }}`, nil, TemplateFailed, "more than 1000 lookups"},
-		"too large": {`{{ $x := lookup "v1" "Secret" "" "" }}`, map[string]any{"x": strings.Repeat("x", 10000)}, OutputLimitExceeded, "lookup of v1 Secret finds more than 5000 bytes"},
+		"too many":  {`{{ range until 1001 }}{{ $x := lookup "v1" "Secret" "a" "b" }}{{ end }}`, nil, manifest.TemplateFailed, "more than 1000 lookups"},
+		"too large": {`{{ $x := lookup "v1" "Secret" "" "" }}`, map[string]any{"x": strings.Repeat("x", 10000)}, manifest.OutputLimitExceeded, "lookup of v1 Secret finds more than 5000 bytes"},
 		"too much together": {`{{ range until 6 }}{{ $x := lookup "v1" "Secret" "a" (toString .) }}{{ end }}`, map[string]any{"x": strings.Repeat("x", 4000)},
-			OutputLimitExceeded, "lookups find more than 20000 bytes together, the last of them v1 Secret a/4"},
+			manifest.OutputLimitExceeded, "lookups find more than 20000 bytes together, the last of them v1 Secret a/4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Output: 5000}})
@@ -105,7 +106,7 @@ func TestTimeInALookupCounts(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}, `{{ lookup "v1" "Secret" "a" "b" }}`)
-	wantRefusal(t, err, TimeLimitExceeded, "300ms, most of it for the chart's lookups")
+	wantRefusal(t, err, manifest.TimeLimitExceeded, "300ms, most of it for the chart's lookups")
 }
 
 func TestALookupEndsWithItsCaller(t *testing.T) {

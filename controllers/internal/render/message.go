@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -24,7 +25,7 @@ type reply struct {
 	Objects []map[string]any `json:"objects,omitempty"`
 	Chart   *chartReply      `json:"chart,omitempty"`
 	Info    *ChartInfo       `json:"info,omitempty"`
-	Failure *Error           `json:"failure,omitempty"`
+	Failure *manifest.Error  `json:"failure,omitempty"`
 }
 
 // decodeReply returns what the worker said went wrong as the error.

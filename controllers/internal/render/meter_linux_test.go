@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"runtime"
 	"strings"
 	"sync"
@@ -41,7 +43,7 @@ func TestTwoLargeChartsRenderAtOnceOnABusyMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Both renderings of the chart together, and a little more.
-	limits := Limits{Time: processorTime(worker) * 6 / 5}
+	limits := Limits{Time: sandbox.ProcessorTime(worker) * 6 / 5}
 	keepBusy(t)
 	pool := newTestPool(t, Options{Workers: 2, Limits: limits})
 	var clusters sync.WaitGroup
@@ -67,7 +69,7 @@ func TestARenderingThatGetsNoProcessorIsNoFaultOfTheChart(t *testing.T) {
 		}
 	}
 	_, err := pool.RenderChart(context.Background(), chartRequest(t, valkey("")))
-	if _, atFault := ReasonOf(err); atFault || !errors.Is(err, ErrMachineBusy) {
+	if _, atFault := manifest.ReasonOf(err); atFault || !errors.Is(err, ErrMachineBusy) {
 		t.Fatalf("got %v, want ErrMachineBusy", err)
 	}
 	if text := fmt.Sprint(err); !strings.Contains(text, "100ms of processor time within 500ms") || strings.Contains(text, "loop") {

@@ -9,7 +9,20 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var (
+	// ErrWorkerLost means that worker processes could not be started, or died for a reason that
+	// has nothing to do with the request as far as can be told. Another try may succeed.
+	ErrWorkerLost = errors.New("render worker lost")
+	// ErrMachineBusy means that the rendering was stopped because it lasted too long, though it took
+	// less than it may: the machine had other things to do. Another try may succeed.
+	ErrMachineBusy = errors.New("the machine is too busy to render")
+	// ErrClosed means that the Pool was closed.
+	ErrClosed = errors.New("render pool is closed")
 )
 
 // startTime bounds the start of a worker, which takes some 20 ms on an idle machine.
@@ -106,7 +119,7 @@ func (p *Pool) encode(request Request) ([]byte, error) {
 	for _, source := range request.Sources {
 		length += len(source.Text)
 		if !utf8.ValidString(source.Text) {
-			return nil, invalidManifest("%s is not UTF-8 text: save it as UTF-8, and keep binary content out of manifests", source.Name)
+			return nil, manifest.InvalidManifestf("%s is not UTF-8 text: save it as UTF-8, and keep binary content out of manifests", source.Name)
 		}
 	}
 	if length > p.limits.Output {
@@ -193,7 +206,7 @@ func (p *Pool) explain(limited context.Context, w *process, err error) error {
 	if limited.Err() != nil {
 		return fmt.Errorf("render: %w", context.Cause(limited))
 	}
-	if errors.Is(err, errFrameTooLarge) {
+	if errors.Is(err, sandbox.ErrFrameTooLarge) {
 		return outputExceeded(p.limits.Output)
 	}
 	if w.ranOutOfMemory() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -29,15 +30,15 @@ func TestRenderStopsWhatExceedsALimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		text   string
 		limits Limits
-		want   Reason
+		want   manifest.Reason
 	}{
-		"endless loop":             {endless, Limits{Time: 300 * time.Millisecond}, TimeLimitExceeded},
-		"100 MiB of output":        {tooMuch, Limits{Time: time.Hour}, OutputLimitExceeded},
-		"output over a lower mark": {settings, Limits{Output: len(settings)}, OutputLimitExceeded},
-		"too large a template":     {"# " + strings.Repeat("x", 100), Limits{Output: 100}, OutputLimitExceeded},
-		"growing value":            {memoryHog, Limits{Time: time.Hour}, MemoryLimitExceeded},
-		"one huge value":           {oneBigAlloc, Limits{Time: time.Hour}, MemoryLimitExceeded},
-		"YAML alias bomb":          {stringBomb, Limits{Time: time.Hour}, MemoryLimitExceeded},
+		"endless loop":             {endless, Limits{Time: 300 * time.Millisecond}, manifest.TimeLimitExceeded},
+		"100 MiB of output":        {tooMuch, Limits{Time: time.Hour}, manifest.OutputLimitExceeded},
+		"output over a lower mark": {settings, Limits{Output: len(settings)}, manifest.OutputLimitExceeded},
+		"too large a template":     {"# " + strings.Repeat("x", 100), Limits{Output: 100}, manifest.OutputLimitExceeded},
+		"growing value":            {memoryHog, Limits{Time: time.Hour}, manifest.MemoryLimitExceeded},
+		"one huge value":           {oneBigAlloc, Limits{Time: time.Hour}, manifest.MemoryLimitExceeded},
+		"YAML alias bomb":          {stringBomb, Limits{Time: time.Hour}, manifest.MemoryLimitExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +46,7 @@ func TestRenderStopsWhatExceedsALimit(t *testing.T) {
 			_, err := atLast(func() ([]*unstructured.Unstructured, error) {
 				return pool.Render(context.Background(), inline(test.text))
 			})
-			if reason, _ := ReasonOf(err); reason != test.want {
+			if reason, _ := manifest.ReasonOf(err); reason != test.want {
 				t.Fatalf("got reason %q (%v), want %s", reason, err, test.want)
 			}
 		})
@@ -56,7 +57,7 @@ func TestRenderStopsEndlessRecursion(t *testing.T) {
 	pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: time.Hour}})
 	_, err := pool.Render(context.Background(), inline(recursion))
 	// Which limit it meets first, the depth or the memory, is the Go version's to decide.
-	if reason, _ := ReasonOf(err); reason != TemplateFailed && reason != MemoryLimitExceeded {
+	if reason, _ := manifest.ReasonOf(err); reason != manifest.TemplateFailed && reason != manifest.MemoryLimitExceeded {
 		t.Errorf("got %v", err)
 	}
 	mustRender(t, pool)
@@ -141,7 +142,7 @@ func TestAWorkerKilledWhileItRendersIsReplacedOnce(t *testing.T) {
 	}
 	kill(t, second)
 	err := <-result
-	if _, atFault := ReasonOf(err); atFault || !errors.Is(err, ErrWorkerLost) {
+	if _, atFault := manifest.ReasonOf(err); atFault || !errors.Is(err, ErrWorkerLost) {
 		t.Errorf("got %v, want ErrWorkerLost", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"io"
 	"os/exec"
 	"strconv"
@@ -22,7 +23,7 @@ type process struct {
 
 // startProcess starts a worker and waits until it is ready, or ctx is done.
 func startProcess(ctx context.Context, memory int64) (*process, error) {
-	path, err := executable()
+	path, err := sandbox.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
@@ -43,7 +44,7 @@ func startProcess(ctx context.Context, memory int64) (*process, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, w.kill)()
-	if _, err := expectFrame(w.output, frameReady, 0); err != nil {
+	if _, err := sandbox.Expect(w.output, sandbox.FrameReady, 0); err != nil {
 		return nil, fmt.Errorf("wait until it is ready: %w (%s)", err, w.bury())
 	}
 	return w, nil
@@ -65,41 +66,41 @@ type order struct {
 // of them, and when the worker renders for the second time.
 func (w *process) exchange(ctx context.Context, o order, measured *meter) ([]byte, error) {
 	o.lookups.begin()
-	if err := writeFrame(w.input, frameRequest, o.task); err != nil {
+	if err := sandbox.Write(w.input, sandbox.FrameRequest, o.task); err != nil {
 		return nil, err
 	}
 	if o.archive != nil {
-		if err := writeFrame(w.input, frameArchive, o.archive); err != nil {
+		if err := sandbox.Write(w.input, sandbox.FrameArchive, o.archive); err != nil {
 			return nil, err
 		}
 	}
 	for renderings := 1; ; {
-		received, err := readFrame(w.output, o.maxReply)
-		if err != nil || received.kind == frameReply {
-			return received.payload, err
+		received, err := sandbox.Read(w.output, o.maxReply)
+		if err != nil || received.Kind == sandbox.FrameReply {
+			return received.Payload, err
 		}
-		if received.kind == frameAgain && o.archive != nil && renderings == 1 {
+		if received.Kind == sandbox.FrameAgain && o.archive != nil && renderings == 1 {
 			renderings++
 			measured.begin()
 			continue
 		}
-		if received.kind != frameLookup {
-			return nil, fmt.Errorf("got a frame of kind %d, want a reply or a lookup", received.kind)
+		if received.Kind != sandbox.FrameLookup {
+			return nil, fmt.Errorf("got a frame of kind %d, want a reply or a lookup", received.Kind)
 		}
 		answered := measured.lookup()
-		found, err := o.lookups.answer(ctx, received.payload)
+		found, err := o.lookups.answer(ctx, received.Payload)
 		answered()
 		if err != nil {
 			return nil, err
 		}
-		if err := writeFrame(w.input, frameFound, found); err != nil {
+		if err := sandbox.Write(w.input, sandbox.FrameFound, found); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // processorTime is what the worker has taken since it was started; zero if that cannot be told.
-func (w *process) processorTime() time.Duration { return processorTime(w.command.Process.Pid) }
+func (w *process) processorTime() time.Duration { return sandbox.ProcessorTime(w.command.Process.Pid) }
 
 // kill ends the worker at once, whatever it does. It may be called at any time.
 func (w *process) kill() {

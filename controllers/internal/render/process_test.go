@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"encoding/json"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"testing"
 )
 
@@ -15,7 +16,7 @@ func TestAWorkerEndsWithItsManagerEvenWhileItRenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFrame(w.input, frameRequest, request); err != nil {
+	if err := sandbox.Write(w.input, sandbox.FrameRequest, request); err != nil {
 		t.Fatal(err)
 	}
 	// The kernel does this when the manager dies.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"regexp"
 	"strings"
 	"text/template"
@@ -50,7 +51,7 @@ type executor struct {
 }
 
 // execute returns what the source renders to.
-func (e *executor) execute(source Source) ([]byte, *Error) {
+func (e *executor) execute(source Source) ([]byte, *manifest.Error) {
 	parsed, err := e.parse(source)
 	if err != nil {
 		return nil, templateError(source, err)
@@ -63,7 +64,7 @@ func (e *executor) execute(source Source) ([]byte, *Error) {
 		return nil, templateError(source, err)
 	}
 	if !utf8.Valid(output) {
-		return nil, invalidManifest("%s renders to bytes that are not UTF-8: put binary content into a ConfigMap's binaryData or a Secret's data, as base64", source.Name)
+		return nil, manifest.InvalidManifestf("%s renders to bytes that are not UTF-8: put binary content into a ConfigMap's binaryData or a Secret's data, as base64", source.Name)
 	}
 	return output, nil
 }
@@ -116,7 +117,7 @@ func withoutValues(text string) string {
 
 // templateError puts text/template's message ("template: NAME:LINE:COLUMN: …") into words for
 // whoever wrote the template.
-func templateError(source Source, err error) *Error {
+func templateError(source Source, err error) *manifest.Error {
 	text := strings.TrimPrefix(err.Error(), "template: "+source.Name)
 	where := source.Name
 	if position := templatePosition.FindStringSubmatch(text); position != nil {
@@ -125,10 +126,10 @@ func templateError(source Source, err error) *Error {
 	}
 	text = strings.TrimPrefix(text, fmt.Sprintf("executing %q ", source.Name))
 	if match := missingKey.FindStringSubmatch(text); match != nil {
-		return templateFailed("%s: %s: %s", where, excerpt.ReplaceAllString(text, "at <$1>"), knownKeys)
+		return manifest.TemplateFailedf("%s: %s: %s", where, excerpt.ReplaceAllString(text, "at <$1>"), knownKeys)
 	}
 	if match := unknownFunction.FindStringSubmatch(text); match != nil {
-		return templateFailed("%s: there is no function %s: only pure functions are offered, the documentation lists them", where, match[1])
+		return manifest.TemplateFailedf("%s: there is no function %s: only pure functions are offered, the documentation lists them", where, match[1])
 	}
-	return templateFailed("%s: %s: correct the template", where, withoutValues(text))
+	return manifest.TemplateFailedf("%s: %s: correct the template", where, withoutValues(text))
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"maps"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"text/template"
 )
 
-func execute(text string, limit int) (string, *Error) {
+func execute(text string, limit int) (string, *manifest.Error) {
 	request := inline(text)
 	e := executor{functions: functions(), values: request.Cluster.values(), limit: limit}
 	output, failure := e.execute(request.Sources[0])
@@ -61,7 +62,7 @@ func TestTemplateErrorsNameTheKeyAndTheLine(t *testing.T) {
 
 func TestOutputOfNestedTemplatesCounts(t *testing.T) {
 	_, failure := execute(`{{ define "a" }}12345{{ end }}{{ template "a" }}{{ template "a" }}`, 9)
-	if failure == nil || failure.Reason != OutputLimitExceeded {
+	if failure == nil || failure.Reason != manifest.OutputLimitExceeded {
 		t.Errorf("got %v, want OutputLimitExceeded", failure)
 	}
 }

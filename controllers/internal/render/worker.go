@@ -22,6 +22,8 @@ import (
 	_ "time/tzdata" // The same zones on every machine: a worker cannot read the machine's.
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
 
 // WorkerArgument is the first argument that makes the program a worker; see WorkerMain.
@@ -76,7 +78,7 @@ func runWorker(args []string, in io.Reader, out io.Writer) error {
 	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(memory / 4))
 	w := &worker{functions: functions(), out: out}
-	if err := limitProcess(memory); err != nil {
+	if err := sandbox.Confine(memory); err != nil {
 		return err
 	}
 	return w.serve(in)
@@ -86,21 +88,21 @@ func runWorker(args []string, in io.Reader, out io.Writer) error {
 type worker struct {
 	functions template.FuncMap
 	// frames are those that the manager sends, in order.
-	frames chan frame
+	frames chan sandbox.Frame
 	out    io.Writer
 }
 
 // serve answers one request after the other. It returns as soon as in is closed, even if a
 // rendering is under way: then there is nobody left to answer.
 func (w *worker) serve(in io.Reader) error {
-	if err := writeFrame(w.out, frameReady, nil); err != nil {
+	if err := sandbox.Write(w.out, sandbox.FrameReady, nil); err != nil {
 		return err
 	}
-	w.frames = make(chan frame)
+	w.frames = make(chan sandbox.Frame)
 	failed := make(chan error, 1)
 	go func() {
 		for request := range w.frames {
-			if err := writeFrame(w.out, frameReply, w.answer(request.payload)); err != nil {
+			if err := sandbox.Write(w.out, sandbox.FrameReply, w.answer(request.Payload)); err != nil {
 				failed <- err
 				return
 			}
@@ -108,7 +110,7 @@ func (w *worker) serve(in io.Reader) error {
 	}()
 	reader := bufio.NewReader(in)
 	for {
-		received, err := readFrame(reader, math.MaxInt32)
+		received, err := sandbox.Read(reader, math.MaxInt32)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -127,7 +129,7 @@ func (w *worker) serve(in io.Reader) error {
 func (w *worker) answer(payload []byte) []byte {
 	var request task
 	if err := json.Unmarshal(payload, &request); err != nil {
-		return encodeFailure(templateFailed("the request cannot be read: %v", err))
+		return encodeFailure(manifest.TemplateFailedf("the request cannot be read: %v", err))
 	}
 	result, failure := w.perform(request)
 	if failure != nil {
@@ -135,7 +137,7 @@ func (w *worker) answer(payload []byte) []byte {
 	}
 	encoded, err := encode(result)
 	if err != nil {
-		return encodeFailure(invalidManifest("the objects cannot be written as JSON: %v", err))
+		return encodeFailure(manifest.InvalidManifestf("the objects cannot be written as JSON: %v", err))
 	}
 	if request.Chart == nil && len(encoded) > request.OutputLimit {
 		return encodeFailure(outputExceeded(request.OutputLimit))
@@ -145,38 +147,38 @@ func (w *worker) answer(payload []byte) []byte {
 
 // perform does what is asked. A panic is the template's fault, not the end of the worker; what it
 // says may quote the template's values.
-func (w *worker) perform(request task) (result reply, failure *Error) {
+func (w *worker) perform(request task) (result reply, failure *manifest.Error) {
 	defer func() {
 		if recover() != nil {
-			failure = templateFailed("the templates make the renderer panic: simplify them until they render")
+			failure = manifest.TemplateFailedf("the templates make the renderer panic: simplify them until they render")
 		}
 	}()
 	if request.Chart != nil {
 		archive := <-w.frames
-		return w.performChart(request, archive.payload)
+		return w.performChart(request, archive.Payload)
 	}
 	result.Objects, failure = renderAll(w.functions, request)
 	return result, failure
 }
 
 // renderAll renders all sources and collects their objects.
-func renderAll(allowed template.FuncMap, request task) ([]map[string]any, *Error) {
-	collected := newCollector()
+func renderAll(allowed template.FuncMap, request task) ([]map[string]any, *manifest.Error) {
+	collected := manifest.NewCollector()
 	executed := executor{functions: allowed, values: request.Cluster.values(), limit: request.OutputLimit}
 	for _, source := range request.Sources {
 		text, failure := executed.execute(source)
 		if failure != nil {
 			return nil, failure
 		}
-		if failure := collected.addSource(source.Name, text); failure != nil {
+		if failure := collected.AddSource(source.Name, text); failure != nil {
 			return nil, failure
 		}
 	}
-	return collected.objects, nil
+	return collected.Objects, nil
 }
 
-func encodeFailure(failure *Error) []byte {
-	encoded, err := encode(reply{Failure: &Error{failure.Reason, brief.Cut(failure.Message, maxMessage)}})
+func encodeFailure(failure *manifest.Error) []byte {
+	encoded, err := encode(reply{Failure: &manifest.Error{Reason: failure.Reason, Message: brief.Cut(failure.Message, maxMessage)}})
 	if err != nil {
 		// Two strings can always be written as JSON.
 		panic(err)

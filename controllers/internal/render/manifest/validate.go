@@ -1,4 +1,4 @@
-package render
+package manifest
 
 import (
 	"encoding/base64"
@@ -23,27 +23,27 @@ func checkIdentity(where string, object map[string]any) (objectKey, *Error) {
 	apiVersion, isString := object["apiVersion"].(string)
 	groupVersion, err := schema.ParseGroupVersion(apiVersion)
 	if !isString || err != nil || groupVersion.Version == "" {
-		return objectKey{}, invalidManifest(`%s: apiVersion is missing or not of the form "v1" or "group/version"`, where)
+		return objectKey{}, InvalidManifestf(`%s: apiVersion is missing or not of the form "v1" or "group/version"`, where)
 	}
 	kind, _ := object["kind"].(string)
 	if kind == "" {
-		return objectKey{}, invalidManifest("%s: kind is missing or not a string", where)
+		return objectKey{}, InvalidManifestf("%s: kind is missing or not a string", where)
 	}
 	where = fmt.Sprintf("%s (%s)", where, kind)
 	metadata, isObject := object["metadata"].(map[string]any)
 	if !isObject {
-		return objectKey{}, invalidManifest("%s: metadata is missing or not an object", where)
+		return objectKey{}, InvalidManifestf("%s: metadata is missing or not an object", where)
 	}
 	if metadata["generateName"] != nil {
-		return objectKey{}, invalidManifest("%s: metadata.generateName would make another object on every try: set metadata.name", where)
+		return objectKey{}, InvalidManifestf("%s: metadata.generateName would make another object on every try: set metadata.name", where)
 	}
 	name, _ := metadata["name"].(string)
 	if name == "" {
-		return objectKey{}, invalidManifest("%s: metadata.name is missing or not a string (quote numbers and words like on, yes and n)", where)
+		return objectKey{}, InvalidManifestf("%s: metadata.name is missing or not a string (quote numbers and words like on, yes and n)", where)
 	}
 	namespace, isString := metadata["namespace"].(string)
 	if !isString && metadata["namespace"] != nil {
-		return objectKey{}, invalidManifest("%s: metadata.namespace of %q is not a string (quote numbers and words like on, yes and n)", where, name)
+		return objectKey{}, InvalidManifestf("%s: metadata.namespace of %q is not a string (quote numbers and words like on, yes and n)", where, name)
 	}
 	return objectKey{groupVersion.Group, kind, namespace, name}, nil
 }
@@ -60,7 +60,7 @@ func clean(where string, object map[string]any) *Error {
 	labels, _ := metadata["labels"].(map[string]any)
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		if strings.HasPrefix(label, reservedLabels) {
-			return invalidManifest("%s: the label %s is Daytwo's own: remove it", where, label)
+			return InvalidManifestf("%s: the label %s is Daytwo's own: remove it", where, label)
 		}
 	}
 	dropServerFields(object)
@@ -74,11 +74,11 @@ func checkStrings(where, field string, value any) *Error {
 	}
 	dictionary, isObject := value.(map[string]any)
 	if !isObject {
-		return invalidManifest("%s: %s is not a dictionary", where, field)
+		return InvalidManifestf("%s: %s is not a dictionary", where, field)
 	}
 	for _, key := range slices.Sorted(maps.Keys(dictionary)) {
 		if _, isString := dictionary[key].(string); !isString {
-			return invalidManifest("%s: %s[%s] is not a string: quote it, as numbers and words like true, yes and n have to be", where, field, key)
+			return InvalidManifestf("%s: %s[%s] is not a string: quote it, as numbers and words like true, yes and n have to be", where, field, key)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func moveStringData(where string, object map[string]any) *Error {
 	}
 	data, isObject := object["data"].(map[string]any)
 	if !isObject && object["data"] != nil {
-		return invalidManifest("%s: data is not a dictionary", where)
+		return InvalidManifestf("%s: data is not a dictionary", where)
 	}
 	if data == nil {
 		data = make(map[string]any, len(plain))

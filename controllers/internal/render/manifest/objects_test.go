@@ -1,4 +1,4 @@
-package render
+package manifest
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 )
 
 func collect(texts ...string) ([]map[string]any, *Error) {
-	c := newCollector()
+	c := NewCollector()
 	for i, text := range texts {
-		if failure := c.addSource(fmt.Sprintf("source %d", i+1), []byte(text)); failure != nil {
+		if failure := c.AddSource(fmt.Sprintf("source %d", i+1), []byte(text)); failure != nil {
 			return nil, failure
 		}
 	}
-	return c.objects, nil
+	return c.Objects, nil
 }
 
 func TestDocumentsBecomeObjectsInTheirOrder(t *testing.T) {

@@ -1,4 +1,4 @@
-package render
+package sandbox
 
 import (
 	"errors"
@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executable is the program that is running, even if the file it was started from has been
+// Executable is the program that is running, even if the file it was started from has been
 // replaced since: manager and worker must speak the same protocol.
-func executable() (string, error) { return "/proc/self/exe", nil }
+func Executable() (string, error) { return "/proc/self/exe", nil }
 
-// limitProcess makes the kernel refuse this process more than bytes of memory beyond what it has
+// Confine makes the kernel refuse this process more than bytes of memory beyond what it has
 // already, and keeps it from leaving a core file, which could hold secrets. RLIMIT_DATA counts
 // private writable mappings (since Linux 4.7), so also the Go heap, and not what the runtime
 // merely reserves; a Go program that is refused memory dies with "out of memory". But what is mapped in
@@ -25,7 +25,7 @@ func executable() (string, error) { return "/proc/self/exe", nil }
 //
 // It also makes the kernel refuse it any further file or socket: whatever a template or a library
 // tries, there is no other way out than the pipes that are open.
-func limitProcess(bytes int64) error {
+func Confine(bytes int64) error {
 	if err := startPoller(); err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func limitProcess(bytes int64) error {
 	return nil
 }
 
-// processorTime is what all threads of a process have taken, or zero if it has ended. Its clock is the one that
+// ProcessorTime is what all threads of a process have taken, or zero if it has ended. Its clock is the one that
 // clock_getcpuclockid(3) returns: the process ID inverted, and CPUCLOCK_SCHED of linux/posix-timers.h, which is
 // precise to the nanosecond. Reading it opens no file.
-func processorTime(pid int) time.Duration {
+func ProcessorTime(pid int) time.Duration {
 	const scheduled = 2
 	var taken unix.Timespec
 	if err := unix.ClockGettime(int32(^pid)<<3|scheduled, &taken); err != nil {

@@ -1,4 +1,4 @@
-package render
+package manifest
 
 import (
 	"bytes"
@@ -11,41 +11,41 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// document is one YAML document of what a source renders to.
-type document struct {
-	// number counts the documents of the source that are not empty, from 1.
-	number int
-	// line of the rendered text on which it starts, from 1.
-	line int
-	text []byte
+// Document is one YAML document of what a source renders to.
+type Document struct {
+	// Number counts the documents of the source that are not empty, from 1.
+	Number int
+	// Line of the rendered text on which it starts, from 1.
+	Line int
+	Text []byte
 }
 
 // splitDocuments splits at the lines that YAML defines as the start ("---") and end ("...") of a
 // document. Documents of blank lines and comments only are left out.
-func splitDocuments(text []byte) []document {
-	var documents []document
-	current := document{number: 1, line: 1}
+func splitDocuments(text []byte) []Document {
+	var documents []Document
+	current := Document{Number: 1, Line: 1}
 	finish := func() {
-		if current.isEmpty() {
+		if current.IsEmpty() {
 			return
 		}
-		if !bytes.HasSuffix(current.text, []byte("\n")) {
+		if !bytes.HasSuffix(current.Text, []byte("\n")) {
 			// As kubectl reads it: a block scalar at the end of a text keeps its own newline.
-			current.text = append(current.text, '\n')
+			current.Text = append(current.Text, '\n')
 		}
 		documents = append(documents, current)
-		current.number++
+		current.Number++
 	}
 	line := 0
 	for content := range bytes.Lines(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))) {
 		line++
 		rest, isMarker := cutMarker(content)
 		if !isMarker {
-			current.text = append(current.text, content...)
+			current.Text = append(current.Text, content...)
 			continue
 		}
 		finish()
-		current.line, current.text = line, bytes.Clone(rest)
+		current.Line, current.Text = line, bytes.Clone(rest)
 	}
 	finish()
 	return documents
@@ -62,8 +62,9 @@ func cutMarker(line []byte) (rest []byte, isMarker bool) {
 	return nil, false
 }
 
-func (d document) isEmpty() bool {
-	for line := range bytes.Lines(d.text) {
+// IsEmpty is whether there is nothing in a document but blank lines and comments.
+func (d Document) IsEmpty() bool {
+	for line := range bytes.Lines(d.Text) {
 		trimmed := bytes.TrimSpace(line)
 		if len(trimmed) > 0 && trimmed[0] != '#' {
 			return false
@@ -72,41 +73,44 @@ func (d document) isEmpty() bool {
 	return true
 }
 
-// collector gathers the objects of one request.
-type collector struct {
-	objects []map[string]any
+// Collector gathers the objects of one request.
+type Collector struct {
+	// Objects that were added, in their order.
+	Objects []map[string]any
 	// seen says where each object was found first.
 	seen map[objectKey]string
-	// lenient accepts a key that is set twice, as Helm does: the later one counts.
-	lenient bool
-	// firstCounts ignores an object that was seen before instead of refusing it.
-	firstCounts bool
+	// Lenient accepts a key that is set twice, as Helm does: the later one counts.
+	Lenient bool
+	// FirstCounts ignores an object that was seen before instead of refusing it.
+	FirstCounts bool
 }
 
-func newCollector() *collector { return &collector{seen: map[objectKey]string{}} }
+// NewCollector has no objects yet.
+func NewCollector() *Collector { return &Collector{seen: map[objectKey]string{}} }
 
-// addSource adds the objects of a source's rendered text.
-func (c *collector) addSource(name string, text []byte) *Error {
+// AddSource adds the objects of a source's rendered text.
+func (c *Collector) AddSource(name string, text []byte) *Error {
 	for _, d := range splitDocuments(text) {
-		if failure := c.addDocument(fmt.Sprintf("%s, document %d", name, d.number), d); failure != nil {
+		if failure := c.AddDocument(fmt.Sprintf("%s, document %d", name, d.Number), d); failure != nil {
 			return failure
 		}
 	}
 	return nil
 }
 
-func (c *collector) addDocument(where string, d document) *Error {
+// AddDocument adds the objects of one document; where says for people which one it is.
+func (c *Collector) AddDocument(where string, d Document) *Error {
 	toJSON := yaml.YAMLToJSONStrict
-	if c.lenient {
+	if c.Lenient {
 		toJSON = yaml.YAMLToJSON
 	}
-	encoded, err := toJSON(d.text)
+	encoded, err := toJSON(d.Text)
 	if err != nil {
-		return invalidManifest("%s: %s", where, yamlProblem(err, d.line))
+		return InvalidManifestf("%s: %s", where, yamlProblem(err, d.Line))
 	}
 	var value any
 	if err := utiljson.Unmarshal(encoded, &value); err != nil {
-		return invalidManifest("%s is nested too deeply or holds a number that JSON cannot", where)
+		return InvalidManifestf("%s is nested too deeply or holds a number that JSON cannot", where)
 	}
 	if value == nil {
 		return nil
@@ -115,10 +119,10 @@ func (c *collector) addDocument(where string, d document) *Error {
 }
 
 // add checks and keeps one object, or each item of a list.
-func (c *collector) add(where string, value any) *Error {
+func (c *Collector) add(where string, value any) *Error {
 	object, isObject := value.(map[string]any)
 	if !isObject {
-		return invalidManifest("%s is not an object: a manifest starts with apiVersion, kind and metadata", where)
+		return InvalidManifestf("%s is not an object: a manifest starts with apiVersion, kind and metadata", where)
 	}
 	if isListOfObjects(object) {
 		return c.addList(where, object)
@@ -129,19 +133,19 @@ func (c *collector) add(where string, value any) *Error {
 	}
 	where = fmt.Sprintf("%s (%s %q)", where, key.kind, key.name)
 	if first, taken := c.seen[key]; taken {
-		if c.firstCounts {
+		if c.FirstCounts {
 			return nil
 		}
-		return invalidManifest("%s is the same object as in %s: remove one of them", where, first)
+		return InvalidManifestf("%s is the same object as in %s: remove one of them", where, first)
 	}
-	if len(c.objects) == MaxObjects {
-		return objectsExceeded()
+	if len(c.Objects) == MaxObjects {
+		return TooManyObjects()
 	}
 	if failure := clean(where, object); failure != nil {
 		return failure
 	}
 	c.seen[key] = where
-	c.objects = append(c.objects, object)
+	c.Objects = append(c.Objects, object)
 	return nil
 }
 
@@ -156,10 +160,10 @@ func isListOfObjects(object map[string]any) bool {
 	return hasItems && strings.HasSuffix(kind, "List")
 }
 
-func (c *collector) addList(where string, list map[string]any) *Error {
+func (c *Collector) addList(where string, list map[string]any) *Error {
 	items, isList := list["items"].([]any)
 	if !isList {
-		return invalidManifest("%s: items of the List is not a list", where)
+		return InvalidManifestf("%s: items of the List is not a list", where)
 	}
 	for i, item := range items {
 		inheritType(item, list)

@@ -1,9 +1,13 @@
-package render
+package manifest
 
 import (
 	"errors"
 	"fmt"
 )
+
+// MaxObjects is the number of objects that one request may render to. The inventory of a target
+// is one object in etcd, and this many entries are what it can hold.
+const MaxObjects = 2000
 
 // Reason says which sort of thing is wrong with a request. It is fit for a condition.
 type Reason string
@@ -46,7 +50,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // ReasonOf returns the reason of a request that was at fault itself. False means another sort of
-// error: a cancelled context, ErrClosed, ErrWorkerLost, ErrMachineBusy, or a lookup that failed, all of
+// error: a cancelled context, a worker or a Pool that is gone, a machine that is too busy, or a lookup that failed, all of
 // which the next try may mend.
 func ReasonOf(err error) (Reason, bool) {
 	var failure *Error
@@ -56,29 +60,28 @@ func ReasonOf(err error) (Reason, bool) {
 	return failure.Reason, true
 }
 
-var (
-	// ErrWorkerLost means that worker processes could not be started, or died for a reason that
-	// has nothing to do with the request as far as can be told. Another try may succeed.
-	ErrWorkerLost = errors.New("render worker lost")
-	// ErrMachineBusy means that the rendering was stopped because it lasted too long, though it took
-	// less than it may: the machine had other things to do. Another try may succeed.
-	ErrMachineBusy = errors.New("the machine is too busy to render")
-	// ErrClosed means that the Pool was closed.
-	ErrClosed = errors.New("render pool is closed")
-)
-
-func templateFailed(format string, args ...any) *Error {
+// TemplateFailedf is an Error with the reason TemplateFailed.
+func TemplateFailedf(format string, args ...any) *Error {
 	return &Error{Reason: TemplateFailed, Message: fmt.Sprintf(format, args...)}
 }
 
-func invalidManifest(format string, args ...any) *Error {
+// InvalidManifestf is an Error with the reason InvalidManifest.
+func InvalidManifestf(format string, args ...any) *Error {
 	return &Error{Reason: InvalidManifest, Message: fmt.Sprintf(format, args...)}
 }
 
-func chartRefused(format string, args ...any) *Error {
+// ChartRefusedf is an Error with the reason ChartRefused.
+func ChartRefusedf(format string, args ...any) *Error {
 	return &Error{Reason: ChartRefused, Message: fmt.Sprintf(format, args...)}
 }
 
-func valuesInvalid(format string, args ...any) *Error {
+// ValuesInvalidf is an Error with the reason ValuesInvalid.
+func ValuesInvalidf(format string, args ...any) *Error {
 	return &Error{Reason: ValuesInvalid, Message: fmt.Sprintf(format, args...)}
+}
+
+// TooManyObjects is the Error for a request that renders to more than MaxObjects objects.
+func TooManyObjects() *Error {
+	return &Error{OutputLimitExceeded, fmt.Sprintf(
+		"there are more than %d objects: split them over several add-ons, or turn off parts of the chart", MaxObjects)}
 }
