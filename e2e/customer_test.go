@@ -139,6 +139,20 @@ func (c *customer) change(addon *addonsv1alpha1.SaaSAddon, manifests string) {
 	must(c, env.Admin.Patch(c.Context(), addon, client.MergeFrom(before)))
 }
 
+// withReleases adds what the releases of an add-on say to what is wrong with it.
+func (c *customer) withReleases(addon *addonsv1alpha1.SaaSAddon, wrong error) error {
+	if wrong == nil {
+		return nil
+	}
+	text := wrong.Error()
+	for _, release := range c.releases(addon) {
+		for _, condition := range release.Status.Conditions {
+			text += fmt.Sprintf("\n  %s: %s=%s (%s) %s", release.Name, condition.Type, condition.Status, condition.Reason, condition.Message)
+		}
+	}
+	return errors.New(text)
+}
+
 // awaitReady waits for the add-on's own word, and then takes its targets by it.
 func (c *customer) awaitReady(addon *addonsv1alpha1.SaaSAddon) {
 	c.Helper()
@@ -149,7 +163,7 @@ func (c *customer) awaitReady(addon *addonsv1alpha1.SaaSAddon) {
 		if addon.Status.ObservedGeneration != addon.Generation {
 			return fmt.Errorf("generation %d was seen, of %d", addon.Status.ObservedGeneration, addon.Generation)
 		}
-		return expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
+		return c.withReleases(addon, expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, ""))
 	})
 	for _, release := range c.releases(addon) {
 		if release.Status.Revision != addon.Status.Revision {
