@@ -17,57 +17,26 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// recorder keeps the records of one release up to date during one reconcile.
-type recorder struct {
-	// o has the history as it is with the records that were written since.
-	o       Observation
-	store   *helmrecord.Store
-	tracker *tracker.Tracker
-	owner   tracker.Owner
-	rules   managedfields.Rules
-	journal Journal
-	status  *releaseStatus
-	result  *Result
-	// before is the record that was installed when the operation began; read when it is needed.
-	before *release.Release
-}
-
-// begin writes that an operation is under way, as its hooks are about to run, unless that is written
+// beginRecord writes that an operation is under way, as its hooks are about to run, unless that is written
 // already. Whether it is, the release's status says; it is made sure of first, since the cache may be behind.
-func (r *recorder) begin(ctx context.Context, operation *addonsv1alpha1.HelmOperation) error {
+func (s *Stages) beginRecord(ctx context.Context, operation *addonsv1alpha1.HelmOperation) error {
 	status := pendingStatus(operation.Kind)
-	if latest := r.o.History.Latest(); latest.Inputs == r.o.Inputs && latest.Status == status {
-		r.result.RecordPending = true
+	if latest := s.records.History.Latest(); latest.Inputs == s.o.Inputs && latest.Status == status {
+		s.result.RecordPending = true
 		return nil
 	}
-	if err := r.journal.Confirm(ctx); err != nil {
+	if err := s.Journal.Confirm(ctx); err != nil {
 		return fmt.Errorf("make sure that the operation is still to be made: %w", err)
 	}
-	return r.write(operation, status, "Hooks are running")
+	return s.record(operation, status, "Hooks are running")
 }
 
-// fail writes that an operation failed.
-func (r *recorder) fail(operation *addonsv1alpha1.HelmOperation, why string) error {
-	return r.write(operation, helmcommon.StatusFailed, fmt.Sprintf("%s %q failed: %s", operation.Kind, r.o.Chart.Release.Name, why))
-}
-
-// finish writes that the release is deployed, and settles what other records say.
-func (r *recorder) finish(operation *addonsv1alpha1.HelmOperation) error {
-	if err := r.write(operation, helmcommon.StatusDeployed, description(operation)); err != nil {
+// finishRecord writes that the release is deployed, and settles what other records say.
+func (s *Stages) finishRecord(operation *addonsv1alpha1.HelmOperation) error {
+	if err := s.record(operation, helmcommon.StatusDeployed, description(operation)); err != nil {
 		return err
 	}
-	version := int(r.status.get().Version)
-	for _, entry := range r.o.History.Unsettled(version) {
-		if err := r.store.Settle(entry); err != nil {
-			return err
-		}
-	}
-	for _, entry := range r.o.History.Outdated(version) {
-		if err := r.store.Delete(entry); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.records.SettleOthers()
 }
 
 func description(operation *addonsv1alpha1.HelmOperation) string {
@@ -80,78 +49,57 @@ func description(operation *addonsv1alpha1.HelmOperation) string {
 	return string(operation.Kind) + " complete"
 }
 
-// write writes the record of what the release is made of now: again, if the latest one is of the same,
-// or as the next version.
-func (r *recorder) write(operation *addonsv1alpha1.HelmOperation, status helmcommon.Status, description string) error {
-	latest := r.o.History.Latest()
-	again := latest.Inputs == r.o.Inputs && latest.Status != helmcommon.StatusSuperseded
-	version := latest.Version + 1
-	if again {
-		version = latest.Version
-	}
-	record, err := r.build(operation, version)
+// record writes the record of what the release is made of now. Its watch knows what to expect.
+func (s *Stages) record(operation *addonsv1alpha1.HelmOperation, status helmcommon.Status, description string) error {
+	draft, err := s.records.Draft(s.courseOf(operation, status, description))
 	if err != nil {
 		return err
 	}
-	record.Info.Status, record.Info.Description = status, description
-	key := objects.Key{GroupKind: SecretKind.GroupKind(), Namespace: r.o.Chart.Release.Namespace, Name: r.o.Chart.Release.SecretName(version)}
-	r.tracker.Claim(r.owner, key)
-	r.tracker.Begin(key)
+	key := objects.Key{GroupKind: SecretKind.GroupKind(), Namespace: s.o.Chart.Release.Namespace, Name: s.o.Chart.Release.SecretName(draft.Version)}
+	s.Cluster.Tracker.Claim(s.Owner, key)
+	s.Cluster.Tracker.Begin(key)
 	if status.IsPending() {
-		r.result.RecordPending = true // Whether or not the answer arrives.
+		s.result.RecordPending = true // Whether or not the answer arrives.
 	}
-	written, err := r.put(record, again)
+	written, err := s.records.Write(draft)
 	var expected *tracker.Expectation
 	if err == nil {
-		r.result.RecordPending = status.IsPending()
-		expected = &tracker.Expectation{UID: written.UID, ResourceVersion: written.ResourceVersion, Fingerprint: r.fingerprint(written)}
-		r.note(version, status, written)
+		s.result.RecordPending = status.IsPending()
+		fingerprint := s.Rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, managedfields.Subject{Kind: SecretKind.GroupKind()}).Fingerprint
+		expected = &tracker.Expectation{UID: written.UID, ResourceVersion: written.ResourceVersion, Fingerprint: fingerprint}
+		said := s.status.get()
+		said.Version = int32(draft.Version)
+		said.Record = &metav1alpha1.InventoryEntry{
+			ID:  objects.Ref{GroupVersionKind: SecretKind, Namespace: written.Namespace, Name: written.Name}.ID(),
+			UID: string(written.UID), Fingerprint: fingerprint,
+		}
 	}
-	r.tracker.End(key, expected)
+	s.Cluster.Tracker.End(key, expected)
 	return err
 }
 
-func (r *recorder) put(record *release.Release, again bool) (*metav1.ObjectMeta, error) {
-	if again {
-		return r.store.Update(r.o.History.Latest(), record, r.o.Inputs)
+// courseOf is what the record tells of an operation, which is nil if only the record is put right.
+func (s *Stages) courseOf(operation *addonsv1alpha1.HelmOperation, status helmcommon.Status, description string) helmrecord.Course {
+	course := helmrecord.Course{Status: status, Description: description}
+	if operation == nil {
+		return course
 	}
-	return r.store.Create(record, r.o.Inputs)
-}
-
-func (r *recorder) fingerprint(written *metav1.ObjectMeta) string {
-	return r.rules.Assess(&metav1.PartialObjectMetadata{ObjectMeta: *written}, managedfields.Subject{Kind: SecretKind.GroupKind()}).Fingerprint
-}
-
-// note takes what was written into the history and the status.
-func (r *recorder) note(version int, status helmcommon.Status, written *metav1.ObjectMeta) {
-	entry := helmrecord.Entry{Version: version, Status: status, Inputs: r.o.Inputs, UID: written.UID}
-	if r.o.History.Latest().Version == version {
-		r.o.History[0] = entry
-	} else {
-		r.o.History = append(helmrecord.History{entry}, r.o.History...)
+	if operation.Kind == addonsv1alpha1.HelmRollback {
+		course.RollbackTo = int(operation.RollbackTo)
 	}
-	said := r.status.get()
-	said.Version = int32(version)
-	said.Record = &metav1alpha1.InventoryEntry{
-		ID:  objects.Ref{GroupVersionKind: SecretKind, Namespace: written.Namespace, Name: written.Name}.ID(),
-		UID: string(written.UID), Fingerprint: r.fingerprint(written),
+	hooks := map[string]helmrecord.HookID{}
+	for _, one := range s.o.Chart.Hooks {
+		hooks[one.ID()] = helmrecord.HookID{Path: one.path, Kind: one.Kind, Name: one.Name}
 	}
-}
-
-// purge removes all records; ours last, since they tell that the release is ours to end.
-func (r *recorder) purge() error {
-	if err := r.store.Confirm(); err != nil {
-		return err
-	}
-	for _, ours := range []bool{false, true} {
-		for _, entry := range r.o.History {
-			if entry.IsOurs() != ours {
-				continue
-			}
-			if err := r.store.Delete(entry); err != nil {
-				return err
-			}
+	for _, run := range operation.Hooks {
+		ran := helmrecord.Run{
+			Hook:          hooks[run.Object],
+			HookExecution: release.HookExecution{StartedAt: run.StartedAt.Time, Phase: release.HookPhase(run.Phase)},
 		}
+		if run.CompletedAt != nil {
+			ran.CompletedAt = run.CompletedAt.Time
+		}
+		course.Runs = append(course.Runs, ran)
 	}
-	return nil
+	return course
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"helm.sh/helm/v4/pkg/release/common"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,9 +50,9 @@ type Stages struct {
 	// lists tells whether the inventory lists an object, or the chart declares it.
 	lists  func(objects.Key) bool
 	status *releaseStatus
-	// recorder is nil where no record is to be written.
-	recorder *recorder
-	result   *Result
+	// records is nil where no record is to be written.
+	records *helmrecord.Recorder
+	result  *Result
 }
 
 // releaseStatus is the part of the status that speaks of the Helm release, in the making.
@@ -118,9 +119,8 @@ func (s *Stages) Begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.recorder = &recorder{
-			o: s.o, store: store, tracker: s.Cluster.Tracker, owner: s.Owner, rules: s.Rules, journal: s.Journal,
-			status: s.status, result: s.result,
+		s.records = &helmrecord.Recorder{
+			Store: store, History: s.o.History, Inputs: s.o.Inputs, Rendered: s.o.Chart.Record, Now: s.o.Now,
 		}
 	}
 	if err := s.endInterrupted(ctx); err != nil {
@@ -165,7 +165,7 @@ func (s *Stages) endInterrupted(ctx context.Context) error {
 
 // After implements apply.Stages: it runs the hooks that come last, and writes the record.
 func (s *Stages) After(ctx context.Context) (bool, error) {
-	if s.recorder == nil {
+	if s.records == nil {
 		return true, nil
 	}
 	if succeeded, err := s.hooks(ctx, s.plan.After); !succeeded || err != nil {
@@ -179,7 +179,7 @@ func (s *Stages) After(ctx context.Context) (bool, error) {
 		s.result.Purged = true
 	case s.plan.Record:
 		changed, _ := recordRef(s.o.Status)
-		if err := s.recorder.finish(s.plan.Operation); err != nil {
+		if err := s.finishRecord(s.plan.Operation); err != nil {
 			return false, err
 		}
 		s.reverted(changed)
@@ -193,7 +193,7 @@ func (s *Stages) After(ctx context.Context) (bool, error) {
 
 // purge removes the records, and makes sure that they go: that a deletion was answered does not say so.
 func (s *Stages) purge(ctx context.Context) error {
-	if err := s.recorder.purge(); err != nil {
+	if err := s.records.Purge(); err != nil {
 		return err
 	}
 	ours := s.o.Chart.Release
@@ -236,14 +236,14 @@ func (s *Stages) hooks(ctx context.Context, event release.HookEvent) (bool, erro
 		return false, nil
 	}
 	if !s.plan.Purge && s.plan.Blocked == nil {
-		if err := s.recorder.begin(ctx, s.plan.Operation); err != nil {
+		if err := s.beginRecord(ctx, s.plan.Operation); err != nil {
 			return false, err
 		}
 	}
 	succeeded, err := s.runner(s.plan.Operation).run(ctx, event)
 	s.status.get().Operation = s.plan.Operation.DeepCopy()
 	if failed := s.result.Hook; err == nil && !succeeded && !s.plan.Purge && failed != nil && failed.Run.Phase == addonsv1alpha1.HookFailed {
-		err = s.recorder.fail(s.plan.Operation, failed.String())
+		err = s.record(s.plan.Operation, common.StatusFailed, fmt.Sprintf("%s %q failed: %s", s.plan.Operation.Kind, s.o.Chart.Release.Name, failed))
 	}
 	return succeeded, err
 }

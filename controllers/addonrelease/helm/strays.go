@@ -3,38 +3,22 @@ package helm
 import (
 	"context"
 
-	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// recordedObjects are what the records declare that may have brought objects which no inventory knows: those of others
-// that came after our last one, and ours where it is replaced unseen.
-func (r *recorder) recordedObjects() ([]objects.Ref, error) {
-	entries := r.o.History.Foreign()
-	if r.o.replaces() {
-		entries = append(entries, r.o.History.Replaced(r.o.Inputs))
-	}
-	var refs []objects.Ref
-	for _, entry := range entries {
-		record, err := r.store.Read(entry.Version)
-		if err != nil {
-			return nil, err
-		}
-		if record != nil {
-			refs = append(refs, helmrecord.Objects(record.Manifest)...)
-		}
-	}
-	return refs, nil
-}
-
 // Strays implements apply.Stages: the objects that a record brought, the inventory does not list and the chart does not
 // declare. The cluster tells which of them carry the release's marks: others are not touched.
 func (s *Stages) Strays(ctx context.Context) ([]apply.Removal, error) {
-	if !s.plan.Strays || s.recorder == nil {
+	if !s.plan.Strays || s.records == nil {
 		return nil, nil
 	}
-	refs, err := s.recorder.recordedObjects()
+	// Others wrote records after our last one, and where ours is replaced unseen, it may have brought what no inventory knows.
+	entries := s.records.History.Foreign()
+	if s.o.replaces() {
+		entries = append(entries, s.records.History.Replaced(s.o.Inputs))
+	}
+	refs, err := s.records.Objects(entries)
 	if err != nil {
 		return nil, err
 	}

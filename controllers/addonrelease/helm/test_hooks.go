@@ -44,7 +44,7 @@ func (s *Stages) test(ctx context.Context) error {
 		return nil
 	}
 	// As after `helm test`, the record tells of the tests too.
-	return s.recorder.write(operation, s.recorder.o.History.Latest().Status, description(operation))
+	return s.record(operation, s.records.History.Latest().Status, description(operation))
 }
 
 func countTests(operation *addonsv1alpha1.HelmOperation) string {
