@@ -43,7 +43,7 @@ func (r *Reconciler) chartSet(ctx context.Context, content addoncontent.Content,
 	if len(rendered.Hooks) > helm.MaxHooks {
 		return rendering{}, tooMany("hooks", len(rendered.Hooks), helm.MaxHooks)
 	}
-	set, err := apply.Prepare(list, r.Installation, namespaceOf(content))
+	set, err := apply.Prepare(list, r.Installation, content.NamespaceToCreate())
 	if err != nil {
 		return rendering{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/maypok86/otter/v2"
-	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +11,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -24,26 +24,19 @@ const (
 	maxSets      = 64 << 20
 )
 
-// caches hold what can be had again. Safe for concurrent use.
+// caches hold what can be had again. Safe for concurrent use. The targets of a rollout, which all ask for one revision, share
+// one read of it.
 type caches struct {
 	revisions *otter.Cache[types.NamespacedName, addoncontent.Content]
 	sets      *otter.Cache[setKey, rendering]
-	// reading lets the targets of a rollout, which all ask for one revision, share one read of it.
-	reading *singleflight.Group
 }
 
 func newCaches() caches {
-	return caches{
-		revisions: otter.Must(&otter.Options[types.NamespacedName, addoncontent.Content]{
-			MaximumWeight: maxRevisions,
-			Weigher:       func(_ types.NamespacedName, content addoncontent.Content) uint32 { return uint32(content.Size()) },
-		}),
-		sets: otter.Must(&otter.Options[setKey, rendering]{
-			MaximumWeight: maxSets,
-			Weigher:       func(_ setKey, rendered rendering) uint32 { return uint32(rendered.size()) },
-		}),
-		reading: &singleflight.Group{},
-	}
+	return caches{revisions: newCache[types.NamespacedName](maxRevisions, addoncontent.Content.Size), sets: newCache[setKey](maxSets, rendering.size)}
+}
+
+func newCache[K comparable, V any](most uint64, size func(V) int) *otter.Cache[K, V] {
+	return otter.Must(&otter.Options[K, V]{MaximumWeight: most, Weigher: func(_ K, value V) uint32 { return uint32(size(value)) }})
 }
 
 // rendering is what a revision gives in one cluster.
@@ -61,20 +54,14 @@ type setKey struct {
 }
 
 // rendered returns what a release's revision gives in its cluster.
-func (r *Reconciler) rendered(ctx context.Context, o *observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
+func (r *Reconciler) rendered(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) (rendering, error) {
 	key := setKey{release: client.ObjectKeyFromObject(o.Target), inputs: o.Inputs, clusterID: cluster.Identity()}
-	if cached, ok := r.caches.sets.GetIfPresent(key); ok {
-		return cached, nil
-	}
-	rendered, err := r.renderContent(ctx, o, content, cluster)
-	if err != nil {
-		return rendering{}, err
-	}
-	r.caches.sets.Set(key, rendered)
-	return rendered, nil
+	return r.caches.sets.Get(ctx, key, otter.LoaderFunc[setKey, rendering](func(ctx context.Context, _ setKey) (rendering, error) {
+		return r.renderContent(ctx, o, content, cluster)
+	}))
 }
 
-func (r *Reconciler) renderContent(ctx context.Context, o *observation, content addoncontent.Content, cluster chartCluster) (rendering, error) {
+func (r *Reconciler) renderContent(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) (rendering, error) {
 	if content.Chart != nil {
 		rendered, err := r.renderChart(ctx, o, content, cluster)
 		if err != nil {
@@ -93,7 +80,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o *observation, content 
 	if err := apply.ScopeObjects(ctx, cluster, list, content.Namespace, o.Inventory); err != nil {
 		return rendering{}, err
 	}
-	set, err := apply.Prepare(apply.Declare(list), r.Installation, namespaceOf(content))
+	set, err := apply.Prepare(apply.Declare(list), r.Installation, content.NamespaceToCreate())
 	return rendering{set: set}, err
 }
 
@@ -111,27 +98,11 @@ func (r *Reconciler) renderings(release *addonsv1alpha1.AddonRelease) helm.Rende
 	return helm.Renderings{Client: r.Room.Client, APIReader: r.Room.APIReader, Owner: owner}
 }
 
-// namespaceOf is the namespace to create; empty if there is none to create.
-func namespaceOf(content addoncontent.Content) string {
-	if !content.CreateNamespace {
-		return ""
-	}
-	return content.Namespace
-}
-
 func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (addoncontent.Content, error) {
-	if cached, ok := r.caches.revisions.GetIfPresent(key); ok {
-		return cached, nil
-	}
-	shared, err, _ := r.caches.reading.Do(key.String(), func() (any, error) {
-		content, err := addoncontent.Read(ctx, r.Room.APIReader, key)
-		if err == nil {
-			r.caches.revisions.Set(key, content)
-		}
-		return content, err
-	})
-	content, _ := shared.(addoncontent.Content)
-	return content, err
+	return r.caches.revisions.Get(ctx, key, otter.LoaderFunc[types.NamespacedName, addoncontent.Content](
+		func(ctx context.Context, key types.NamespacedName) (addoncontent.Content, error) {
+			return addoncontent.Read(ctx, r.Room.APIReader, key)
+		}))
 }
 
 // size in bytes, with what an object costs beside its body.

@@ -3,28 +3,17 @@ package addonrelease
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// chartCluster is what a chart's release needs of its cluster, beside what all need.
-type chartCluster interface {
-	apply.ClusterView
-	APIVersions() ([]string, error)
-	Lookup(ctx context.Context, ref objects.Ref) (map[string]any, error)
-	List(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string) ([]metav1.PartialObjectMetadata, error)
-	Secrets(namespace string) (corev1client.SecretInterface, error)
-}
-
 // renderChart renders a chart, or finds the rendering that was kept because another one would differ.
-func (r *Reconciler) renderChart(ctx context.Context, o *observation, content addoncontent.Content, cluster chartCluster) (*render.RenderedChart, error) {
+func (r *Reconciler) renderChart(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) (*render.RenderedChart, error) {
 	if name := helm.KeptRendering(o.Status.Helm, o.Inputs); name != "" {
 		return r.renderings(o.Target).Recall(ctx, name)
 	}

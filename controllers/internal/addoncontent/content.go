@@ -59,6 +59,14 @@ type Chart struct {
 	HookTimeout time.Duration `json:"hookTimeout"`
 }
 
+// NamespaceToCreate is the namespace to create; empty if there is none to create.
+func (c Content) NamespaceToCreate() string {
+	if !c.CreateNamespace {
+		return ""
+	}
+	return c.Namespace
+}
+
 // Size is how much text it holds, in bytes.
 func (c Content) Size() int {
 	total := len(c.Namespace)
