@@ -56,7 +56,6 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content
 // beginAnew takes the operation for the inputs as one that was never made.
 func beginAnew(o *observation) {
 	o.Status.InputsHash, o.Status.Applying = "", ""
-	o.Status.Helm = o.Status.Helm.DeepCopy()
 	o.Status.Helm.Operation = nil
 }
 

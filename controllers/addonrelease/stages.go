@@ -1,8 +1,6 @@
 package addonrelease
 
 import (
-	"context"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -11,7 +9,7 @@ import (
 )
 
 // Stages implements target.StagedKind.
-func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.Cluster, journal *journal) apply.Stages {
+func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.Cluster, journal *helm.Journal) apply.Stages {
 	if o.Extra.Chart == nil {
 		return apply.NoStages{}
 	}
@@ -20,24 +18,9 @@ func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.
 		plan = helm.MakePlan(chart)
 	}
 	o.Extra.stages = helm.NewStages(helm.Target{
-		Cluster: cluster, Owner: r.Room.Owner(o.Target), HolderName: r.Room.HolderName, Journal: helmJournal{journal}, Renderings: r.renderings(o.Target),
+		Cluster: cluster, Owner: r.Room.Owner(o.Target), HolderName: r.Room.HolderName, Journal: journal, Renderings: r.renderings(o.Target),
 		Rules: r.Rules, Installation: r.Installation, Clock: r.Clock,
 	}, chart, plan, o.Lists())
-	intended := o.Extra.stages.Intended
-	journal.Extend = func(status *addonsv1alpha1.AddonReleaseStatus) { status.Helm = intended().DeepCopy() }
+	journal.Extend = func(status *addonsv1alpha1.AddonReleaseStatus) { status.Helm = o.Extra.stages.Intended().DeepCopy() }
 	return o.Extra.stages
 }
-
-type journal = target.Journal[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus]
-
-// helmJournal keeps in a release's status what is about to be done to its Helm release, before it is.
-type helmJournal struct{ *journal }
-
-// Store implements helm.Journal.
-func (j helmJournal) Store(ctx context.Context, helm *addonsv1alpha1.HelmRelease) error {
-	j.Status.Helm, j.Status.ClusterID = helm.DeepCopy(), j.ClusterID
-	return j.Writer.Record(ctx, j.Status)
-}
-
-// Confirm implements helm.Journal.
-func (j helmJournal) Confirm(ctx context.Context) error { return j.Writer.Confirm(ctx, j.Status) }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -72,15 +72,7 @@ func (h *hookRunner) create(ctx context.Context, one Hook, run *addonsv1alpha1.H
 
 func (h *hookRunner) body(one Hook, run *addonsv1alpha1.HookRun) ([]byte, error) {
 	object := one.object.DeepCopy()
-	setIn(object, object.GetLabels(), metav1alpha1.LabelManagedBy, h.Installation, (*unstructured.Unstructured).SetLabels)
-	setIn(object, object.GetAnnotations(), annotationOperation, h.mark(run), (*unstructured.Unstructured).SetAnnotations)
+	object.SetLabels(labels.Merge(object.GetLabels(), labels.Set{metav1alpha1.LabelManagedBy: h.Installation}))
+	object.SetAnnotations(labels.Merge(object.GetAnnotations(), labels.Set{annotationOperation: h.mark(run)}))
 	return json.Marshal(object)
-}
-
-func setIn(object *unstructured.Unstructured, in map[string]string, key, value string, set func(*unstructured.Unstructured, map[string]string)) {
-	if in == nil {
-		in = map[string]string{}
-	}
-	in[key] = value
-	set(object, in)
 }

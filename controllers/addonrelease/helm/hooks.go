@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +16,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -34,7 +35,7 @@ type hookRunner struct {
 
 // HookReport is a hook that everything else waits for.
 type HookReport struct {
-	Hook
+	objects.Ref
 	Run addonsv1alpha1.HookRun
 }
 
@@ -64,7 +65,8 @@ func (h *hookRunner) run(ctx context.Context, event release.HookEvent) (bool, er
 		case run.Phase == addonsv1alpha1.HookFailed:
 			return false, h.failed(ctx, one, run, ran)
 		case run.Phase == addonsv1alpha1.HookRunning:
-			h.wait(one, run)
+			h.result.Hook = &HookReport{Ref: one.Ref, Run: *run}
+			h.result.wake(run.StartedAt.Add(h.chart.HookTimeout))
 			return false, nil
 		}
 		ran = append(ran, one)
@@ -72,12 +74,6 @@ func (h *hookRunner) run(ctx context.Context, event release.HookEvent) (bool, er
 	slices.Reverse(ran)
 	err := h.clear(ctx, ran, string(event), deleteSucceeded)
 	return err == nil, err
-}
-
-// wait says what is waited for, and until when at most.
-func (h *hookRunner) wait(one Hook, run *addonsv1alpha1.HookRun) {
-	h.result.Hook = &HookReport{Hook: one, Run: *run}
-	h.result.wake(run.StartedAt.Add(h.chart.HookTimeout))
 }
 
 func (h *hookRunner) find(one Hook, event string) *addonsv1alpha1.HookRun {
@@ -128,7 +124,7 @@ func (h *hookRunner) step(ctx context.Context, one Hook, event string) (*addonsv
 // that it may be there.
 func (h *hookRunner) intend(ctx context.Context, one Hook, event string) error {
 	h.operation.Hooks = append(h.operation.Hooks, addonsv1alpha1.HookRun{
-		Event: event, Object: one.ID(), Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.now()),
+		Event: event, Object: one.ID(), Phase: addonsv1alpha1.HookRunning, StartedAt: metav1.NewMicroTime(h.Clock.Now()),
 	})
 	if err := h.store(ctx); err != nil {
 		return fmt.Errorf("record that it is about to be created: %w", err)
@@ -140,10 +136,8 @@ func (h *hookRunner) intend(ctx context.Context, one Hook, event string) error {
 func (h *hookRunner) store(ctx context.Context) error {
 	status := h.status.get()
 	status.Operation = h.operation.DeepCopy()
-	return h.Journal.Store(ctx, status)
+	return store(ctx, h.Journal, status)
 }
-
-func (h *hookRunner) now() time.Time { return h.Clock.Now() }
 
 // sight returns what the watch saw of a hook; nil if nothing. Of one that ended before it was claimed, a watch that was
 // there already says nothing: it is read.
@@ -173,7 +167,7 @@ func (h *hookRunner) look(ctx context.Context, one Hook, run *addonsv1alpha1.Hoo
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, "failed"))
 	case run.UID != "" && seen != nil && seen.Gone && h.isGone(ctx, one, run):
 		h.end(run, addonsv1alpha1.HookFailed, "was deleted, and nothing was seen of how it ended; if it deletes itself, raise its ttlSecondsAfterFinished")
-	case !h.now().Before(run.StartedAt.Add(h.chart.HookTimeout)):
+	case !h.Clock.Now().Before(run.StartedAt.Add(h.chart.HookTimeout)):
 		h.end(run, addonsv1alpha1.HookFailed, h.podState(ctx, one, fmt.Sprintf("did not end within %s", h.chart.HookTimeout)))
 	}
 	return nil
@@ -187,12 +181,12 @@ func (h *hookRunner) isGone(ctx context.Context, one Hook, run *addonsv1alpha1.H
 
 func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookPhase, message string) {
 	run.Phase, run.Message = phase, brief.Message(message, maxHookMessage)
-	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.now()))
+	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.Clock.Now()))
 }
 
 // failed deletes what is to be deleted after a failure, and reports it.
 func (h *hookRunner) failed(ctx context.Context, one Hook, run *addonsv1alpha1.HookRun, ran []Hook) error {
-	h.result.Hook = &HookReport{Hook: one, Run: *run}
+	h.result.Hook = &HookReport{Ref: one.Ref, Run: *run}
 	h.result.wake(run.CompletedAt.Add(apply.RetryStalled))
 	if err := h.clear(ctx, []Hook{one}, run.Event, deleteFailed); err != nil {
 		return err
@@ -221,4 +215,16 @@ func (h *hookRunner) clear(ctx context.Context, hooks []Hook, event, policy stri
 		run.UID = ""
 	}
 	return nil
+}
+
+// podState says of a hook's pods what a person would look for: which container, and why.
+func (h *hookRunner) podState(ctx context.Context, one Hook, what string) string {
+	states, err := h.Cluster.PodStates(ctx, one.Ref)
+	switch {
+	case err != nil:
+		return what + "; its pods could not be read: " + err.Error()
+	case len(states) == 0:
+		return what + "; it has no pods"
+	}
+	return what + "; " + strings.Join(states[:min(len(states), 3)], "; ")
 }

@@ -6,13 +6,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -120,13 +119,8 @@ func Beside(status *addonsv1alpha1.HelmRelease) target.Beside {
 	return beside
 }
 
-// HistoryLister lists the records of Helm releases.
-type HistoryLister interface {
-	List(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string) ([]metav1.PartialObjectMetadata, error)
-}
-
 // ReadHistory reads a release's history where it matters: something is to be done to it.
-func ReadHistory(ctx context.Context, o Observation, release helmrecord.Release, cluster HistoryLister) (helmrecord.History, error) {
+func ReadHistory(ctx context.Context, o Observation, release helmrecord.Release, cluster *fleet.Cluster) (helmrecord.History, error) {
 	if o.Settled && !o.Deleted && !o.RecordDrifted && TestsDue(o.Tests, o.Status) == "" {
 		return nil, nil
 	}

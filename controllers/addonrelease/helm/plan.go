@@ -44,8 +44,7 @@ func MakePlan(o Observation) Plan {
 	}
 	h := Plan{Record: !o.Settled || revertsRecord(o), Strays: o.History.HasStrays() || o.replaces()}
 	if !o.Settled {
-		operation := operationFor(o)
-		h.begin(o, operation)
+		h.begin(o, operationFor(o))
 		return h
 	}
 	h.Tests = TestsDue(o.Tests, o.Status)

@@ -55,7 +55,7 @@ func (r Renderings) Recall(ctx context.Context, name string) (*render.RenderedCh
 
 // keep stores a rendering that cannot be made again, before anything of it is applied, and
 // drops the oldest ones.
-func (r Renderings) keep(ctx context.Context, o Observation, status *releaseStatus, journal Journal) error {
+func (r Renderings) keep(ctx context.Context, o Observation, status *releaseStatus, journal *Journal) error {
 	if KeptRendering(status.value, o.Inputs) != "" {
 		status.value.Renderings = latestUsed(status.value.Renderings, o)
 		return nil
@@ -73,7 +73,7 @@ func (r Renderings) keep(ctx context.Context, o Observation, status *releaseStat
 	said := status.get()
 	list := latestUsed(append(said.Renderings, addonsv1alpha1.KeptRendering{InputsHash: o.Inputs, Name: snapshot.Name}), o)
 	said.Renderings = list[:min(len(list), maxRenderings)]
-	if err := journal.Store(ctx, said); err != nil {
+	if err := store(ctx, journal, said); err != nil {
 		return fmt.Errorf("keep the rendering: %w", err)
 	}
 	o.Chart.volatile = nil // From now on it is recalled.

@@ -18,6 +18,7 @@ import (
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
@@ -28,7 +29,7 @@ type Target struct {
 	Owner   tracker.Owner
 	// HolderName says who a person should talk to about another target's object.
 	HolderName   func(context.Context, tracker.Owner) string
-	Journal      Journal
+	Journal      *Journal
 	Renderings   Renderings
 	Rules        managedfields.Rules
 	Installation string
@@ -36,10 +37,11 @@ type Target struct {
 }
 
 // Journal is where it is kept how far an operation has come.
-type Journal interface {
-	Store(ctx context.Context, status *addonsv1alpha1.HelmRelease) error
-	// Confirm makes sure that what was read of the target is the latest.
-	Confirm(ctx context.Context) error
+type Journal = target.Journal[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus]
+
+// store keeps what is said of a Helm release.
+func store(ctx context.Context, journal *Journal, said *addonsv1alpha1.HelmRelease) error {
+	return journal.Store(ctx, func(status *addonsv1alpha1.AddonReleaseStatus) { status.Helm = said.DeepCopy() })
 }
 
 // Stages are what a chart adds to the application of its objects.
@@ -93,9 +95,9 @@ type Result struct {
 func (r *Result) wake(at time.Time) { r.WakeAt = times.Earliest(r.WakeAt, at) }
 
 // NewStages returns the stages of an observed chart.
-func NewStages(target Target, o Observation, p Plan, lists func(objects.Key) bool) *Stages {
+func NewStages(of Target, o Observation, p Plan, lists func(objects.Key) bool) *Stages {
 	return &Stages{
-		Target: target, o: o, plan: p, lists: lists,
+		Target: of, o: o, plan: p, lists: lists,
 		status: &releaseStatus{chart: o.Chart, value: o.Status.DeepCopy()},
 		result: &Result{RecordPending: o.RecordPending, Purging: p.Purge},
 	}
@@ -115,12 +117,12 @@ func (s *Stages) Owns(object metav1.Object) bool { return s.o.Chart.Release.Owns
 // kept.
 func (s *Stages) Begin(ctx context.Context) error {
 	if s.plan.Record || s.plan.Purge || s.plan.Tests != "" {
-		store, err := helmrecord.NewStore(ctx, s.Cluster, s.o.Chart.Release, s.Installation)
+		records, err := helmrecord.NewStore(ctx, s.Cluster, s.o.Chart.Release, s.Installation)
 		if err != nil {
 			return err
 		}
 		s.records = &helmrecord.Recorder{
-			Store: store, History: s.o.History, Inputs: s.o.Inputs, Rendered: s.o.Chart.Record, Now: s.o.Now,
+			Store: records, History: s.o.History, Inputs: s.o.Inputs, Rendered: s.o.Chart.Record, Now: s.o.Now,
 		}
 	}
 	if err := s.endInterrupted(ctx); err != nil {
@@ -231,7 +233,8 @@ func (s *Stages) hooks(ctx context.Context, event release.HookEvent) (bool, erro
 		return true, nil
 	}
 	if blocked := s.plan.Blocked; blocked != nil && blocked.Event == string(event) {
-		s.result.Hook = &HookReport{Hook: s.find(blocked), Run: *blocked}
+		ref, _ := objects.ParseID(blocked.Object)
+		s.result.Hook = &HookReport{Ref: ref, Run: *blocked}
 		s.result.wake(blocked.CompletedAt.Add(apply.RetryStalled))
 		return false, nil
 	}
@@ -250,13 +253,4 @@ func (s *Stages) hooks(ctx context.Context, event release.HookEvent) (bool, erro
 
 func (s *Stages) runner(operation *addonsv1alpha1.HelmOperation) *hookRunner {
 	return &hookRunner{Target: s.Target, chart: s.o.Chart, status: s.status, operation: operation, result: s.result}
-}
-
-func (s *Stages) find(run *addonsv1alpha1.HookRun) Hook {
-	for _, one := range s.o.Chart.Hooks {
-		if one.ID() == run.Object {
-			return one
-		}
-	}
-	return Hook{}
 }

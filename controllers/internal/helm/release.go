@@ -1,10 +1,9 @@
 package helm
 
 import (
-	"maps"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Marks that Helm puts on the objects of a release, and looks for before it touches them.
@@ -28,17 +27,8 @@ func (r Release) String() string { return r.Namespace + "/" + r.Name }
 
 // Mark puts Helm's marks on an object of the release. Hooks carry none.
 func (r Release) Mark(object *unstructured.Unstructured) {
-	object.SetLabels(with(object.GetLabels(), labelManagedBy, managedByHelm))
-	object.SetAnnotations(with(with(object.GetAnnotations(), annotationName, r.Name), annotationNamespace, r.Namespace))
-}
-
-func with(before map[string]string, key, value string) map[string]string {
-	after := maps.Clone(before)
-	if after == nil {
-		after = map[string]string{}
-	}
-	after[key] = value
-	return after
+	object.SetLabels(labels.Merge(object.GetLabels(), labels.Set{labelManagedBy: managedByHelm}))
+	object.SetAnnotations(labels.Merge(object.GetAnnotations(), labels.Set{annotationName: r.Name, annotationNamespace: r.Namespace}))
 }
 
 // Owns is whether an object carries the marks of the release.

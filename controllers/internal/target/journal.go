@@ -35,3 +35,13 @@ func (j *Journal[T, S]) Intend(ctx context.Context, intended apply.Inventory) er
 	}
 	return j.Writer.Record(ctx, j.Status)
 }
+
+// Store changes what the status tells of the kind, and stores it.
+func (j *Journal[T, S]) Store(ctx context.Context, change func(status *S)) error {
+	change(&j.Status)
+	j.Parts(&j.Status).ClusterID = j.ClusterID
+	return j.Writer.Record(ctx, j.Status)
+}
+
+// Confirm makes sure that what was read of the target is the latest.
+func (j *Journal[T, S]) Confirm(ctx context.Context) error { return j.Writer.Confirm(ctx, j.Status) }

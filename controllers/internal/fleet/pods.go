@@ -1,35 +1,30 @@
-package helm
+package fleet
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// podState says of a hook's pods what a person would look for: which container, and why.
-func (h *hookRunner) podState(ctx context.Context, one Hook, what string) string {
-	selector := "job-name=" + one.Name
-	if one.Kind == "Pod" {
+// PodStates says why the pods of a Job, or the one Pod of that name, are not done, as a person would look for it.
+func (c *Cluster) PodStates(ctx context.Context, ref objects.Ref) ([]string, error) {
+	selector := "job-name=" + ref.Name
+	if ref.Kind == "Pod" {
 		selector = ""
 	}
-	pods, err := h.Cluster.Pods(ctx, one.Namespace, selector)
-	if err != nil {
-		return what + "; its pods could not be read: " + err.Error()
-	}
+	pods, err := c.pods(ctx, ref.Namespace, selector)
 	var states []string
 	for i := range pods {
-		if one.Kind == "Pod" && pods[i].Name != one.Name {
+		if ref.Kind == "Pod" && pods[i].Name != ref.Name {
 			continue
 		}
 		states = append(states, describePod(&pods[i])...)
 	}
-	if len(states) == 0 {
-		return what + "; it has no pods"
-	}
-	return what + "; " + strings.Join(states[:min(len(states), 3)], "; ")
+	return states, err
 }
 
 // describePod says why a pod is not done. What programs say themselves is left out: it may be secret.
