@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"sync"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 )
 
 // Confirm asks the cluster for its identity once more, over the connection that its requests take. A proxy that

@@ -3,8 +3,9 @@ package fleet
 import (
 	"sync"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // Subscriber hears of changes. Its functions must not block; either may be nil.

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}

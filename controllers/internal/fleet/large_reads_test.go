@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
 
 func TestOneLargeObjectOfAClusterIsReadAtATime(t *testing.T) {

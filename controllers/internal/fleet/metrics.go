@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 )
 
 // Metrics of the connections.

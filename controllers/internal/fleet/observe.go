@@ -5,12 +5,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // Selection is objects that a target wants to see although Daytwo does not own them, such as the backups that a schedule

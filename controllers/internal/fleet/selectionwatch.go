@@ -6,14 +6,15 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // maxSelected is how large the objects of a selection may be together: decoded, that many values take up to 6 MiB.

@@ -3,14 +3,15 @@ package fleet
 import (
 	"context"
 	"errors"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
-	"k8s.io/utils/clock"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
 
 func TestListsOfAClusterArePaced(t *testing.T) {

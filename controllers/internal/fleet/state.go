@@ -3,9 +3,10 @@ package fleet
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Phase of a connection.

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
 
 // minWatch is the shortest time after which an API server is asked to end a watch; each one is asked for a

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // ChartInfo is what a chart says of itself.

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // What a chart may be. Helm's own limits are the same or larger, but start anew for every archive

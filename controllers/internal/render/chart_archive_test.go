@@ -6,10 +6,11 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // packedChart makes an archive of a chart with more entries, raw ones.

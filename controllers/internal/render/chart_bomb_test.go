@@ -3,11 +3,12 @@ package render
 import (
 	"context"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // schemaBomb is a schema in which each definition refers twice to the next, so that checking one

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // maskedLength is from how many characters on a string of the values is kept out of messages:

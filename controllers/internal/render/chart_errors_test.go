@@ -2,9 +2,10 @@ package render
 
 import (
 	"context"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"strings"
 	"testing"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 func TestErrorsOfAChartNameThePlaceAndTheKeyButNoValue(t *testing.T) {

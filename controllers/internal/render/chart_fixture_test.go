@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // entries are files of a chart by their path in it.

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // loadChart unpacks a chart that may be hostile, and checks what Helm does not.

@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 const (

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
-
 	release "helm.sh/helm/v4/pkg/release/v1"
 	"helm.sh/helm/v4/pkg/storage"
 	"helm.sh/helm/v4/pkg/storage/driver"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // noise is text of a length that cannot be packed much.

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	chart "helm.sh/helm/v4/pkg/chart/v2"
-
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // maxViolations is how many violations of a schema a message names.

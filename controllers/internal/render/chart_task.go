@@ -3,9 +3,10 @@ package render
 import (
 	"encoding/json"
 
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 )
 
 // chartTask is what a worker is asked to do with the chart that follows.

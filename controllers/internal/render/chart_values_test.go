@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 func TestLayersAreMergedOverTheChartsOwnValues(t *testing.T) {

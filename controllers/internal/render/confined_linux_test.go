@@ -3,8 +3,6 @@ package render
 import (
 	"context"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
 
 // tryToLeave names the environment variable that makes the test do in a process of its own what a

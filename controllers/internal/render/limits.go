@@ -2,8 +2,9 @@ package render
 
 import (
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // Limits bounds what one request may use.

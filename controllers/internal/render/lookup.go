@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
 
 // maxLookups is how many lookups one rendering may make: each is a request to the cluster, on

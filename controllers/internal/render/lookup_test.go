@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // renderWith returns what the expression renders to, with lookup.

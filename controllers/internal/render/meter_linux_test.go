@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
 
 // large is a chart whose rendering takes a processor for some time.

@@ -9,9 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 var (

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 // Templates of the worst sorts. None of them ends by itself in any time worth waiting for.

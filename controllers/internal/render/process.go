@@ -5,12 +5,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"io"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
 
 // process is the manager's end of one worker. It serves one request at a time.

@@ -3,8 +3,9 @@ package render
 import (
 	"context"
 	"encoding/json"
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"testing"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
 
 func TestAWorkerEndsWithItsManagerEvenWhileItRenders(t *testing.T) {

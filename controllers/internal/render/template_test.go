@@ -1,12 +1,13 @@
 package render
 
 import (
-	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 func execute(text string, limit int) (string, *manifest.Error) {

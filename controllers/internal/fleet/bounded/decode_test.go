@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 )
 
 func testReader(whole bool) Reader {
