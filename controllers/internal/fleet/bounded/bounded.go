@@ -30,7 +30,7 @@ const (
 	maxGroupValues = 5_000
 )
 
-// SizeLimit of a body.
+// SizeLimit of a body: its length, and how many JSON values are in it.
 type SizeLimit struct{ Bytes, Values int }
 
 // limitError tells that an answer is larger than what is read of one.
@@ -49,6 +49,7 @@ func (e *limitError) Error() string {
 // Requests ask for JSON without compression, and other answers are refused, since only for that can be told from what
 // comes how much memory it will take.
 type RoundTripper struct {
+	// Inner sends the requests.
 	Inner http.RoundTripper
 	// Root is the path of the API server's URL.
 	Root string

@@ -76,6 +76,7 @@ func (h Head) Key(kind schema.GroupKind) objects.Key {
 // all the rest.
 type WholeObject struct {
 	*metav1.PartialObjectMetadata
+	// Content is the object with everything that is in it.
 	Content *unstructured.Unstructured
 	// Size in the answer that it was read from, if the reader tells sizes.
 	Size SizeLimit

@@ -24,7 +24,7 @@ type frames struct {
 	once   sync.Once
 }
 
-func newFrames(body io.ReadCloser, within time.Duration, large *turn) *frames {
+func newFrames(body io.ReadCloser, within time.Duration, large *Turn) *frames {
 	return &frames{
 		body: body, within: within, Share: Share{Turn: large}, closed: make(chan struct{}),
 		values: values{body: body, what: "an event of the watch", limit: SizeLimit{maxFrame, maxValues}},

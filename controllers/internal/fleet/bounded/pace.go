@@ -22,7 +22,8 @@ const (
 // Pace limits what a cluster may cost. It belongs to the connection, so that a server cannot begin anew by closing that.
 type Pace struct {
 	requests, bytes, lists *rate.Limiter
-	Large                  *turn
+	// Large is the cluster's turn.
+	Large *Turn
 }
 
 // NewPace returns the pace of a cluster that has sent nothing yet.
@@ -45,8 +46,10 @@ func (p *Pace) AwaitList(ctx context.Context) error {
 
 // PacedRoundTripper lets requests and what is read of their answers wait for their turn.
 type PacedRoundTripper struct {
+	// Inner sends the requests.
 	Inner http.RoundTripper
-	Pace  *Pace
+	// Pace of the cluster.
+	Pace *Pace
 }
 
 // RoundTrip implements http.RoundTripper.

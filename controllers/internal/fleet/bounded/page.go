@@ -15,7 +15,7 @@ type Page struct {
 }
 
 // readList hands on the items of a list as they come. It waits for its turn until ended is closed.
-func readList(body io.Reader, large *turn, ended <-chan struct{}, take func([]byte) error) (Page, error) {
+func readList(body io.Reader, large *Turn, ended <-chan struct{}, take func([]byte) error) (Page, error) {
 	list := Page{}
 	share := Share{Turn: large}
 	in := &values{

@@ -32,11 +32,13 @@ const MaxListed = 500
 // Reader reads lists and watches of one kind object by object, so that none is in memory whole before its
 // size is known, and never two of a cluster decoded at the same time.
 type Reader struct {
-	Client   rest.Interface
+	// Client sends the requests; its config is one of RawConfig.
+	Client rest.Interface
+	// Resource is how the kind is served.
 	Resource resources.Resource
 	// Path of the collection.
 	Path []string
-	// Whole reads objects whole instead of their metadata; sized tells how large each of them is too.
+	// Whole reads objects whole instead of their metadata. Sized also tells how large each of them is.
 	Whole, Sized bool
 	// Wanted tells which objects are read beyond their name; nil for all.
 	Wanted func(namespace, name string) bool
@@ -47,7 +49,7 @@ type Reader struct {
 	// EventTime is how long the rest of an event may take when its first bytes have come.
 	EventTime time.Duration
 	// Large is the cluster's turn.
-	Large *turn
+	Large *Turn
 }
 
 // RawConfig is for requests whose answers are read as they come; only errors are decoded by the client.
@@ -82,7 +84,7 @@ func (r Reader) List(ctx context.Context, options metav1.ListOptions, take func(
 	})
 }
 
-// Collect hands on the objects of one page that a label selector selects: at most maxListed of them, and no more values
+// Collect hands on the objects of one page that a label selector selects: at most MaxListed of them, and no more values
 // than maxListValues together, since they are kept.
 func (r Reader) Collect(ctx context.Context, selector string, take func(runtime.Object) error) (Page, error) {
 	var size untrusted.JSONSize

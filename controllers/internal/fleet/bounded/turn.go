@@ -24,9 +24,9 @@ const (
 
 var errNoTurn = errors.New("the time was over before other large answers were read")
 
-// turn belongs to one reader of something large at a time: otherwise a cluster takes as many times the largest object as
+// Turn belongs to one reader of something large at a time: otherwise a cluster takes as many times the largest object as
 // it has watches. A reader keeps it no longer than the deadline of a request or of an event.
-type turn struct {
+type Turn struct {
 	slot  chan struct{}
 	clock clock.PassiveClock
 
@@ -35,12 +35,12 @@ type turn struct {
 	paused time.Time
 }
 
-func newTurn(clock clock.PassiveClock) *turn {
-	return &turn{slot: make(chan struct{}, 1), clock: clock}
+func newTurn(clock clock.PassiveClock) *Turn {
+	return &Turn{slot: make(chan struct{}, 1), clock: clock}
 }
 
 // exceeded notes that an answer exceeded its limit.
-func (t *turn) exceeded() {
+func (t *Turn) exceeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.Now()
@@ -52,7 +52,7 @@ func (t *turn) exceeded() {
 }
 
 // isPaused returns an error while no large answer is read.
-func (t *turn) isPaused() error {
+func (t *Turn) isPaused() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if left := t.pause - t.clock.Since(t.paused); left > 0 {
@@ -64,7 +64,8 @@ func (t *turn) isPaused() error {
 
 // Share is one reader's part in a turn. It is used by one goroutine.
 type Share struct {
-	Turn *turn
+	// Turn that it is a part in.
+	Turn *Turn
 	held bool
 }
 

@@ -50,7 +50,8 @@ type Mapper struct {
 	own map[schema.GroupVersionKind]Resource
 }
 
-// New knows nothing of a cluster yet but the version of its API server; the client asks for the rest.
+// New returns a mapper that knows nothing of a cluster yet but the version of its API server; the client asks for the
+// rest.
 func New(version string, client *discovery.DiscoveryClient) *Mapper {
 	return &Mapper{version: version, ask: client, own: map[schema.GroupVersionKind]Resource{}}
 }

@@ -57,7 +57,7 @@ func (t *Tracker) SetUnknown(of schema.GroupKind, reason string) {
 	}
 	t.mu.Unlock()
 	for owner := range owners {
-		t.Notify(owner, false)
+		t.notify(owner, false)
 	}
 }
 
@@ -76,7 +76,7 @@ func (t *Tracker) Newest(of schema.GroupKind) string {
 }
 
 // Replace takes a whole list from a watch, as of a resource version: what is claimed and not in it was
-// gone then. What was applied since is not in it either. The floor is what newest returned before the list was
+// gone then. What was applied since is not in it either. The floor is what Newest returned before the list was
 // asked for: an older list tells that versions went backwards, so that all of it counts.
 func (t *Tracker) Replace(of schema.GroupKind, list map[objects.Key]Seen, version, floor string, at time.Time) {
 	t.mu.Lock()
@@ -105,7 +105,7 @@ func (t *Tracker) Replace(of schema.GroupKind, list map[objects.Key]Seen, versio
 	}
 	t.mu.Unlock()
 	for owner, drifted := range owners {
-		t.Notify(owner, drifted)
+		t.notify(owner, drifted)
 	}
 }
 

@@ -52,15 +52,14 @@ type Expectation struct {
 
 // Tracker knows, for one workload cluster, which target owns which object, what each should look
 // like, and what the watches saw of it. Of objects that no target claims it keeps the
-// names, up to a bound. It
-// outlives connections. Safe for concurrent use.
+// names, up to a bound. It outlives connections. Safe for concurrent use.
 type Tracker struct {
 	mu      sync.Mutex
 	objects map[objects.Key]*tracked
 	kinds   map[schema.GroupKind]*kind
 	// unrecorded are objects that no target claims, and since when they are seen.
 	unrecorded map[objects.Key]time.Time
-	Notify     func(owner Owner, drifted bool)
+	notify     func(owner Owner, drifted bool)
 
 	restoring sync.Mutex
 	restored  map[string]bool
@@ -83,13 +82,16 @@ func New(notify func(owner Owner, drifted bool)) *Tracker {
 	return &Tracker{
 		objects: map[objects.Key]*tracked{},
 		kinds:   map[schema.GroupKind]*kind{},
-		Notify:  notify,
+		notify:  notify,
 
 		unrecorded: map[objects.Key]time.Time{},
 
 		restored: map[string]bool{},
 	}
 }
+
+// Notify tells an owner of a change that the tracker does not see, such as one among the objects of a selection.
+func (t *Tracker) Notify(owner Owner, drifted bool) { t.notify(owner, drifted) }
 
 // Restore runs a function once for each kind of target: it is to claim what the targets of that kind
 // own already, before the first watch lists it. If it fails, the next call runs it again.
@@ -189,7 +191,7 @@ func (t *Tracker) End(key objects.Key, applied *Expectation) {
 	}
 	t.mu.Unlock()
 	if drifted && applied != nil {
-		t.Notify(owner, true)
+		t.notify(owner, true)
 	}
 }
 
@@ -241,7 +243,7 @@ func (t *Tracker) Observe(key objects.Key, seen Seen) {
 	tell, drifted := entry.take(seen)
 	t.mu.Unlock()
 	if tell {
-		t.Notify(owner, drifted)
+		t.notify(owner, drifted)
 	}
 }
 

@@ -85,7 +85,7 @@ type Collector struct {
 	FirstCounts bool
 }
 
-// NewCollector has no objects yet.
+// NewCollector returns a collector that has no objects yet.
 func NewCollector() *Collector { return &Collector{seen: map[objectKey]string{}} }
 
 // AddSource adds the objects of a source's rendered text.
