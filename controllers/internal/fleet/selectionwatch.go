@@ -92,8 +92,8 @@ func (w *selectionWatch) source(resource resources.Resource) source {
 			defer cancel()
 			return listed.List(ctx, options, take)
 		},
-		watch: watched.Watch,
-		pace:  w.cluster.connection.pace,
+		watch:     watched.Watch,
+		awaitList: w.cluster.connection.pace.AwaitList,
 	}
 }
 

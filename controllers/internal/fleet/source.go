@@ -39,7 +39,8 @@ type source struct {
 	// list hands on the objects of one page, within the deadline of a request, and returns how many bytes it had.
 	list  func(context.Context, metav1.ListOptions, func(runtime.Object) error, func(bounded.Head)) (bounded.Page, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	pace  *bounded.Pace
+	// awaitList waits until the kind may be listed.
+	awaitList func(context.Context) error
 }
 
 // sourceFor watches kinds with a status whole, for their health, and others metadata-only.
@@ -63,8 +64,8 @@ func (c *Cluster) sourceFor(resource resources.Resource) source {
 			listed.Unwanted = func(head bounded.Head, _ bool) { pass(head) }
 			return listed.List(ctx, options, take)
 		},
-		watch: watched.Watch,
-		pace:  c.connection.pace,
+		watch:     watched.Watch,
+		awaitList: c.connection.pace.AwaitList,
 	}
 }
 
@@ -74,7 +75,7 @@ func (c *Cluster) sourceFor(resource resources.Resource) source {
 func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error, pass func(bounded.Head)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxListTime)
 	defer cancel()
-	if err := s.pace.AwaitList(ctx); err != nil {
+	if err := s.awaitList(ctx); err != nil {
 		return "", err
 	}
 	options := metav1.ListOptions{LabelSelector: selector, Limit: firstPageSize}

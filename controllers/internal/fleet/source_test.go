@@ -3,34 +3,35 @@ package fleet
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
 
+// TestListsOfAClusterArePaced: each list waits for the pace of the cluster, and none begins that may not.
 func TestListsOfAClusterArePaced(t *testing.T) {
-	listed := 0
-	lists := source{pace: bounded.NewPace(clock.RealClock{}), list: func(context.Context, metav1.ListOptions, func(kruntime.Object) error, func(bounded.Head)) (bounded.Page, error) {
-		listed++
-		return bounded.Page{}, errors.New("a server that answers nothing else")
-	}}
-	var err error
-	for range 1000 {
-		// A list that would have to wait for longer fails at once.
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err = lists.each(ctx, "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
-		cancel()
-		if err != nil && strings.Contains(err.Error(), "listed more often") {
-			break
-		}
+	tooOften := errors.New("listed more often")
+	awaited, listed := 0, 0
+	lists := source{
+		awaitList: func(context.Context) error {
+			if awaited++; awaited > 2 {
+				return tooOften
+			}
+			return nil
+		},
+		list: func(context.Context, metav1.ListOptions, func(kruntime.Object) error, func(bounded.Head)) (bounded.Page, error) {
+			listed++
+			return bounded.Page{}, errors.New("a server that answers nothing else")
+		},
 	}
-	if listed < 200 || listed > 900 || !strings.Contains(err.Error(), "listed more often") {
-		t.Errorf("it was listed %d times, and at last: %v", listed, err)
+	var err error
+	for range 3 {
+		_, err = lists.each(t.Context(), "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
+	}
+	if awaited != 3 || listed != 2 || !errors.Is(err, tooOften) {
+		t.Errorf("it was listed %d times after waiting %d times, and at last: %v", listed, awaited, err)
 	}
 }

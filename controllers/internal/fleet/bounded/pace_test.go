@@ -55,3 +55,17 @@ func TestRequestsAndBytesOfAClusterArePaced(t *testing.T) {
 		})
 	}
 }
+
+func TestListsArePaced(t *testing.T) {
+	pace := slow()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range 2 {
+		if err := pace.AwaitList(ctx); err != nil {
+			t.Fatalf("within the burst: %v", err)
+		}
+	}
+	if err := pace.AwaitList(ctx); err == nil || !strings.Contains(err.Error(), "listed more often") {
+		t.Errorf("after the burst: %v", err)
+	}
+}
