@@ -18,15 +18,15 @@ type frames struct {
 	within time.Duration
 	values values
 	late   atomic.Bool
-	// Share is held while the buffer is large.
-	Share  Share
+	// share is held while the buffer is large.
+	share  Share
 	closed chan struct{}
 	once   sync.Once
 }
 
 func newFrames(body io.ReadCloser, within time.Duration, large *Turn) *frames {
 	return &frames{
-		body: body, within: within, Share: Share{Turn: large}, closed: make(chan struct{}),
+		body: body, within: within, share: Share{Turn: large}, closed: make(chan struct{}),
 		values: values{body: body, what: "an event of the watch", limit: SizeLimit{maxFrame, maxValues}},
 	}
 }
@@ -48,11 +48,11 @@ func (f *frames) next() ([]byte, error) {
 	})
 	defer timer.Stop()
 	f.values.wait = func() error {
-		if f.Share.held {
+		if f.share.held {
 			return nil
 		}
 		timer.Stop()
-		err := f.Share.Take(f.closed)
+		err := f.share.Take(f.closed)
 		if errors.Is(err, errNoTurn) {
 			return io.ErrUnexpectedEOF
 		}
@@ -61,7 +61,7 @@ func (f *frames) next() ([]byte, error) {
 	}
 	frame, err := f.values.next()
 	if err != nil {
-		f.Share.end(err)
+		f.share.end(err)
 	}
 	if err != nil && f.late.Load() {
 		return nil, fmt.Errorf("the rest of an event of the watch did not come within %s", f.within)
@@ -71,6 +71,6 @@ func (f *frames) next() ([]byte, error) {
 
 // drop forgets the last event.
 func (f *frames) drop() {
-	defer f.Share.Give()
+	defer f.share.Give()
 	f.values.drop()
 }
