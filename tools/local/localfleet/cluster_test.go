@@ -2,6 +2,8 @@ package localfleet_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -22,6 +25,7 @@ func TestClustersRunWhatTheyAreFor(t *testing.T) {
 	t.Run("pods become ready in a workload cluster", func(t *testing.T) {
 		testDeploymentBecomesReady(t, workload)
 	})
+	t.Run("a pod with the name of one that was deleted stays", func(t *testing.T) { testPodsCanBeReplaced(t, workload) })
 	t.Run("namespaces go away in the management cluster", func(t *testing.T) {
 		createNamespace(t, management, "short-lived")
 		err := management.CoreV1().Namespaces().Delete(t.Context(), "short-lived", metav1.DeleteOptions{})
@@ -91,6 +95,49 @@ func waitAvailable(t *testing.T, client kubernetes.Interface) {
 		wanted := int(*deployment.Spec.Replicas)
 		return int(deployment.Status.AvailableReplicas) == wanted && len(running.Items) == wanted, nil
 	})
+}
+
+// testPodsCanBeReplaced deletes pods that are done, and makes others of the same names at once.
+func testPodsCanBeReplaced(t *testing.T, client kubernetes.Interface) {
+	createNamespace(t, client, "replaced")
+	pods := client.CoreV1().Pods("replaced")
+	const count = 30
+	created := map[string]types.UID{}
+	create := func(i int) {
+		pod, err := pods.Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("once-%d", i)},
+			Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "once", Image: "example.com/once"}}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		created[pod.Name] = pod.UID
+	}
+	awaitDone := func() {
+		t.Helper()
+		eventually(t, "not every pod that was made is there and done", func(ctx context.Context) (bool, error) {
+			found, err := pods.List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Succeeded"})
+			if err != nil {
+				return false, err
+			}
+			there := map[string]types.UID{}
+			for _, pod := range found.Items {
+				there[pod.Name] = pod.UID
+			}
+			return maps.Equal(there, created), nil
+		})
+	}
+	for i := range count {
+		create(i)
+	}
+	awaitDone()
+	for i := range count {
+		if err := pods.Delete(t.Context(), fmt.Sprintf("once-%d", i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		create(i)
+	}
+	awaitDone()
 }
 
 func testDependentIsCollected(t *testing.T, client kubernetes.Interface) {

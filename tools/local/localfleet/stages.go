@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// ownStages are stages of pods' lives that KWOK does not bring.
+// ownStages are stages of pods' lives that KWOK does not bring, or not as they have to be.
 //
 //go:embed stages/*.yaml
 var ownStages embed.FS

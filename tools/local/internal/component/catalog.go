@@ -77,7 +77,6 @@ func catalog() []component {
 				"kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
 				"kustomize/stage/pod/fast/pod-ready.yaml",
 				"kustomize/stage/pod/fast/pod-complete.yaml",
-				"kustomize/stage/pod/fast/pod-delete.yaml",
 			},
 		},
 		{
