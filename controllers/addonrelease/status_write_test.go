@@ -69,5 +69,5 @@ type (
 // writing writes the status of a release as it was read.
 func writing(c client.Client, release *addonsv1alpha1.AddonRelease) *statusWriter {
 	room := &Room{Client: c, APIReader: shared.management, Kind: shared.reconciler.declared()}
-	return room.Writer(release, &known{})
+	return room.Writer(release)
 }

@@ -187,6 +187,7 @@ func (r *Reconciler[P, T]) patchMetadata(ctx context.Context, policy, base P) er
 	if err := r.Client.Patch(ctx, answer, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
 	}
+	r.written.Of(client.ObjectKeyFromObject(policy)).Wrote(answer)
 	policy.SetResourceVersion(answer.GetResourceVersion())
 	return nil
 }

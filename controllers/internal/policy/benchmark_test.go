@@ -79,7 +79,7 @@ type benchmarkRoom struct {
 	queue     discard
 }
 
-func newBenchmarkRoom(b *testing.B, clusters int) *benchmarkRoom {
+func newBenchmarkRoom(b testing.TB, clusters int) *benchmarkRoom {
 	room := &benchmarkRoom{policy: types.NamespacedName{Namespace: "acme", Name: "cache"}, informers: informers{}}
 	snapshot, err := revision.NewSnapshot("cache", []byte("content"))
 	if err != nil {
@@ -114,7 +114,7 @@ func (room *benchmarkRoom) storeStatus(written client.Object) {
 }
 
 // objects are what the API server would have of a policy that is settled.
-func (room *benchmarkRoom) objects(b *testing.B, clusters int, snapshot *revision.Snapshot) map[schema.GroupVersionKind][]kruntime.Object {
+func (room *benchmarkRoom) objects(b testing.TB, clusters int, snapshot *revision.Snapshot) map[schema.GroupVersionKind][]kruntime.Object {
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{
 		Namespace: room.policy.Namespace, Name: room.policy.Name, UID: "policy", Generation: 3, ResourceVersion: "7",
 		Finalizers: []string{metav1alpha1.FinalizerPolicy},

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
 
 // catchUp is how long a reconcile is put off whose cache is behind this process's own writes.
@@ -33,6 +35,7 @@ type Reconciler[P Policy, T Target] struct {
 	// ProviderNamespace is where policies may select clusters of other namespaces.
 	ProviderNamespace string
 
+	written      statuses.Memory[P]
 	views        views
 	expectations expectations
 	contents     contentCache
@@ -49,6 +52,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	policy = r.written.Of(request.NamespacedName).Of(policy)
 	if r.isCacheBehind(ctx, policy, now) {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
@@ -96,6 +100,7 @@ func (r *Reconciler[P, T]) isCacheBehind(ctx context.Context, policy P, now time
 }
 
 func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
+	r.written.Forget(policy)
 	r.views.forget(policy)
 	r.expectations.forget(policy)
 	r.contents.forget(policy)

@@ -68,7 +68,8 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.Kind)).
-		For(r.Kind.NewPolicy(), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		For(r.Kind.NewPolicy(), builder.WithPredicates(predicate.And(
+			r.written.CaughtUp(), predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})))).
 		Watches(r.Kind.NewTarget(), r.targetEvents()).
 		Watches(&tenancyv1alpha1.TenantCluster{}, r.clusterEvents()).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.policiesReferringTo("ConfigMap"))).

@@ -39,6 +39,7 @@ func (r *Reconciler[P, T]) patchStatus(ctx context.Context, policy, changed P) e
 	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
+	r.written.Of(client.ObjectKeyFromObject(policy)).Wrote(answer)
 	policy.SetResourceVersion(answer.GetResourceVersion())
 	r.Kind.CopyStatus(policy, changed)
 	return nil

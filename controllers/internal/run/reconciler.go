@@ -2,12 +2,10 @@ package run
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,8 +37,7 @@ type Reconciler[R metav1alpha1.Run, S any] struct {
 	Kind Kind[R, S]
 
 	clusters clusterwatch.Watch[R]
-	mu       sync.Mutex
-	written  map[types.NamespacedName]*statuses.Latest[R]
+	written  statuses.Memory[R]
 }
 
 // atOnce is for a run that is a step further: nothing else would bring it up again.
@@ -51,11 +48,11 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	run := r.Kind.New()
 	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.forget(request.NamespacedName)
+			r.written.Forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	latest := r.latestOf(request.NamespacedName)
+	latest := r.written.Of(request.NamespacedName)
 	run = latest.Of(run)
 	o, err := r.observe(ctx, run, r.Clock.Now())
 	if err != nil {
@@ -107,24 +104,6 @@ func (r *Reconciler[R, S]) tell(before R, after *metav1alpha1.RunStatus) {
 	}
 	r.Recorder.Eventf(before, nil, kind, eventEnded, actionRun, "%s: %s", after.Outcome, after.Message)
 	r.Log.Info("run ended", "object", client.ObjectKeyFromObject(before).String(), "outcome", after.Outcome)
-}
-
-func (r *Reconciler[R, S]) latestOf(key types.NamespacedName) *statuses.Latest[R] {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.written == nil {
-		r.written = map[types.NamespacedName]*statuses.Latest[R]{}
-	}
-	if r.written[key] == nil {
-		r.written[key] = &statuses.Latest[R]{}
-	}
-	return r.written[key]
-}
-
-func (r *Reconciler[R, S]) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.written, key)
 }
 
 // ownerOf stands for a run in the watches of a cluster.

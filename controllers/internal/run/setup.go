@@ -38,7 +38,7 @@ func (r *Reconciler[R, S]) SetupWithManager(mgr ctrl.Manager, options Options) e
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)
 	}
-	changed := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	changed := predicate.And(r.written.CaughtUp(), predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(name)).
 		For(r.Kind.New(), builder.WithPredicates(changed)).

@@ -31,8 +31,8 @@ func (l *Latest[T]) Of(cached T) T {
 	return cached
 }
 
-// Shown forgets what was written as soon as the cache shows it: a status may be large.
-func (l *Latest[T]) Shown(cached T) {
+// shown forgets what was written if the cache shows it.
+func (l *Latest[T]) shown(cached T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.isBehind(cached)

@@ -116,7 +116,7 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 	if err := d.commit(ctx, o, p, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
-	writer := d.Room.Writer(target, known)
+	writer := d.Room.Writer(target)
 	done := d.apply(ctx, o, p, cluster, writer)
 	known.unfinished = done.Outcome.Unfinished
 	if err := d.Room.RecordKept(ctx, target, o.Observation, d.Parts(&o.Status).ClusterID, done.Result); err != nil {

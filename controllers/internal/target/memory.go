@@ -4,11 +4,9 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -19,15 +17,12 @@ type memory[T metav1alpha1.Target, S, M any] struct {
 	targets map[types.NamespacedName]*Known[T, S, M]
 }
 
-// Known is what is remembered of a target. One worker at a time touches it, since a target is never in two; apart from
-// latest.
+// Known is what is remembered of a target. One worker at a time touches it, since a target is never in two.
 type Known[T metav1alpha1.Target, S, M any] struct {
 	// Kind is what the kind remembers, Objects what is remembered of the target's objects.
 	Kind    M
 	Objects apply.Memory
 
-	// latest is the target as it was written last.
-	latest statuses.Latest[T]
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *unsaved[S]
 	// unfinished: what a declared target does beside its objects is not done, as far as is known. It can be found out anew.
@@ -62,16 +57,6 @@ func (m *memory[T, S, M]) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.targets, key)
-}
-
-// shown forgets what was written as soon as the cache shows it: it is as large as the inventory.
-func (m *memory[T, S, M]) shown(target T) {
-	m.mu.Lock()
-	known := m.targets[client.ObjectKeyFromObject(target)]
-	m.mu.Unlock()
-	if known != nil {
-		known.latest.Shown(target)
-	}
 }
 
 // Postpone keeps a status that is not written yet.

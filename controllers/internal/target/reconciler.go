@@ -39,6 +39,7 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 
 	clusters clusterwatch.Watch[T]
 	memory   memory[T, S, M]
+	written  statuses.Memory[T]
 }
 
 // Reconcile lets the kind work on the latest version of a target, and forgets one that is gone.
@@ -47,20 +48,23 @@ func (r *Reconciler[T, S, M]) Reconcile(ctx context.Context, request reconcile.R
 	if err := r.Client.Get(ctx, request.NamespacedName, target); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.Metrics.forget(r.memory.of(request.NamespacedName).series)
-			r.memory.forget(request.NamespacedName)
+			r.Forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	known := r.memory.of(request.NamespacedName)
-	return r.Kind.Work(ctx, known.latest.Of(target), known)
+	return r.Kind.Work(ctx, r.written.Of(request.NamespacedName).Of(target), known)
 }
 
 // Forget what is remembered of a target, as a start of the manager does.
-func (r *Reconciler[T, S, M]) Forget(key types.NamespacedName) { r.memory.forget(key) }
+func (r *Reconciler[T, S, M]) Forget(key types.NamespacedName) {
+	r.memory.forget(key)
+	r.written.Forget(key)
+}
 
 // Writer writes the status of a target during one reconcile.
-func (r *Reconciler[T, S, M]) Writer(target T, known *Known[T, S, M]) *statuses.Writer[T, S] {
-	return statuses.NewWriter[T, S](r.Client, r.APIReader, r.Kind, &known.latest, target)
+func (r *Reconciler[T, S, M]) Writer(target T) *statuses.Writer[T, S] {
+	return statuses.NewWriter[T, S](r.Client, r.APIReader, r.Kind, r.written.Of(client.ObjectKeyFromObject(target)), target)
 }
 
 // Owner stands for a target in the tracker of a cluster.

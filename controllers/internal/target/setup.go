@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -39,7 +38,7 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)
 	}
-	changed := predicate.And(r.caughtUp(),
+	changed := predicate.And(r.written.CaughtUp(),
 		predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(name)).
@@ -58,12 +57,4 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 		return err
 	}
 	return b.Complete(reconciler)
-}
-
-// caughtUp lets every event through, and forgets what was remembered until the cache shows it.
-func (r *Reconciler[T, S, M]) caughtUp() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(updated event.UpdateEvent) bool {
-		r.memory.shown(updated.ObjectNew.(T))
-		return true
-	}}
 }
