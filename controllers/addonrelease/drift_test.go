@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -156,16 +157,81 @@ func (a *addon) waitBlamed(object, manager string) metav1alpha1.DriftCorrection 
 	a.t.Helper()
 	var found metav1alpha1.DriftCorrection
 	eventually(a.t, "the status tells of "+object, func() (bool, string) {
-		drift := a.get().Status.Drift
+		status := a.get().Status
+		drift := status.Drift
 		i := slices.IndexFunc(drift.Corrections, func(c metav1alpha1.DriftCorrection) bool {
 			return c.Object == object && (manager == "" || c.Manager == manager)
 		})
 		if i >= 0 {
 			found = drift.Corrections[i]
 		}
-		return i >= 0 && drift.Count > 0, fmt.Sprintf("%+v", drift)
+		return i >= 0 && drift.Count > 0, fmt.Sprintf("%+v; %+v", drift, status.Conditions)
 	})
 	return found
+}
+
+// TestDriftIsToldOfThatWasTakenBackWhileNoStatusCouldBeWritten has the management cluster refuse the release's status.
+func TestDriftIsToldOfThatWasTakenBackWhileNoStatusCouldBeWritten(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	admit := a.refuseStatus()
+	settings := a.settings()
+	a.edit(settings, "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
+	eventually(t, "the value is as declared", func() (bool, string) {
+		err := a.fetch(settings)
+		return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err, settings.Data)
+	})
+	if drift := a.get().Status.Drift; drift.Count != 0 {
+		t.Fatalf("a status was written: %+v", drift)
+	}
+	admit()
+	a.waitBlamed("v1/ConfigMap/"+a.namespace+"/settings", "kubectl-edit")
+	if drift := a.get().Status.Drift; drift.Count != 1 || len(drift.Corrections) != 1 {
+		t.Errorf("one correction is told as %+v", drift)
+	}
+}
+
+// refuseStatus has the management cluster refuse every status of the release, until admit is called.
+func (a *addon) refuseStatus() (admit func()) {
+	a.t.Helper()
+	release := a.get()
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				ResourceNames: []string{a.name},
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+					Rule: admissionregistrationv1.Rule{
+						APIGroups: []string{addonsv1alpha1.GroupVersion.Group}, APIVersions: []string{"*"}, Resources: []string{"addonreleases/status"},
+					},
+				},
+			}}},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "not now"}},
+		},
+	}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: a.name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	if err := errorsOf(shared.management.Create(a.t.Context(), policy), shared.management.Create(a.t.Context(), binding)); err != nil {
+		a.t.Fatal(err)
+	}
+	admit = func() {
+		err := errorsOf(shared.management.Delete(context.Background(), binding), shared.management.Delete(context.Background(), policy))
+		if client.IgnoreNotFound(err) != nil {
+			a.t.Error(err)
+		}
+	}
+	a.t.Cleanup(admit)
+	eventually(a.t, "a status is refused", func() (bool, string) {
+		err := shared.management.Status().Patch(a.t.Context(), release.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"revision":"r"}}`)), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "not now"), fmt.Sprint(err)
+	})
+	return admit
 }
 
 func TestTakesBackADeletion(t *testing.T) {

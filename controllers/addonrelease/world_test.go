@@ -132,7 +132,7 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfiel
 	return &Reconciler{
 		Room: &Room{
 			Targets: targets.Registry{TargetKind()},
-			Client:  mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Recorder: events.NewFakeRecorder(1000),
+			Client:  mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Recorder: &events.FakeRecorder{},
 			Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Metrics: target.NewMetrics(registry), Log: mgr.GetLogger(),
 		},

@@ -42,6 +42,7 @@ func (r *Reconciler[T, S, M]) Conclude(
 		return reconcile.Result{RequeueAfter: apply.SightOfWrites}, nil
 	}
 	if err := writer.Write(ctx, *c.Status); err != nil {
+		known.NotSaved(o, c.Findings.Corrections)
 		return reconcile.Result{}, err
 	}
 	known.Saved()

@@ -120,6 +120,7 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 	done := d.apply(ctx, o, p, cluster, writer)
 	known.unfinished = done.Outcome.Unfinished
 	if err := d.Room.RecordKept(ctx, target, o.Observation, d.Parts(&o.Status).ClusterID, done.Result); err != nil {
+		known.NotSaved(o.Observation, done.corrections())
 		return reconcile.Result{}, err
 	}
 	o.Inventory = done.Inventory

@@ -25,6 +25,8 @@ type Known[T metav1alpha1.Target, S, M any] struct {
 
 	// unsaved is a status that waits for what the watches are about to show; nil if none does.
 	unsaved *unsaved[S]
+	// untold are corrections that neither the status nor unsaved tells of.
+	untold untold
 	// unfinished: what a declared target does beside its objects is not done, as far as is known. It can be found out anew.
 	unfinished bool
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
@@ -61,11 +63,14 @@ func (m *memory[T, S, M]) forget(key types.NamespacedName) {
 
 // Postpone keeps a status that is not written yet.
 func (k *Known[T, S, M]) Postpone(target T, status S) {
-	k.unsaved = &unsaved[S]{uid: target.GetUID(), status: status}
+	k.unsaved, k.untold = &unsaved[S]{uid: target.GetUID(), status: status}, untold{}
 }
 
 // Saved forgets the status that was postponed: it, or a newer one, is written.
-func (k *Known[T, S, M]) Saved() { k.unsaved = nil }
+func (k *Known[T, S, M]) Saved() { k.unsaved, k.untold = nil, untold{} }
+
+// NotSaved keeps the corrections of which the status was to tell that could not be written.
+func (k *Known[T, S, M]) NotSaved(o Observation, corrections []apply.Written) { k.untold = o.untold.and(corrections) }
 
 // Postponed returns the status of a target that was not written yet, if there is one. If it is lost with the manager, it
 // is found out anew: what was about to be applied was written before.

@@ -22,6 +22,8 @@ type Observation struct {
 	Inputs string
 	// Restored: the status that the target had is one that waited to be written.
 	Restored bool
+	// untold are corrections of which the status is to tell, beside those of this reconcile.
+	untold untold
 	// DesiredKnown: the desired objects are known. They are where they are needed, because something is to be written.
 	DesiredKnown bool
 }

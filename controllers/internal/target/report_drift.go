@@ -28,9 +28,38 @@ const (
 	operationUnlabel = "Unlabel"
 )
 
+// untold are corrections of which no status tells yet, since it could not be written.
+type untold struct {
+	// latest of them, the newest last; earlier is how many came before.
+	latest  []apply.Written
+	earlier int64
+}
+
+// and adds what was corrected since.
+func (u untold) and(corrections []apply.Written) untold {
+	all := slices.Concat(u.latest, corrections)
+	surplus := max(len(all)-maxCorrections, 0)
+	return untold{latest: all[surplus:], earlier: u.earlier + int64(surplus)}
+}
+
+// unlessIn forgets those that a status tells of: it was written, and only the answer to that was lost.
+func (u untold) unlessIn(drift metav1alpha1.DriftStatus) untold {
+	if len(u.latest) == 0 {
+		return untold{}
+	}
+	last := u.latest[len(u.latest)-1]
+	if slices.ContainsFunc(drift.Corrections, func(c metav1alpha1.DriftCorrection) bool {
+		return c.Object == last.ID() && c.Corrected.UnixMicro() == last.At.UnixMicro()
+	}) {
+		return untold{}
+	}
+	return u
+}
+
 func reportDrift(next Status, f Findings) {
 	o, p := f.Observation, f.Plan
-	for _, w := range f.Corrections {
+	next.Drift.Count += o.untold.earlier
+	for _, w := range slices.Concat(o.untold.latest, f.Corrections) {
 		next.Drift.Count++
 		seen, at := metav1.NewMicroTime(w.Seen.At), metav1.NewMicroTime(w.At)
 		next.Drift.LastDetected, next.Drift.LastCorrected = &seen, &at

@@ -44,6 +44,33 @@ func TestOnlyTheLatestTenCorrectionsAreKept(t *testing.T) {
 	}
 }
 
+// Of more corrections than a status keeps, each counts once, however often the status cannot be written.
+func TestCorrectionsThatNoStatusTellsOfYetAreToldOnce(t *testing.T) {
+	o := Observation{Preconditions: NewPreconditions(&note{}, noon), Drift: &metav1alpha1.DriftPolicy{}}
+	for i := range maxCorrections + 5 {
+		at := noon.Add(time.Duration(i) * time.Second)
+		o.untold = o.untold.and([]apply.Written{{
+			Write:  apply.Write{Object: apply.Object{Ref: objects.Ref{Name: "a"}}, Seen: &tracker.Seen{At: at}},
+			Result: &metav1.PartialObjectMetadata{}, At: at.Add(time.Nanosecond),
+		}})
+	}
+	next := Status{TargetStatus: &metav1alpha1.TargetStatus{}, ObjectsStatus: &metav1alpha1.ObjectsStatus{}}
+	reportDrift(next, Findings{Observation: o})
+	last := noon.Add((maxCorrections + 4) * time.Second)
+	if next.Drift.Count != maxCorrections+5 || len(next.Drift.Corrections) != maxCorrections || !next.Drift.Corrections[0].Corrected.Time.Truncate(time.Second).Equal(last) {
+		t.Errorf("count %d, kept %d, the latest %+v", next.Drift.Count, len(next.Drift.Corrections), next.Drift.Corrections[0])
+	}
+	// It was written after all.
+	stored := next.Drift.DeepCopy()
+	stored.Corrections[0].Corrected = metav1.NewMicroTime(stored.Corrections[0].Corrected.Truncate(time.Microsecond))
+	if again := o.untold.unlessIn(*stored); again.earlier+int64(len(again.latest)) != 0 {
+		t.Errorf("told again: %+v", again)
+	}
+	if again := o.untold.unlessIn(metav1alpha1.DriftStatus{Corrections: stored.Corrections[1:]}); again.earlier != 5 || len(again.latest) != maxCorrections {
+		t.Errorf("not told: %+v", again)
+	}
+}
+
 func TestNamesTenManagersOfWhatStays(t *testing.T) {
 	var objects [][]string
 	for i := range 12 {
