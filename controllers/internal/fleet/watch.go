@@ -84,13 +84,14 @@ func (w *kindWatch) gone() {
 	w.cluster.mu.Lock()
 	w.running = false
 	w.cluster.mu.Unlock()
-	w.cluster.Tracker.Replace(w.kind.GroupKind(), nil, "", "", w.cluster.connection.fleet.clock.Now())
+	none := w.cluster.Tracker.Horizon(w.kind.GroupKind())
+	w.cluster.Tracker.Replace(w.kind.GroupKind(), nil, "", none, w.cluster.connection.fleet.clock.Now())
 	w.cluster.Tracker.RetainUnrecorded(w.kind.GroupKind(), nil)
 }
 
 // list implements watchConsumer.
 func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
-	floor := w.cluster.Tracker.Newest(w.kind.GroupKind())
+	before := w.cluster.Tracker.Horizon(w.kind.GroupKind())
 	seen := map[objects.Key]tracker.Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
 	unrecorded := map[objects.Key]bool{}
@@ -107,7 +108,7 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	w.cluster.Tracker.Replace(w.kind.GroupKind(), seen, version, floor, now)
+	w.cluster.Tracker.Replace(w.kind.GroupKind(), seen, version, before, now)
 	w.cluster.Tracker.RetainUnrecorded(w.kind.GroupKind(), unrecorded)
 	for key := range unrecorded {
 		w.cluster.Tracker.NoteUnrecorded(key, false, now)

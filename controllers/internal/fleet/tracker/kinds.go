@@ -61,29 +61,38 @@ func (t *Tracker) SetUnknown(of schema.GroupKind, reason string) {
 	}
 }
 
-// Newest returns the newest version at which an object of the kind was applied; empty if none is known. A list
-// that is asked for from now on is no older, unless the cluster was restored from a snapshot.
-func (t *Tracker) Newest(of schema.GroupKind) string {
+// Horizon is how far the tracker knows a kind when a list of it is asked for.
+type Horizon struct {
+	// newest version at which an object of the kind was applied; empty if none is known. The list is no older, unless the
+	// cluster was restored from a snapshot.
+	newest string
+	// claims so far: of objects that are claimed later, the list may say nothing.
+	claims uint64
+}
+
+// Horizon of a kind, for a list that is asked for from now on.
+func (t *Tracker) Horizon(of schema.GroupKind) Horizon {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	newest := ""
+	h := Horizon{claims: t.claims}
 	for key, entry := range t.objects {
-		if version := entry.expected.ResourceVersion; key.GroupKind == of && (newest == "" || IsOlder(newest, version)) {
-			newest = version
+		if version := entry.expected.ResourceVersion; key.GroupKind == of && (h.newest == "" || IsOlder(h.newest, version)) {
+			h.newest = version
 		}
 	}
-	return newest
+	return h
 }
 
 // Replace takes a whole list from a watch, as of a resource version: what is claimed and not in it was
-// gone then. What was applied since is not in it either. The floor is what Newest returned before the list was
-// asked for: an older list tells that versions went backwards, so that all of it counts.
-func (t *Tracker) Replace(of schema.GroupKind, list map[objects.Key]Seen, version, floor string, at time.Time) {
+// gone then. What was applied since is not in it either. The horizon is that of before the list was asked for: an older
+// list tells that versions went backwards, so that all of it counts. What was claimed since may have been in the list, which
+// was read without it.
+func (t *Tracker) Replace(of schema.GroupKind, list map[objects.Key]Seen, version string, before Horizon, at time.Time) {
 	t.mu.Lock()
 	known := t.kindLocked(of)
 	awaited := known.awaited
 	known.Listed, known.awaited = true, false
-	backwards := IsOlder(version, floor)
+	backwards := IsOlder(version, before.newest)
 	owners := map[Owner]bool{}
 	for key, entry := range t.objects {
 		if key.GroupKind != of {
@@ -93,10 +102,13 @@ func (t *Tracker) Replace(of schema.GroupKind, list map[objects.Key]Seen, versio
 			entry.expected.ResourceVersion = ""
 		}
 		seen, ok := list[key]
-		if !ok {
-			seen = Seen{Gone: true, ResourceVersion: version, At: at}
+		drifted := false
+		switch {
+		case ok:
+			_, drifted = entry.take(seen)
+		case entry.claim <= before.claims:
+			_, drifted = entry.take(Seen{Gone: true, ResourceVersion: version, At: at})
 		}
-		_, drifted := entry.take(seen)
 		// Every owner hears of a list: some wait for it. One whose apply fails as its watch begins is not to
 		// try again because of that.
 		if drifted || awaited || !entry.trying() {

@@ -56,7 +56,9 @@ type Expectation struct {
 type Tracker struct {
 	mu      sync.Mutex
 	objects map[objects.Key]*tracked
-	kinds   map[schema.GroupKind]*kind
+	// claims is how many were made.
+	claims uint64
+	kinds  map[schema.GroupKind]*kind
 	// unrecorded are objects that no target claims, and since when they are seen.
 	unrecorded map[objects.Key]time.Time
 	notify     func(owner Owner, drifted bool)
@@ -66,7 +68,9 @@ type Tracker struct {
 }
 
 type tracked struct {
-	owner     Owner
+	owner Owner
+	// claim is the number of the owner's.
+	claim     uint64
 	expected  Expectation
 	tolerance managedfields.Tolerance
 	// inFlight: an apply is under way; its own event may come before its answer.
@@ -116,7 +120,8 @@ func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
 	if entry := t.objects[key]; entry != nil {
 		return entry.owner, entry.owner == owner
 	}
-	t.objects[key] = &tracked{owner: owner}
+	t.claims++
+	t.objects[key] = &tracked{owner: owner, claim: t.claims}
 	delete(t.unrecorded, key)
 	return owner, true
 }

@@ -126,7 +126,7 @@ func TestChangedHealthIsTold(t *testing.T) {
 
 func TestListReportsWhatIsMissing(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.Replace(configMaps, nil, "20", "", time.Time{})
+	tracker.Replace(configMaps, nil, "20", beforeApplies(tracker), time.Time{})
 	told.expect(t, drift)
 	if !tracker.Kind(configMaps).Listed {
 		t.Error("not synced after a list")
@@ -139,29 +139,49 @@ func TestListIsNoNewsAfterAFailureUnlessItIsAwaited(t *testing.T) {
 	tracker := New(told.notify)
 	tracker.Claim(release, settings)
 	tracker.Begin(settings)
-	tracker.Replace(configMaps, nil, "20", "", time.Time{})
+	tracker.Replace(configMaps, nil, "20", beforeApplies(tracker), time.Time{})
 	tracker.End(settings, nil)
-	tracker.Replace(configMaps, nil, "25", "", time.Time{})
+	tracker.Replace(configMaps, nil, "25", beforeApplies(tracker), time.Time{})
 	told.expect(t)
 
 	tracker.Forget()
 	if tracker.Kind(configMaps).Listed {
 		t.Error("the list of the last connection counts")
 	}
-	tracker.Replace(configMaps, nil, "30", "", time.Time{})
+	tracker.Replace(configMaps, nil, "30", beforeApplies(tracker), time.Time{})
 	told.expect(t, news)
-	tracker.Replace(configMaps, nil, "40", "", time.Time{})
+	tracker.Replace(configMaps, nil, "40", beforeApplies(tracker), time.Time{})
 	told.expect(t)
 
 	tracker.Begin(settings)
 	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "ours", ResourceVersion: "50"})
-	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("50", "ours")}, "55", "", time.Time{})
+	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("50", "ours")}, "55", beforeApplies(tracker), time.Time{})
 	told.expect(t, news)
+}
+
+// beforeApplies is the horizon of a list that was asked for after every claim, and before anything was applied.
+func beforeApplies(tracker *Tracker) Horizon { return Horizon{claims: tracker.claims} }
+
+func TestListSaysNothingOfWhatWasClaimedWhileItWasMade(t *testing.T) {
+	var heard heard
+	tracker := New(heard.notify)
+	tracker.Kind(configMaps)
+	before := tracker.Horizon(configMaps)
+	tracker.Claim(release, settings)
+	tracker.Begin(settings)
+	tracker.End(settings, &Expectation{Fingerprint: "ours", ResourceVersion: "10"}) // It was there already, at that version.
+	tracker.Replace(configMaps, nil, "20", before, time.Time{})
+	heard.expect(t, news)
+	if seen, drifted := tracker.Look(settings); seen != nil || drifted {
+		t.Errorf("it is taken for gone: %+v, drifted %t", seen, drifted)
+	}
+	tracker.Replace(configMaps, nil, "30", tracker.Horizon(configMaps), time.Time{})
+	heard.expect(t, drift)
 }
 
 func TestListFromBeforeAnApplyDoesNotReportItsObjectAsMissing(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.Replace(configMaps, nil, "9", "", time.Time{})
+	tracker.Replace(configMaps, nil, "9", beforeApplies(tracker), time.Time{})
 	told.expect(t, news)
 	if _, drifted := tracker.Look(settings); drifted {
 		t.Error("an object that was made after the list counts as deleted")
@@ -171,11 +191,11 @@ func TestListFromBeforeAnApplyDoesNotReportItsObjectAsMissing(t *testing.T) {
 // A cluster that was restored from a snapshot counts its versions from there.
 func TestListThatIsOlderThanWhatWasAppliedBeforeItTellsOfARestoredCluster(t *testing.T) {
 	tracker, told := applied(t)
-	floor := tracker.Newest(configMaps)
-	if floor != "10" {
-		t.Fatalf("the newest version is %q, want that of the apply", floor)
+	before := tracker.Horizon(configMaps)
+	if before.newest != "10" {
+		t.Fatalf("the newest version is %q, want that of the apply", before.newest)
 	}
-	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "before our apply")}, "5", floor, time.Time{})
+	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "before our apply")}, "5", before, time.Time{})
 	told.expect(t, drift)
 	tracker.Observe(settings, seenAt("6", "theirs"))
 	told.expect(t, drift)
@@ -204,7 +224,7 @@ func TestUnknownKindIsToldToTheOwnersOfItsObjects(t *testing.T) {
 
 func TestListOfOneKindLeavesOthersAlone(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.Replace(schema.GroupKind{Kind: "Secret"}, nil, "20", "", time.Time{})
+	tracker.Replace(schema.GroupKind{Kind: "Secret"}, nil, "20", beforeApplies(tracker), time.Time{})
 	told.expect(t)
 	if tracker.Kind(configMaps).Listed {
 		t.Error("the list of another kind counts")
@@ -215,7 +235,7 @@ func TestObjectsThatNobodyClaimedCostNothing(t *testing.T) {
 	told := &heard{}
 	tracker := New(told.notify)
 	tracker.Observe(settings, seenAt("1", "theirs"))
-	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("1", "theirs")}, "2", "", time.Time{})
+	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("1", "theirs")}, "2", beforeApplies(tracker), time.Time{})
 	told.expect(t)
 	if len(tracker.objects) != 0 || tracker.Claims(settings) {
 		t.Errorf("kept %d objects", len(tracker.objects))
@@ -244,14 +264,14 @@ func TestObjectBelongsToWhoClaimedItFirst(t *testing.T) {
 
 func TestLostConnectionForgetsWhatWasSeenAndKeepsWhatIsExpected(t *testing.T) {
 	tracker, told := applied(t)
-	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("10", "ours")}, "10", "", time.Time{})
+	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("10", "ours")}, "10", beforeApplies(tracker), time.Time{})
 	*told = nil
 	tracker.Forget()
 	if seen, _ := tracker.Look(settings); seen != nil || tracker.Kind(configMaps).Listed {
 		t.Error("old news is kept")
 	}
 	// Drift while the connection was down.
-	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("15", "theirs")}, "15", "", time.Time{})
+	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("15", "theirs")}, "15", beforeApplies(tracker), time.Time{})
 	told.expect(t, drift)
 }
 
@@ -260,6 +280,6 @@ func TestAfterARestartEverySightingCounts(t *testing.T) {
 	tracker := New(told.notify)
 	tracker.Claim(release, settings)
 	tracker.Expect(settings, Expectation{UID: "1", Fingerprint: "ours"})
-	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "theirs")}, "5", "", time.Time{})
+	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "theirs")}, "5", beforeApplies(tracker), time.Time{})
 	told.expect(t, drift)
 }
