@@ -115,7 +115,7 @@ func (w *orderWorld) describeDeletion(name string) []string {
 }
 
 var deletionSteps = []tenancyv1alpha1.DeletionStep{
-	tenancyv1alpha1.DeletionStoppingDrills, tenancyv1alpha1.DeletionFinalBackup, tenancyv1alpha1.DeletionRemovingAddons,
+	tenancyv1alpha1.DeletionStoppingDrills, tenancyv1alpha1.DeletionFinalBackup, tenancyv1alpha1.DeletionRemovingTargets,
 	tenancyv1alpha1.DeletionRemovingCluster, tenancyv1alpha1.DeletionReleasing,
 }
 

@@ -425,7 +425,7 @@ func TestFightsBackOffAndNameTheOther(t *testing.T) {
 		}
 		release := a.get()
 		for _, c := range release.Status.Conditions {
-			if c.Type == metav1alpha1.ConditionDrifted && c.Reason == metav1alpha1.ReasonFighting {
+			if c.Type == metav1alpha1.ConditionDrifted && c.Reason == metav1alpha1.ReasonContested {
 				return true, ""
 			}
 		}

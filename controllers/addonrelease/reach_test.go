@@ -108,7 +108,7 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
-	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now}
+	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingTargets, Since: now}
 	if o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.Target); summarize(makePlan(o)) != "remove a; remove b; release; " {
 		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
 	}

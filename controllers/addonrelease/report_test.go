@@ -96,9 +96,9 @@ func TestReport(t *testing.T) {
 		{"Removing", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Removing = []apply.Removed{{Removal: apply.Removal{Entry: apply.Entry{Ref: a}}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},
-		{"Fighting", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
+		{"Contested", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			p.Held = []apply.Write{{Object: declared(a, "1"), Actor: apply.Actor{Manager: "stubborn"}}}
-		}, metav1.ConditionFalse, metav1alpha1.ReasonFighting, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
+		}, metav1.ConditionFalse, metav1alpha1.ReasonContested, metav1alpha1.ConditionReconciling, "stubborn keeps changing ConfigMap cache/a"},
 		{"ReportedDriftStaysReady", func(_ *observation, p *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			p.Reported = []apply.Write{{Object: declared(a, "1"), Seen: &tracker.Seen{At: noon}, Actor: apply.Actor{Manager: "kubectl-edit", Fields: []string{".data.x"}}}}
 		}, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "", "kubectl-edit changed ConfigMap cache/a .data.x"},

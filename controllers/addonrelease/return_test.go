@@ -80,7 +80,7 @@ func newOverdue(t *testing.T, name string) *overdue {
 		Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: tenancyv1alpha1.ReasonUnreachable, Message: "no answer",
 	})
 	past := metav1.NewTime(now.Add(-time.Hour))
-	o.tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingAddons, Since: now, Deadline: &past}
+	o.tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingTargets, Since: now, Deadline: &past}
 	o.must(shared.management.Status().Update(t.Context(), o.tenant))
 	o.must(shared.management.Create(t.Context(), o.release))
 	inventory := fmt.Sprintf(`{"status":{"clusterID":"%s","inventory":[{"id":"v1/ConfigMap/default/%s","uid":"%s","fp":"1"}],"drift":{"count":0}}}`,

@@ -71,7 +71,7 @@ func TestTargetsOfADeletedClusterStayAsTheyAreUntilAddonsAreRemoved(t *testing.T
 
 	another := c.addAddon(func(a *addonsv1alpha1.SaaSAddon) { a.Name = "late" })
 	c.awaitTargets(another, 1)
-	c.step(leaving, tenancyv1alpha1.DeletionRemovingAddons)
+	c.step(leaving, tenancyv1alpha1.DeletionRemovingTargets)
 	c.awaitLost(1)
 	c.reload(&target)
 	if target.DeletionTimestamp.IsZero() {

@@ -93,7 +93,7 @@ func TestADeletionWaitsUntilWhatWasGivenUpIsRecorded(t *testing.T) {
 	seen.link.Phase = fleet.Unreachable
 	seen.now = now.Add(time.Hour)
 	todo := plan(seen)
-	if todo.deletion.Record.Step != tenancyv1alpha1.DeletionRemovingAddons || len(todo.deletion.GivenUp) != 1 {
+	if todo.deletion.Record.Step != tenancyv1alpha1.DeletionRemovingTargets || len(todo.deletion.GivenUp) != 1 {
 		t.Fatalf("planned %+v", todo.deletion)
 	}
 	said := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, unrecorded: true, err: errors.New("etcd is full")})

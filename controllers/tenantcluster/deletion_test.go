@@ -149,12 +149,12 @@ func TestDeletionWaitsForAFinalBackupAndAsksForIt(t *testing.T) {
 
 	tenant.says(enrollment, map[string]any{"lastSuccessfulTime": waiting.DeletionTimestamp.Add(time.Second).UTC().Format(time.RFC3339)})
 	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "at last")
-	if going := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "AddonRelease "+tenant.namespace+"/cache-prod"); going.KeepsTargets() {
+	if going := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "AddonRelease "+tenant.namespace+"/cache-prod"); going.KeepsTargets() {
 		t.Error("the targets may not go")
 	}
 	tenant.letGo(target)
 	tenant.waitGone(waiting)
-	tenant.waitEvents("FinalBackup", "RemovingAddons")
+	tenant.waitEvents("FinalBackup", "RemovingTargets")
 }
 
 // waitEvents waits until there are Events for all of the reasons.
@@ -193,7 +193,7 @@ func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
 	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionStoppingDrills, "StoppingDrills: drills are under way: DRDrill "+tenant.namespace+"/weekly.")
 	tenant.says(drill, nil)
 	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
-	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons)
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets)
 	tenant.letGo(target)
 	tenant.waitGone(gone)
 }
@@ -267,7 +267,7 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	tenant.delete("prod")
-	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
+	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
 
 	stalled := func(status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&addon.Status.Conditions, metav1.Condition{
@@ -278,13 +278,13 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 		}
 	}
 	stalled(metav1.ConditionTrue)
-	held := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons,
+	held := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets,
 		"cache-prod is held back by the withdrawal guard of SaaSAddon "+tenant.namespace+"/cache", metav1alpha1.AnnotationConfirmWithdrawal)
 	if message := readyMessage(held.Status); strings.Contains(message, "somebody else's") {
 		t.Errorf("it tells of other clusters: %s", message)
 	}
 	stalled(metav1.ConditionFalse)
-	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
 	tenant.letGo(target)
 	tenant.waitGone(gone)
 }

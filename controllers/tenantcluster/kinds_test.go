@@ -152,7 +152,7 @@ func TestDeletionWaitsForTargetsOfEveryKind(t *testing.T) {
 	aRelease, aNote := "AddonRelease "+tenant.namespace+"/cache-prod", "Note "+tenant.namespace+"/notes-prod"
 
 	tenant.delete("prod")
-	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons,
+	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets,
 		"waits until "+aRelease+" is gone, which its SaaSAddon has not deleted yet", "waits until "+aNote+" is gone, which its NotePolicy has not deleted yet")
 	policy.Status.Conditions = []metav1.Condition{{
 		Type: metav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonWithdrawalGuard, LastTransitionTime: metav1.Now(),
@@ -160,16 +160,16 @@ func TestDeletionWaitsForTargetsOfEveryKind(t *testing.T) {
 	if err := tenant.admin.Status().Update(t.Context(), policy); err != nil {
 		t.Fatal(err)
 	}
-	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, aNote+" is held back by the withdrawal guard of NotePolicy "+tenant.namespace+"/notes")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, aNote+" is held back by the withdrawal guard of NotePolicy "+tenant.namespace+"/notes")
 
 	for _, target := range []client.Object{other, release} {
 		if err := tenant.admin.Delete(t.Context(), target); err != nil {
 			t.Fatal(err)
 		}
 	}
-	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until "+aRelease+" and "+aNote+" are gone")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until "+aRelease+" and "+aNote+" are gone")
 	tenant.letGo(release)
-	if left := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingAddons, "waits until "+aNote+" is gone"); strings.Contains(readyMessage(left.Status), aRelease) {
+	if left := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until "+aNote+" is gone"); strings.Contains(readyMessage(left.Status), aRelease) {
 		t.Errorf("it waits for what is gone: %s", readyMessage(left.Status))
 	}
 	tenant.letGo(other)
@@ -190,7 +190,7 @@ func TestDeletionWaitsForARunInTwoClusters(t *testing.T) {
 
 	for _, name := range []string{"from", "to"} {
 		tenant.delete(name)
-		tenant.waitStep(name, tenancyv1alpha1.DeletionRemovingAddons, "waits until CopyRun "+tenant.namespace+"/weekly is gone: delete it")
+		tenant.waitStep(name, tenancyv1alpha1.DeletionRemovingTargets, "waits until CopyRun "+tenant.namespace+"/weekly is gone: delete it")
 	}
 	tenant.letGo(run)
 	for _, name := range []string{"from", "to"} {

@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 		"waits for targets": {func(o *observed) {
 			deleted(o)
 			remaining(o, "a", "b")
-		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "RemovingAddons: waits until AddonRelease acme/a, acme/b is gone"},
+		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "RemovingTargets: waits until AddonRelease acme/a, acme/b is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := settled()

@@ -31,8 +31,8 @@ const (
 	ReasonInSync = "InSync"
 	// ReasonReported: drift is left in place because drift.mode is Report or corrections are suspended.
 	ReasonReported = "Reported"
-	// ReasonFighting: somebody keeps changing an object; the message names them and the object.
-	ReasonFighting = "Fighting"
+	// ReasonContested: somebody keeps changing an object; the message names them and the object.
+	ReasonContested = "Contested"
 	// ReasonIgnored: drift is not looked for.
 	ReasonIgnored = "Ignored"
 	// ReasonKindUnavailable: the cluster refuses to list or watch a kind of the add-on; what is known of the objects of

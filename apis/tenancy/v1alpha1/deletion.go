@@ -20,13 +20,13 @@ func (c *TenantCluster) DeletionTimeout() time.Duration {
 }
 
 // KeepsTargets says whether what runs in the cluster stays and is kept as it is. Of a TenantCluster that is being
-// deleted it does until status says that the step RemovingAddons has begun; before, nothing new comes there.
+// deleted it does until status says that the step RemovingTargets has begun; before, nothing new comes there.
 func (c *TenantCluster) KeepsTargets() bool {
 	if c.DeletionTimestamp.IsZero() || c.Status.Deletion == nil {
 		return true
 	}
 	switch c.Status.Deletion.Step {
-	case DeletionRemovingAddons, DeletionRemovingCluster, DeletionReleasing:
+	case DeletionRemovingTargets, DeletionRemovingCluster, DeletionReleasing:
 		return false
 	}
 	return true

@@ -35,7 +35,7 @@ func TestTargetsAreKeptUntilStatusSaysThatTheyMayGo(t *testing.T) {
 		"deleted, nothing is said": {deleted(nil), true},
 		"drills stop":              {deleted(&Deletion{Step: DeletionStoppingDrills}), true},
 		"a backup is made":         {deleted(&Deletion{Step: DeletionFinalBackup}), true},
-		"add-ons are removed":      {deleted(&Deletion{Step: DeletionRemovingAddons}), false},
+		"add-ons are removed":      {deleted(&Deletion{Step: DeletionRemovingTargets}), false},
 		"the cluster is removed":   {deleted(&Deletion{Step: DeletionRemovingCluster}), false},
 		"it is let go":             {deleted(&Deletion{Step: DeletionReleasing}), false},
 	} {
@@ -47,11 +47,11 @@ func TestTargetsAreKeptUntilStatusSaysThatTheyMayGo(t *testing.T) {
 
 func TestTimeForAddons(t *testing.T) {
 	since, deadline := metav1.NewTime(noon.Add(time.Hour)), metav1.NewTime(noon.Add(75*time.Minute))
-	removing := &Deletion{Step: DeletionRemovingAddons, Since: since, Deadline: &deadline}
+	removing := &Deletion{Step: DeletionRemovingTargets, Since: since, Deadline: &deadline}
 	ordered := deleted(nil)
 	ordered.Spec.Topology = &ClusterTopology{}
 	late := metav1.NewTime(noon.Add(10 * time.Hour))
-	blipped := deleted(&Deletion{Step: DeletionRemovingAddons, Since: since, Deadline: &late})
+	blipped := deleted(&Deletion{Step: DeletionRemovingTargets, Since: since, Deadline: &late})
 	backup := deleted(&Deletion{Step: DeletionFinalBackup})
 	for name, test := range map[string]struct {
 		cluster *TenantCluster
@@ -61,7 +61,7 @@ func TestTimeForAddons(t *testing.T) {
 		"what goes with its step has until its deadline": {deleted(removing), 60, 75},
 		"what was deleted before it has no longer":       {deleted(removing), 10, 75},
 		"what was held up has as long from then":         {deleted(removing), 300, 315},
-		"a cluster that answers has no deadline":         {deleted(&Deletion{Step: DeletionRemovingAddons, Since: since}), 60, 0},
+		"a cluster that answers has no deadline":         {deleted(&Deletion{Step: DeletionRemovingTargets, Since: since}), 60, 0},
 		"what was held up in one that fell silent late":  {blipped, 590, 610},
 		"and what was not has no longer":                 {blipped, 60, 600},
 		"before its step none either, while it answers":  {backup.silent(ConditionConnected, metav1.ConditionTrue, -30), 5, 0},

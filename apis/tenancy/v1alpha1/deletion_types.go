@@ -39,9 +39,9 @@ const (
 	DeletionStoppingDrills DeletionStep = "StoppingDrills"
 	// DeletionFinalBackup: a last backup is waited for.
 	DeletionFinalBackup DeletionStep = "FinalBackup"
-	// DeletionRemovingAddons: add-ons clean up in the cluster. If it goes as a whole, only those do that have
+	// DeletionRemovingTargets: add-ons clean up in the cluster. If it goes as a whole, only those do that have
 	// something outside of it.
-	DeletionRemovingAddons DeletionStep = "RemovingAddons"
+	DeletionRemovingTargets DeletionStep = "RemovingTargets"
 	// DeletionRemovingCluster: Cluster API removes a cluster that Daytwo ordered.
 	DeletionRemovingCluster DeletionStep = "RemovingCluster"
 	// DeletionReleasing: what may remain is recorded, and Secrets and the TenantCluster are let go. It shows only
@@ -51,10 +51,10 @@ const (
 
 // Deletion is how far the deletion of a TenantCluster is.
 type Deletion struct {
-	// step that is under way: StoppingDrills, FinalBackup, RemovingAddons, RemovingCluster, Releasing, in this
+	// step that is under way: StoppingDrills, FinalBackup, RemovingTargets, RemovingCluster, Releasing, in this
 	// order. Those that have nothing to wait for are passed. Ready says what is waited for.
 	// +required
-	// +kubebuilder:validation:Enum=StoppingDrills;FinalBackup;RemovingAddons;RemovingCluster;Releasing
+	// +kubebuilder:validation:Enum=StoppingDrills;FinalBackup;RemovingTargets;RemovingCluster;Releasing
 	Step DeletionStep `json:"step,omitempty"`
 
 	// since is when the step began.

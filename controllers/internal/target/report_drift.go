@@ -73,7 +73,7 @@ func reportDrift(next Status, f Findings) {
 	case o.DriftSettings().Mode == apply.Off:
 		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionFalse, metav1alpha1.ReasonIgnored, "drift is not looked for (spec.drift.mode is Off)")
 	case len(p.Held) > 0:
-		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonFighting, fightMessage(o, p))
+		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonContested, contentionMessage(o, p))
 	case f.LeftChanged != "" && len(p.Reported) == 0:
 		next.set(o, metav1alpha1.ConditionDrifted, metav1.ConditionTrue, metav1alpha1.ReasonReported, f.LeftChanged)
 	case len(p.Reported) > 0:
@@ -91,7 +91,7 @@ func latest(writes []apply.Write) *metav1.MicroTime {
 	return new(metav1.NewMicroTime(last.Seen.At))
 }
 
-func fightMessage(o Observation, p apply.Plan) string {
+func contentionMessage(o Observation, p apply.Plan) string {
 	w := p.Held[0]
 	f := o.Contentions[w.Key()]
 	who := w.Actor.Manager

@@ -35,7 +35,7 @@ func reportReady(next Status, o Observation, trouble *Verdict, applied bool, wor
 		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, o.UnknownKinds())
 	case worst != nil:
 		next.progress(o, metav1alpha1.ReasonProgressing, worst.message())
-	case drifted != nil && drifted.Reason == metav1alpha1.ReasonFighting:
+	case drifted != nil && drifted.Reason == metav1alpha1.ReasonContested:
 		next.progress(o, drifted.Reason, drifted.Message)
 	default:
 		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, readyMessage(next, o, drifted))

@@ -15,7 +15,7 @@ func (s Situation) deadlineOf(step tenancyv1alpha1.DeletionStep, since time.Time
 		if s.silent() {
 			return s.countsFrom().Add(timeout / 2)
 		}
-	case tenancyv1alpha1.DeletionRemovingAddons:
+	case tenancyv1alpha1.DeletionRemovingTargets:
 		limit := s.Cluster.AddonsTimeout()
 		switch {
 		case s.silent() && s.ordered():

@@ -48,7 +48,7 @@ var order = []struct {
 }{
 	{tenancyv1alpha1.DeletionStoppingDrills, awaitDrills},
 	{tenancyv1alpha1.DeletionFinalBackup, awaitBackup},
-	{tenancyv1alpha1.DeletionRemovingAddons, awaitAddons},
+	{tenancyv1alpha1.DeletionRemovingTargets, awaitAddons},
 	{tenancyv1alpha1.DeletionRemovingCluster, awaitCluster},
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	drills  = tenancyv1alpha1.DeletionStoppingDrills
 	backup  = tenancyv1alpha1.DeletionFinalBackup
-	addons  = tenancyv1alpha1.DeletionRemovingAddons
+	addons  = tenancyv1alpha1.DeletionRemovingTargets
 	removal = tenancyv1alpha1.DeletionRemovingCluster
 	over    = tenancyv1alpha1.DeletionReleasing
 )
