@@ -21,7 +21,6 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
@@ -33,6 +32,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
@@ -117,7 +117,7 @@ type base struct {
 	targets     targets.Registry
 	metrics     *target.Metrics
 	renderer    *render.Pool
-	charts      *charts.Desk[types.NamespacedName]
+	charts      *charts.AsyncFetcher[types.NamespacedName]
 }
 
 func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules) *base {
@@ -143,7 +143,7 @@ func (b *base) wrap(inner reconcile.Reconciler) reconcile.Reconciler {
 }
 
 func (b *base) recorder(controller string) events.EventRecorder {
-	return brief.Recorder(b.GetEventRecorder(controller))
+	return truncate.Recorder(b.GetEventRecorder(controller))
 }
 
 func (b *base) orphans() orphans.Records {
@@ -169,8 +169,8 @@ func (b *base) setUpAddons() error {
 	if err != nil {
 		return err
 	}
-	addons.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: b.options.AllowPrivateSources, Mirrors: mirrors}),
-		charts.DeskOptions[types.NamespacedName]{
+	addons.Charts = charts.NewAsyncFetcher(charts.NewFetcher(charts.Options{AllowPrivateSources: b.options.AllowPrivateSources, Mirrors: mirrors}),
+		charts.AsyncFetcherOptions[types.NamespacedName]{
 			Done: addons.Fetched, Tenant: func(addon types.NamespacedName) string { return addon.Namespace },
 		})
 	b.charts = addons.Charts

@@ -132,14 +132,14 @@ func (copyRuns) Object(view run.View[*CopyRun], _ string) (*unstructured.Unstruc
 	return made, nil
 }
 
-// Judge takes a copy for done when somebody has checked it.
-func (copyRuns) Judge(_ *CopyRun, _ metav1alpha1.Action, object *unstructured.Unstructured) action.Judgement {
+// Decide takes a copy for done when somebody has checked it.
+func (copyRuns) Decide(_ *CopyRun, _ metav1alpha1.Action, object *unstructured.Unstructured) action.Verdict {
 	switch verdict := object.GetAnnotations()["checked"]; verdict {
 	case "":
-		return action.Judgement{Message: "waits to be checked"}
+		return action.Verdict{Message: "waits to be checked"}
 	case "good":
-		return action.Judgement{Outcome: metav1alpha1.ActionSucceeded}
+		return action.Verdict{Outcome: metav1alpha1.ActionSucceeded}
 	default:
-		return action.Judgement{Outcome: metav1alpha1.ActionFailed, Message: "it was found to be " + verdict}
+		return action.Verdict{Outcome: metav1alpha1.ActionFailed, Message: "it was found to be " + verdict}
 	}
 }

@@ -45,7 +45,7 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 
 	must(t, fleetCluster(t, cluster).Stop(t.Context()))
 	c.awaitCluster(cluster, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable)
-	c.letGo(cluster, 10*time.Second)
+	c.releaseConnection(cluster, 10*time.Second)
 	if records, err := c.orphans(t.Context()); err != nil || says(records, "v1/ConfigMap/default/settings", string(settings.GetUID()), "v1/PersistentVolumeClaim/default/data") != nil {
 		t.Errorf("no record tells what is left: %s, %v", records, err)
 	}
@@ -84,8 +84,8 @@ func TestADeadImportedClusterDoesNotHoldItsDeletionUpAndIsSweptWhenItIsBack(t *t
 	}
 }
 
-// letGo deletes a TenantCluster, with its Secret, and waits until it is gone. The timeout is how long that may take.
-func (c *customer) letGo(cluster string, timeout time.Duration) {
+// releaseConnection deletes a TenantCluster, with its Secret, and waits until it is gone. The timeout is how long that may take.
+func (c *customer) releaseConnection(cluster string, timeout time.Duration) {
 	c.Helper()
 	key := client.ObjectKey{Namespace: c.namespace, Name: cluster}
 	tenant := &tenancyv1alpha1.TenantCluster{}

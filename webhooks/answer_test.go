@@ -63,8 +63,8 @@ func TestOnlyAClearNoIsARefusal(t *testing.T) {
 	}
 }
 
-// awaitNo rehearses a ConfigMap until an API server that has just been told to forbid it does: for the reason.
-func awaitNo(t *testing.T, writer client.Client, namespace, reason string) error {
+// awaitRefusal makes dry runs of a ConfigMap until an API server that has just been told to forbid it does: for the reason.
+func awaitRefusal(t *testing.T, writer client.Client, namespace, reason string) error {
 	t.Helper()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "prod-"}}
 	var no error
@@ -84,7 +84,7 @@ func TestAMissingRightOfTheManagersIsNoRefusal(t *testing.T) {
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + providerNamespace + ":daytwo-controller-manager"}
 	manager, err := client.New(config, client.Options{Scheme: apis.NewScheme()})
 	must(t, err)
-	no := awaitNo(t, manager, newNamespace(t), "cannot create resource")
+	no := awaitRefusal(t, manager, newNamespace(t), "cannot create resource")
 	if !apierrors.IsForbidden(no) {
 		t.Fatalf("it is not forbidden: %v", no)
 	}
@@ -103,7 +103,7 @@ func TestAQuotaRefusesAnOrderAndNoUpgrade(t *testing.T) {
 	must(t, admin.Create(t.Context(), quota))
 	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
 	must(t, admin.Status().Update(t.Context(), quota))
-	no := awaitNo(t, admin, namespace, "exceeded quota")
+	no := awaitRefusal(t, admin, namespace, "exceeded quota")
 	if refusal, undecided := answer(no, "prod"); !strings.Contains(refusal, "exceeded quota: none") || undecided != nil {
 		t.Errorf("answer() = %q, %v", refusal, undecided)
 	}
@@ -130,7 +130,7 @@ func TestAPolicyRefusesAnOrderAndNoUpgrade(t *testing.T) {
 			binding.Spec.PolicyName, binding.Spec.ValidationActions = name, []admissionv1.ValidationAction{admissionv1.Deny}
 			must(t, admin.Create(t.Context(), binding))
 
-			no := awaitNo(t, admin, namespace, "no such name")
+			no := awaitRefusal(t, admin, namespace, "no such name")
 			if refusal, undecided := answer(no, "prod"); !strings.Contains(refusal, "no such name") || undecided != nil {
 				t.Errorf("answer() = %q, %v", refusal, undecided)
 			}

@@ -71,7 +71,7 @@ func (v *tenantClusters) checkOrder(ctx context.Context, before, after *tenancyv
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ctx, warnings := collecting(ctx)
-	refusal, err := v.rehearse(ctx, before, after)
+	refusal, err := v.dryRun(ctx, before, after)
 	if refusal != "" {
 		return warnings.all(), invalid(tenantClusterKind, after.Name, "spec.topology", refusal)
 	}

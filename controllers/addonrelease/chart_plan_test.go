@@ -120,7 +120,7 @@ func TestPlanHelm(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			if got := summarizeHelm(helm.MakePlan(forHelm(row.o))); got != row.want {
+			if got := summarizeHelm(helm.NewPlan(forHelm(row.o))); got != row.want {
 				t.Errorf("got  %q\nwant %q", got, row.want)
 			}
 		})

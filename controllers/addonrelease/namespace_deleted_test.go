@@ -50,7 +50,7 @@ func TestANamespaceOfOthersThatIsGoneIsMadeAgain(t *testing.T) {
 	failed := apply.Written{Write: apply.Write{Object: declared(configMapRef("a"), "1"), Purpose: apply.PurposeCorrect}, Err: gone}
 	o.Inventory.Take(apply.Result{Written: []apply.Written{failed}})
 	o.Desired = append(o.Desired, declared(cache, "1"))
-	if got, want := summarize(makePlan(o)), "foundations create cache; "; got != want {
+	if got, want := summarize(newPlan(o)), "foundations create cache; "; got != want {
 		t.Errorf("the plan is %q, want %q", got, want)
 	}
 	elsewhere := apierrors.NewNotFound(corev1.Resource("configmaps"), "cache")

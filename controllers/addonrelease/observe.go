@@ -38,7 +38,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 // EndUndeclared implements target.StagedKind. It finds out what is needed to end a release whose chart cannot be rendered
 // any more: the inventory knows its objects, the cluster its records. Only its hooks are unknown.
 func (r *Reconciler) EndUndeclared(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
-	if !target.JudgeProblem(o.Problem).Stalled && !skipsDeleteHooks(o.Target) {
+	if !target.VerdictOfProblem(o.Problem).Stalled && !skipsDeleteHooks(o.Target) {
 		return o.Problem
 	}
 	known := o.Status.Helm

@@ -25,7 +25,7 @@ func (r *Reconciler) Plan(o *observation) target.StagedPlan {
 		return target.StagedPlan{}
 	}
 	chart := forHelm(o)
-	p := target.StagedPlan{Due: true, Begins: helm.MakePlan(chart).Operation != nil, Claims: []objects.Key{helm.ReleaseKey(chart.Chart.Release)}}
+	p := target.StagedPlan{Due: true, Begins: helm.NewPlan(chart).Operation != nil, Claims: []objects.Key{helm.ReleaseKey(chart.Chart.Release)}}
 	if chart.RecordDrifted && chart.RecordReady.After(o.Now) {
 		p.WakeAt = chart.RecordReady
 	}

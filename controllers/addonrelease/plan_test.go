@@ -47,7 +47,7 @@ func scene(change ...func(*observation)) *observation {
 		Target: &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "cache-prod", Namespace: "fleet", Generation: 1}},
 		Observation: target.Observation{Observation: apply.Observation{
 			Now: noon, Rules: managedfields.DefaultRules("test"), Desired: []apply.Object{declared(configMapRef("a"), "1"), declared(configMapRef("b"), "1")},
-			Inventory: apply.Inventory{}, States: map[objects.Key]apply.ObjectState{}, Holders: map[objects.Key]string{}, Contentions: map[objects.Key]apply.Contention{},
+			Inventory: apply.Inventory{}, States: map[objects.Key]apply.ObjectState{}, Owners: map[objects.Key]string{}, Contentions: map[objects.Key]apply.Contention{},
 		}, DesiredKnown: true},
 	}
 	o.Preconditions, o.Drift = target.NewPreconditions(o.Target, noon), &o.Target.Spec.Drift
@@ -80,7 +80,7 @@ func standOutside(o *observation, ref objects.Ref) {
 // releases plans and reports without a room.
 var releases = (&Reconciler{}).declared()
 
-func makePlan(o *observation) target.Plan { return releases.MakePlan(o) }
+func newPlan(o *observation) target.Plan { return releases.NewPlan(o) }
 
 func statusOf(o *observation) target.Status { return (&Reconciler{}).Parts(&o.Status) }
 
@@ -102,7 +102,7 @@ func summarize(p target.Plan) string {
 		text += "remove " + r.Name + "; "
 	}
 	for _, c := range p.Conflicts {
-		text += "conflict " + c.Name + " with " + c.Holder + "; "
+		text += "conflict " + c.Name + " with " + c.Owner + "; "
 	}
 	if p.Finalize {
 		text += "release; "
@@ -136,7 +136,7 @@ func TestPlan(t *testing.T) {
 		}, "foundations create cache; rest create c; "},
 		{"LeavesAnotherTargetsObject", func(o *observation) {
 			o.Desired = append(o.Desired, declared(c, "1"))
-			o.Holders[c.Key()] = "SaaSAddon fleet/other"
+			o.Owners[c.Key()] = "SaaSAddon fleet/other"
 		}, "conflict c with SaaSAddon fleet/other; "},
 		{"ReportModeLeavesDrift", func(o *observation) { o.Target.Spec.Drift.Mode = metav1alpha1.DriftReport; drift(o, a) }, "reported correct a; "},
 		{"ReportModeStillUpdates", func(o *observation) {
@@ -255,7 +255,7 @@ func TestPlan(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			if got := summarize(makePlan(scene(row.change))); got != row.want {
+			if got := summarize(newPlan(scene(row.change))); got != row.want {
 				t.Errorf("plan is %q, want %q", got, row.want)
 			}
 		})
@@ -264,11 +264,11 @@ func TestPlan(t *testing.T) {
 
 func TestPlanAwaitsDefinitions(t *testing.T) {
 	definition := definitionRef("widgets.example.com")
-	p := makePlan(scene(func(o *observation) { o.Desired = append(o.Desired, declared(definition, "1")) }))
+	p := newPlan(scene(func(o *observation) { o.Desired = append(o.Desired, declared(definition, "1")) }))
 	if len(p.Awaited) != 1 || p.Awaited[0] != definition.Key() {
 		t.Errorf("a new definition is not awaited: %v", p.Awaited)
 	}
-	p = makePlan(scene(func(o *observation) {
+	p = newPlan(scene(func(o *observation) {
 		o.Desired = append(o.Desired, declared(definition, "1"))
 		hold(o, definition, "1")
 	}))
@@ -283,11 +283,11 @@ func TestPlanningAfterSuccessChangesNothing(t *testing.T) {
 		o.Desired[0].Hash = "2"
 		drift(o, configMapRef("b"))
 	})
-	p := makePlan(o)
+	p := newPlan(o)
 	for _, w := range append(p.Prerequisites, p.Rest...) {
 		hold(o, w.Ref, w.Hash)
 	}
-	if got := summarize(makePlan(o)); got != "" {
+	if got := summarize(newPlan(o)); got != "" {
 		t.Errorf("a second plan would %s", got)
 	}
 }

@@ -69,7 +69,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o *observation, content 
 		}
 		return r.chartSet(ctx, content, rendered, cluster, o.Inventory)
 	}
-	request := render.Request{Cluster: factsOf(o.Target)}
+	request := render.Request{Cluster: parametersOf(o.Target)}
 	for _, source := range content.Sources {
 		request.Sources = append(request.Sources, render.Source{Name: source.Name, Text: source.Text})
 	}
@@ -84,8 +84,8 @@ func (r *Reconciler) renderContent(ctx context.Context, o *observation, content 
 	return rendering{set: set}, err
 }
 
-// factsOf is what templates may know of a release's cluster.
-func factsOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
+// parametersOf is what templates may know of a release's cluster.
+func parametersOf(release *addonsv1alpha1.AddonRelease) render.Cluster {
 	return render.Cluster{
 		Name: release.Spec.ClusterRef.Name, Namespace: release.Spec.ClusterRef.Namespace,
 		Labels: release.Spec.Cluster.Labels, Version: release.Spec.Cluster.Version,

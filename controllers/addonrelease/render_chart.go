@@ -19,7 +19,7 @@ func (r *Reconciler) renderChart(ctx context.Context, o *observation, content ad
 	}
 	request := render.ChartRequest{
 		Archive: content.Chart.Archive,
-		Cluster: factsOf(o.Target),
+		Cluster: parametersOf(o.Target),
 		Release: render.Release{
 			Name: content.Chart.ReleaseName, Namespace: content.Namespace,
 			Revision: o.Extra.History.Latest().Version + 1, Upgrade: o.Extra.History.Installed().Version > 0,

@@ -36,7 +36,7 @@ func outcomeOf(o *observation, done helm.Result) outcome {
 		Unfinished: done.RecordPending, Remains: done.Hook != nil || done.Purging && !done.Purged, Reverted: done.Reverted,
 		// They are told of at once: they are not to run twice.
 		Urgent:  done.Status != nil && done.Status.Operation != nil && len(done.Status.Operation.Hooks) > 0,
-		Trouble: judgeHook(done.Hook), Due: []time.Time{done.WakeAt},
+		Trouble: verdictOfHook(done.Hook), Due: []time.Time{done.WakeAt},
 	}
 	if o.Extra.RecordDrifted && len(done.Reverted) == 0 {
 		told.LeftChanged = "somebody used Helm on the release; its record is left as it is"
@@ -64,7 +64,7 @@ func whyWithoutHooks(o *observation) string {
 	return ""
 }
 
-func judgeHook(hook *helm.HookReport) *target.Verdict {
+func verdictOfHook(hook *helm.HookReport) *target.Verdict {
 	if hook == nil {
 		return nil
 	}
@@ -87,8 +87,8 @@ func wayOut(event string) string {
 		metav1alpha1.AnnotationSkipDeleteHooks)
 }
 
-// judgeProblem says what only a person can mend; the problem itself where it may pass, or the room knows of it.
-func judgeProblem(problem error) error {
+// verdictOfProblem says what only a person can mend; the problem itself where it may pass, or the room knows of it.
+func verdictOfProblem(problem error) error {
 	if reason, isRender := manifest.ReasonOf(problem); isRender {
 		return &target.Verdict{Reason: renderReasons[reason], Message: problem.Error(), Stalled: true}
 	}

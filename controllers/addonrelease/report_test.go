@@ -45,11 +45,11 @@ func nothingDone(o *observation) result {
 	}
 }
 
-func makeReport(o *observation, p target.Plan, done result, shown target.Shown) (told struct {
+func newReport(o *observation, p target.Plan, done result, shown target.Shown) (told struct {
 	status *addonsv1alpha1.AddonReleaseStatus
 }) {
 	carried := target.Carried[addonsv1alpha1.AddonReleaseStatus]{Result: done.Result, Outcome: outcomeOf(o, done.helm), Recorded: done.status}
-	told.status = releases.MakeReport(o, p, carried, shown, nil).Status
+	told.status = releases.NewReport(o, p, carried, shown, nil).Status
 	return told
 }
 
@@ -91,7 +91,7 @@ func TestReport(t *testing.T) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Owner: "Helm release x/y"}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
 		{"AMissingRevision", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
-			o.Problem = judgeProblem(revision.ErrNotFound)
+			o.Problem = verdictOfProblem(revision.ErrNotFound)
 		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
 		{"Removing", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Removing = []apply.Removed{{Removal: apply.Removal{Entry: apply.Entry{Ref: a}}}}
@@ -125,7 +125,7 @@ func TestReport(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			o, p, done, health := scene(), target.Plan{}, result{}, map[objects.Key]tracker.Health{}
 			row.change(o, &p, &done, health)
-			got := makeReport(o, p, done, target.Shown{Health: health}).status
+			got := newReport(o, p, done, target.Shown{Health: health}).status
 			ready := meta.FindStatusCondition(got.Conditions, metav1alpha1.ConditionReady)
 			if ready == nil || ready.Status != row.ready || ready.Reason != row.reason || !strings.Contains(ready.Message, row.says) {
 				t.Errorf("Ready is %+v", ready)
@@ -144,11 +144,11 @@ func TestAHalfAppliedRevisionIsNotRecorded(t *testing.T) {
 	failed := result{Result: apply.Result{
 		Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeUpdate), {Write: apply.Write{Object: declared(configMapRef("b"), "2")}, Err: errors.New("no")}},
 	}}
-	if got := makeReport(o, target.Plan{}, failed, target.Shown{}).status; got.Revision == "cache-2" || got.InputsHash == "new" {
+	if got := newReport(o, target.Plan{}, failed, target.Shown{}).status; got.Revision == "cache-2" || got.InputsHash == "new" {
 		t.Errorf("recorded as applied: %+v", got)
 	}
 	complete := result{Result: apply.Result{Written: []apply.Written{succeeded(configMapRef("a"), apply.PurposeUpdate)}}}
-	if got := makeReport(o, target.Plan{}, complete, target.Shown{}).status; got.Revision != "cache-2" || got.InputsHash != "new" {
+	if got := newReport(o, target.Plan{}, complete, target.Shown{}).status; got.Revision != "cache-2" || got.InputsHash != "new" {
 		t.Errorf("not recorded though complete: %+v", got)
 	}
 }

@@ -15,10 +15,10 @@ func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.
 	}
 	chart, plan := forHelm(o), helm.Plan{}
 	if p.Due {
-		plan = helm.MakePlan(chart)
+		plan = helm.NewPlan(chart)
 	}
 	o.Extra.stages = helm.NewStages(helm.Target{
-		Cluster: cluster, Owner: r.Room.Owner(o.Target), HolderName: r.Room.HolderName, Journal: journal, Renderings: r.renderings(o.Target),
+		Cluster: cluster, Owner: r.Room.Owner(o.Target), OwnerName: r.Room.OwnerName, Journal: journal, Renderings: r.renderings(o.Target),
 		Rules: r.Rules, Installation: r.Installation, Clock: r.Clock,
 	}, chart, plan, o.Lists())
 	journal.Extend = func(status *addonsv1alpha1.AddonReleaseStatus) { status.Helm = o.Extra.stages.Intended().DeepCopy() }

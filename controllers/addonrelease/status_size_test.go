@@ -38,9 +38,9 @@ func ignoring(pointers ...string) func(*observation) {
 }
 
 func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
-	many := make([]string, 0, apply.MaxYielded+1)
+	many := make([]string, 0, apply.MaxRelinquished+1)
 	fields := map[string]any{}
-	for i := range apply.MaxYielded + 1 {
+	for i := range apply.MaxRelinquished + 1 {
 		many = append(many, fmt.Sprintf("/data/key-%d", i))
 		fields[fmt.Sprintf("key-%d", i)] = "x"
 	}
@@ -77,7 +77,7 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			}
 			if err != nil {
 				o.Problem = err
-				next := makeReport(o, target.Plan{}, result{}, target.Shown{}).status
+				next := newReport(o, target.Plan{}, result{}, target.Shown{}).status
 				if stalled := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionStalled); stalled == nil || stalled.Reason != metav1alpha1.ReasonStatusTooLarge {
 					t.Errorf("the conditions are %+v", next.Conditions)
 				}
@@ -102,7 +102,7 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	ref := configMapRef("hostile")
 	done := result{Result: apply.Result{Written: []apply.Written{succeeded(ref, apply.PurposeCreate)}}}
 	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", target.MaxStored))}
-	next := makeReport(o, target.Plan{}, done, target.Shown{}).status
+	next := newReport(o, target.Plan{}, done, target.Shown{}).status
 	if size := target.SizeOf(next); size > target.MaxStored {
 		t.Errorf("the status has %d bytes", size)
 	}
@@ -136,7 +136,7 @@ func TestTheLargestStatusIsStored(t *testing.T) {
 	before := release.DeepCopy()
 	for i := 0; target.SizeOf(release) < target.MaxStored-2048; i++ {
 		ref := objects.Ref{GroupVersionKind: configMapRef("").GroupVersionKind, Namespace: "default", Name: fmt.Sprintf("%04d-%s", i, strings.Repeat("n", 240))}
-		release.Status.Inventory = append(release.Status.Inventory, metav1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Yielded: []string{"/" + strings.Repeat("y", 500)}})
+		release.Status.Inventory = append(release.Status.Inventory, metav1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Relinquished: []string{"/" + strings.Repeat("y", 500)}})
 	}
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
 		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), target.SizeOf(release), err)

@@ -54,7 +54,7 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		"a pod that takes all keys now": {func(o *observation) { o.Desired[0].Environment = true }, "rest update a; "},
 	} {
 		o := scene(c.change)
-		p := makePlan(o)
+		p := newPlan(o)
 		if got := summarize(p); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -62,10 +62,10 @@ func TestANewVersionOfTheRulesIsNoDrift(t *testing.T) {
 		for _, w := range p.Rest {
 			done.Written = append(done.Written, apply.Written{Write: w, Result: &metav1.PartialObjectMetadata{}, Contested: true, At: noon})
 		}
-		if counted := makeReport(o, p, done, target.Shown{}).status.Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
+		if counted := newReport(o, p, done, target.Shown{}).status.Drift.Count; (counted > 0) != strings.HasPrefix(c.want, "rest correct") {
 			t.Errorf("%s: %d corrections are counted", name, counted)
 		}
-		if rules := makeReport(o, p, done, target.Shown{}).status.Drift.Rules; rules != o.RulesVersion {
+		if rules := newReport(o, p, done, target.Shown{}).status.Drift.Rules; rules != o.RulesVersion {
 			t.Errorf("%s: the status has rules %q", name, rules)
 		}
 	}
@@ -78,9 +78,9 @@ func TestReassessesWhatWasSeenBeforeTheSettingsChanged(t *testing.T) {
 			Manager: "kubectl-edit", Operation: "Update", FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:debug":{}}}`),
 		}},
 	}}}
-	untouched := o.Rules.Assess(seen.Object, managedfields.Subject{Tolerance: managedfields.Tolerance{Additions: managedfields.TakeBackNone}}).Fingerprint
+	untouched := o.Rules.Assess(seen.Object, managedfields.Subject{Tolerance: managedfields.Tolerance{Additions: managedfields.RevertNone}}).Fingerprint
 	e := apply.Entry{Ref: configMapRef("a"), Fingerprint: untouched}
-	if is := o.Reassess(apply.ObjectState{Seen: seen, Drifted: true}, e, managedfields.Tolerance{Version: "new", Additions: managedfields.TakeBackNone}); is.Drifted {
+	if is := o.Reassess(apply.ObjectState{Seen: seen, Drifted: true}, e, managedfields.Tolerance{Version: "new", Additions: managedfields.RevertNone}); is.Drifted {
 		t.Error("what may stay now is still drift")
 	}
 	if is := o.Reassess(apply.ObjectState{Seen: seen, Drifted: true}, e, managedfields.Tolerance{Version: "strict"}); !is.Drifted || is.Seen.Rules != "strict" {
@@ -143,8 +143,8 @@ spec: {pods: [{envFrom: [{secretRef: {name: access}}]}], envFrom: nothing}
 func TestSettingsOfDriftDecideWhatIsTolerated(t *testing.T) {
 	ref := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Name: "a"}
 	for setting, want := range map[metav1alpha1.DriftAdditions]managedfields.Additions{
-		"": managedfields.TakeBackPeopleAndSensitive, metav1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.TakeBackPeopleAndSensitive,
-		metav1alpha1.DriftAdditionsAll: managedfields.TakeBackAll, metav1alpha1.DriftAdditionsNone: managedfields.TakeBackNone,
+		"": managedfields.RevertPeopleAndSensitive, metav1alpha1.DriftAdditionsPeopleAndSensitive: managedfields.RevertPeopleAndSensitive,
+		metav1alpha1.DriftAdditionsAll: managedfields.RevertAll, metav1alpha1.DriftAdditionsNone: managedfields.RevertNone,
 	} {
 		got := target.SettingsOf(metav1alpha1.DriftPolicy{Additions: setting}).Tolerance("v", ref, true)
 		if got.Additions != want || !got.Environment || got.Version != "v" {

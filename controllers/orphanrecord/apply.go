@@ -22,7 +22,7 @@ import (
 const concurrency = 8
 
 // apply carries a plan out. What fails is a result too.
-func (r *Reconciler) apply(ctx context.Context, o observed, p plan) []result {
+func (r *Reconciler) apply(ctx context.Context, o observation, p plan) []result {
 	results := p.unusable
 	for _, one := range p.batches {
 		results = append(results, r.sweep(ctx, o, one)...)
@@ -32,14 +32,14 @@ func (r *Reconciler) apply(ctx context.Context, o observed, p plan) []result {
 
 // sweep looks at the objects of a batch, then at who has what by now, and then removes what may go. In this
 // order a target that comes between is seen, or what it writes is: a deletion holds for what was looked at only.
-func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result {
+func (r *Reconciler) sweep(ctx context.Context, o observation, work batch) []result {
 	cluster, connected := r.Fleet.Get(work.site.key())
 	if !connected || string(cluster.ID) != work.site.id {
 		return failures(work, errors.New("the cluster does not answer"))
 	}
-	seen := parallel.Map(len(work.items), concurrency, func(i int) sighting {
+	seen := parallel.Map(len(work.items), concurrency, func(i int) itemState {
 		object, err := cluster.Find(ctx, work.items[i].Ref)
-		return sighting{object: object, err: err}
+		return itemState{object: object, err: err}
 	})
 	guard, histories, err := r.lookAround(ctx, o, work, cluster)
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *Reconciler) sweep(ctx context.Context, o observed, work batch) []result
 	return parallel.Map(len(work.items), concurrency, func(i int) result {
 		one := work.items[i]
 		made := result{item: one, clusterID: work.site.id}
-		if made.outcome, made.why = guard.judge(one, seen[i]); made.outcome == removable {
+		if made.outcome, made.why = guard.decide(one, seen[i]); made.outcome == removable {
 			made.outcome, made.why = r.remove(ctx, cluster, one, seen[i].object, histories)
 			made.sent = made.outcome == removing || made.outcome == gone
 		}
@@ -73,7 +73,7 @@ func failures(work batch, err error) []result {
 type histories map[helm.Release][]metav1.PartialObjectMetadata
 
 // lookAround reads from the API server whether the cluster may be swept still, and who has what there.
-func (r *Reconciler) lookAround(ctx context.Context, o observed, work batch, cluster *fleet.Cluster) (guard, histories, error) {
+func (r *Reconciler) lookAround(ctx context.Context, o observation, work batch, cluster *fleet.Cluster) (guard, histories, error) {
 	if err := cluster.Confirm(ctx); err != nil {
 		return guard{}, nil, err // What was looked at may be another cluster's.
 	}

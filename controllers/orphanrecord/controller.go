@@ -56,7 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	p := makePlan(o)
+	p := newPlan(o)
 	results := r.applyInTime(ctx, o, p)
 	next := o.tries.after(o.now, results)
 	if err := r.report(ctx, o, results); err != nil {
@@ -69,14 +69,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // applyInTime leaves time to write down what was done.
-func (r *Reconciler) applyInTime(ctx context.Context, o observed, p plan) []result {
+func (r *Reconciler) applyInTime(ctx context.Context, o observation, p plan) []result {
 	ctx, cancel := context.WithTimeout(ctx, longestReconcile/2)
 	defer cancel()
 	return r.apply(ctx, o, p)
 }
 
 // report takes the results into the records, and tells on the TenantClusters what was swept there.
-func (r *Reconciler) report(ctx context.Context, o observed, results []result) error {
+func (r *Reconciler) report(ctx context.Context, o observation, results []result) error {
 	for i := range o.records {
 		made := updateOf(o, &o.records[i], results)
 		if !made.changes(&o.records[i]) {

@@ -18,8 +18,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
-// observed is all that a plan is made from.
-type observed struct {
+// observation is all that a plan is made from.
+type observation struct {
 	namespace string
 	now       time.Time
 	// records of the namespace, the oldest first. They are the cache's own: nothing of them is changed.
@@ -48,8 +48,8 @@ type hold struct {
 	until time.Time
 }
 
-func (r *Reconciler) observe(ctx context.Context, namespace string) (observed, error) {
-	o := observed{namespace: namespace, now: r.Clock.Now(), awaited: map[string]bool{}}
+func (r *Reconciler) observe(ctx context.Context, namespace string) (observation, error) {
+	o := observation{namespace: namespace, now: r.Clock.Now(), awaited: map[string]bool{}}
 	records := &tenancyv1alpha1.OrphanRecordList{}
 	if err := r.Client.List(ctx, records, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return o, fmt.Errorf("list OrphanRecords: %w", err)
@@ -86,7 +86,7 @@ func (r *Reconciler) observe(ctx context.Context, namespace string) (observed, e
 }
 
 // observeTargets finds out for what targets a sweep has to wait.
-func (r *Reconciler) observeTargets(ctx context.Context, o *observed, at *site) error {
+func (r *Reconciler) observeTargets(ctx context.Context, o *observation, at *site) error {
 	if at.hold.why != "" {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (r *Reconciler) observeTargets(ctx context.Context, o *observed, at *site) 
 		if record.Spec.ClusterID != at.id {
 			continue
 		}
-		if o.awaited[record.Name], err = r.awaitsSuccessor(ctx, record.Spec, at.tenant, members); err != nil {
+		if o.awaited[record.Name], err = r.awaitsReplacement(ctx, record.Spec, at.tenant, members); err != nil {
 			return err
 		}
 	}

@@ -62,8 +62,8 @@ func keyOf(record *tenancyv1alpha1.OrphanRecord, object tenancyv1alpha1.OrphanOb
 	return itemKey{record: record.Name, id: object.ID, uid: object.UID}
 }
 
-// makePlan decides. It is pure.
-func makePlan(o observed) plan {
+// newPlan decides. It is pure.
+func newPlan(o observation) plan {
 	var p plan
 	for _, site := range o.sites {
 		if site.hold.why != "" {
@@ -88,7 +88,7 @@ func makePlan(o observed) plan {
 }
 
 // schedule puts what is due of a record into the batch, as far as there is room.
-func (p *plan) schedule(o observed, into *batch, record *tenancyv1alpha1.OrphanRecord) {
+func (p *plan) schedule(o observation, into *batch, record *tenancyv1alpha1.OrphanRecord) {
 	for _, item := range p.currentStage(o, record) {
 		switch due := o.tries.due(item.itemKey); {
 		case due.After(o.now):
@@ -102,7 +102,7 @@ func (p *plan) schedule(o observed, into *batch, record *tenancyv1alpha1.OrphanR
 }
 
 // currentStage returns the objects of a record that may go now.
-func (p *plan) currentStage(o observed, record *tenancyv1alpha1.OrphanRecord) []item {
+func (p *plan) currentStage(o observation, record *tenancyv1alpha1.OrphanRecord) []item {
 	var byStage [stages][]item
 	release := releaseOf(record)
 	for _, object := range record.Spec.Objects {
@@ -142,7 +142,7 @@ func stageOf(ref objects.Ref) stage {
 }
 
 // isFoundation: what it holds decides whether it may go.
-func (i item) isFoundation() bool { return objects.IsFoundation(i.GroupKind()) }
+func (i item) isFoundation() bool { return objects.IsPrerequisite(i.GroupKind()) }
 
 // releaseOf is the Helm release that a record has a revision of.
 func releaseOf(record *tenancyv1alpha1.OrphanRecord) *helm.Release {

@@ -29,7 +29,7 @@ const (
 )
 
 // scene has one record of one cluster, in which nothing was tried yet.
-func scene(ids ...string) observed {
+func scene(ids ...string) observation {
 	record := tenancyv1alpha1.OrphanRecord{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "before.1"},
 		Spec: tenancyv1alpha1.OrphanRecordSpec{
@@ -40,13 +40,13 @@ func scene(ids ...string) observed {
 		record.Spec.Objects = append(record.Spec.Objects, tenancyv1alpha1.OrphanObject{ID: id, UID: "uid"})
 	}
 	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"}}
-	return observed{
+	return observation{
 		namespace: "acme", now: noon, records: []tenancyv1alpha1.OrphanRecord{record}, tries: tries{},
 		sites: []site{{tenant: tenant, id: "id-1"}},
 	}
 }
 
-func (o observed) tried(id string, how outcome, next time.Duration) {
+func (o observation) tried(id string, how outcome, next time.Duration) {
 	o.tries[itemKey{record: o.records[0].Name, id: id, uid: "uid"}] = try{outcome: how, next: o.now.Add(next)}
 }
 
@@ -73,32 +73,32 @@ func TestPlan(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		ids    []string
-		change func(*observed)
+		change func(*observation)
 		want   string
 	}{
-		{"CustomResourcesGoFirst", append([]string{aWidget}, all...), func(*observed) {}, "Widget"},
-		{"WhatRunsGoesBeforeWhatItNeeds", all, func(*observed) {}, "Service"},
-		{"SettingsGoBeforeRecords", []string{aConfigMap, aRecord, aNamespace, aKind, aClaim}, func(*observed) {}, "ConfigMap"},
-		{"RecordsComeWhenTheRestIsGone", []string{aRecord, aNamespace, aKind, aClaim}, func(*observed) {}, "Secret"},
-		{"DefinitionsComeWhenAllElseIsGone", []string{aNamespace, aKind, aClaim}, func(*observed) {}, "CustomResourceDefinition"},
-		{"NamespacesComeLast", []string{aNamespace, aClaim}, func(*observed) {}, "Namespace"},
-		{"ClaimsStay", []string{aClaim}, func(*observed) {}, ""},
-		{"WhatIsMarkedStays", []string{aConfigMap}, func(o *observed) { o.records[0].Spec.Objects[0].Keep = true }, ""},
-		{"WhatIsOnItsWayHoldsUpTheRest", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, removing, time.Second) }, "wake in 1s"},
-		{"WhatIsLeftHoldsUpNothing", []string{aConfigMap, aNamespace}, func(o *observed) { o.tried(aConfigMap, left, retryLeft) }, "Namespace wake in 30m0s"},
-		{"WhatIsDueIsTriedAgain", []string{aConfigMap}, func(o *observed) { o.tried(aConfigMap, failed, 0) }, "ConfigMap"},
-		{"AnotherClusterIsLeftAlone", all, func(o *observed) { o.sites[0].id = "id-2" }, ""},
-		{"NoClusterIsThere", all, func(o *observed) { o.sites = nil }, ""},
-		{"ACompletelyUnknownIdentityMatchesNothing", all, func(o *observed) { o.records[0].Spec.ClusterID = "" }, ""},
-		{"AHeldClusterIsLeftAlone", all, func(o *observed) { o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)} }, "wake in 1h0m0s"},
-		{"ItsAddonComesFirst", all, func(o *observed) { o.awaited = map[string]bool{o.records[0].Name: true} }, "wake in 5m0s"},
-		{"WhatNamesNothingIsTold", []string{aConfigMap, "x"}, func(*observed) {}, "ConfigMap unusable"},
-		{"ARecordOfMoreThanItNamesStays", nil, func(o *observed) { o.records[0].Spec.MoreObjects = 12 }, ""},
+		{"CustomResourcesGoFirst", append([]string{aWidget}, all...), func(*observation) {}, "Widget"},
+		{"WhatRunsGoesBeforeWhatItNeeds", all, func(*observation) {}, "Service"},
+		{"SettingsGoBeforeRecords", []string{aConfigMap, aRecord, aNamespace, aKind, aClaim}, func(*observation) {}, "ConfigMap"},
+		{"RecordsComeWhenTheRestIsGone", []string{aRecord, aNamespace, aKind, aClaim}, func(*observation) {}, "Secret"},
+		{"DefinitionsComeWhenAllElseIsGone", []string{aNamespace, aKind, aClaim}, func(*observation) {}, "CustomResourceDefinition"},
+		{"NamespacesComeLast", []string{aNamespace, aClaim}, func(*observation) {}, "Namespace"},
+		{"ClaimsStay", []string{aClaim}, func(*observation) {}, ""},
+		{"WhatIsMarkedStays", []string{aConfigMap}, func(o *observation) { o.records[0].Spec.Objects[0].Keep = true }, ""},
+		{"WhatIsOnItsWayHoldsUpTheRest", []string{aConfigMap, aNamespace}, func(o *observation) { o.tried(aConfigMap, removing, time.Second) }, "wake in 1s"},
+		{"WhatIsLeftHoldsUpNothing", []string{aConfigMap, aNamespace}, func(o *observation) { o.tried(aConfigMap, left, retryLeft) }, "Namespace wake in 30m0s"},
+		{"WhatIsDueIsTriedAgain", []string{aConfigMap}, func(o *observation) { o.tried(aConfigMap, failed, 0) }, "ConfigMap"},
+		{"AnotherClusterIsLeftAlone", all, func(o *observation) { o.sites[0].id = "id-2" }, ""},
+		{"NoClusterIsThere", all, func(o *observation) { o.sites = nil }, ""},
+		{"ACompletelyUnknownIdentityMatchesNothing", all, func(o *observation) { o.records[0].Spec.ClusterID = "" }, ""},
+		{"AHeldClusterIsLeftAlone", all, func(o *observation) { o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)} }, "wake in 1h0m0s"},
+		{"ItsAddonComesFirst", all, func(o *observation) { o.awaited = map[string]bool{o.records[0].Name: true} }, "wake in 5m0s"},
+		{"WhatNamesNothingIsTold", []string{aConfigMap, "x"}, func(*observation) {}, "ConfigMap unusable"},
+		{"ARecordOfMoreThanItNamesStays", nil, func(o *observation) { o.records[0].Spec.MoreObjects = 12 }, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(row.ids...)
 			row.change(&o)
-			if got := summarize(makePlan(o)); got != row.want {
+			if got := summarize(newPlan(o)); got != row.want {
 				t.Errorf("plan is %q, want %q", got, row.want)
 			}
 		})
@@ -110,7 +110,7 @@ func TestTheWorkOfOneReconcileIsBounded(t *testing.T) {
 	for i := range 3 * batchSize {
 		ids = append(ids, fmt.Sprintf("v1/ConfigMap/a/settings-%d", i))
 	}
-	p := makePlan(scene(ids...))
+	p := newPlan(scene(ids...))
 	if len(p.batches) != 1 || len(p.batches[0].items) != batchSize || !p.wakeAt.Equal(noon) {
 		t.Errorf("%d objects now, the rest at %s", len(p.batches[0].items), p.wakeAt)
 	}
@@ -203,23 +203,23 @@ func TestTriesComeFurtherApart(t *testing.T) {
 func TestProgressOfASweep(t *testing.T) {
 	for _, row := range []struct {
 		name   string
-		change func(*observed)
+		change func(*observation)
 		want   string
 	}{
-		{"NothingKeepsIt", func(*observed) {}, "InProgress: objects are being removed from TenantCluster acme/prod"},
-		{"TheClusterIsHeld", func(o *observed) { o.sites[0].hold.why = "it is not Ready" }, "Waiting: TenantCluster acme/prod: it is not Ready"},
-		{"TheClusterIsHeldForATime", func(o *observed) {
+		{"NothingKeepsIt", func(*observation) {}, "InProgress: objects are being removed from TenantCluster acme/prod"},
+		{"TheClusterIsHeld", func(o *observation) { o.sites[0].hold.why = "it is not Ready" }, "Waiting: TenantCluster acme/prod: it is not Ready"},
+		{"TheClusterIsHeldForATime", func(o *observation) {
 			o.sites[0].hold = hold{why: "it is suspended", until: noon.Add(time.Hour)}
 		}, "Waiting: TenantCluster acme/prod: it is suspended, and is looked at again at 2026-03-01T13:00:00Z"},
-		{"ItsAddonComesFirst", func(o *observed) {
+		{"ItsAddonComesFirst", func(o *observation) {
 			o.awaited = map[string]bool{o.records[0].Name: true}
 		}, "Waiting: its policy acme/cache selects TenantCluster acme/prod, and comes first"},
-		{"TheClusterIsMissing", func(o *observed) { o.sites = nil }, "ClusterMissing: no connected TenantCluster of this namespace has the identity spec.clusterID: " +
+		{"TheClusterIsMissing", func(o *observation) { o.sites = nil }, "ClusterMissing: no connected TenantCluster of this namespace has the identity spec.clusterID: " +
 			"register the cluster again, or deal with what spec.objects lists, then delete this record"},
-		{"AllIsLeft", func(o *observed) { o.tried(aConfigMap, left, retryLeft) }, "ObjectsKept: the objects that are left in TenantCluster acme/prod are not removed, " +
+		{"AllIsLeft", func(o *observation) { o.tried(aConfigMap, left, retryLeft) }, "ObjectsKept: the objects that are left in TenantCluster acme/prod are not removed, " +
 			"each for the reason in its message: deal with what spec.objects lists, then delete this record"},
-		{"AllIsKept", func(o *observed) { o.records[0].Spec.Objects[0].Keep = true }, "ObjectsKept: Daytwo removes nothing of it: deal with it, then delete this record"},
-		{"NothingIsListed", func(o *observed) { o.records[0].Spec.Objects = nil }, "ObjectsKept: Daytwo removes nothing of it: deal with it, then delete this record"},
+		{"AllIsKept", func(o *observation) { o.records[0].Spec.Objects[0].Keep = true }, "ObjectsKept: Daytwo removes nothing of it: deal with it, then delete this record"},
+		{"NothingIsListed", func(o *observation) { o.records[0].Spec.Objects = nil }, "ObjectsKept: Daytwo removes nothing of it: deal with it, then delete this record"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := scene(aConfigMap)

@@ -33,7 +33,7 @@ type update struct {
 }
 
 // updateOf takes the results of a reconcile in, and says how far the sweep of a record is.
-func updateOf(o observed, record *tenancyv1alpha1.OrphanRecord, results []result) update {
+func updateOf(o observation, record *tenancyv1alpha1.OrphanRecord, results []result) update {
 	made := update{results: map[itemKey]result{}, now: o.now}
 	for _, one := range results {
 		if one.record == record.Name {
@@ -73,7 +73,7 @@ func (u update) take(record *tenancyv1alpha1.OrphanRecord) {
 }
 
 // progress says what a sweep does about a record, or waits for.
-func progress(o observed, record *tenancyv1alpha1.OrphanRecord) (reason, message string) {
+func progress(o observation, record *tenancyv1alpha1.OrphanRecord) (reason, message string) {
 	const see = ": deal with what spec.objects lists, then delete this record"
 	if !slices.ContainsFunc(record.Spec.Objects, isSweepable) {
 		return tenancyv1alpha1.ReasonSweepObjectsKept, "Daytwo removes nothing of it: deal with it, then delete this record"
@@ -103,7 +103,7 @@ func isSweepable(object tenancyv1alpha1.OrphanObject) bool {
 }
 
 // siteOf is the connected cluster that a record is about; nil if there is none.
-func (o observed) siteOf(record *tenancyv1alpha1.OrphanRecord) *site {
+func (o observation) siteOf(record *tenancyv1alpha1.OrphanRecord) *site {
 	for i := range o.sites {
 		if o.sites[i].id == record.Spec.ClusterID {
 			return &o.sites[i]

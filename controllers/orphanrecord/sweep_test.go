@@ -243,7 +243,7 @@ func TestAClusterThatIsSuspendedMeanwhileIsNotSwept(t *testing.T) {
 	r.tenant.Spec.Suspend = true
 	r.must(shared.management.Update(t.Context(), r.tenant))
 	work := batch{site: site{tenant: cached, id: string(shared.identity)}, items: []item{{itemKey: itemKey{id: named.ID}, Ref: ref}}}
-	for _, one := range r.reconciler.sweep(t.Context(), observed{now: time.Now()}, work) {
+	for _, one := range r.reconciler.sweep(t.Context(), observation{now: time.Now()}, work) {
 		if one.outcome != failed || one.sent {
 			t.Errorf("it is %s", one.outcome)
 		}

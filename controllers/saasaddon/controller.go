@@ -33,7 +33,7 @@ type Reconciler struct {
 	// Clock tells when a gate opens, and when a chart is fetched again.
 	Clock clock.PassiveClock
 	// Charts fetches Helm charts in the background; Done of its options is Fetched.
-	Charts *charts.Desk[types.NamespacedName]
+	Charts *charts.AsyncFetcher[types.NamespacedName]
 	// Inspector looks into charts that were fetched.
 	Inspector Inspector
 	// ProviderNamespace is where add-ons may select clusters of other namespaces.

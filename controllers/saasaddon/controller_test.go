@@ -151,9 +151,9 @@ func TestDeletionWaitsForTargets(t *testing.T) {
 		}
 	}
 
-	c.letGo(&targets[0])
+	c.removeFinalizer(&targets[0])
 	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "1 cluster (b)")
-	c.letGo(&targets[1])
+	c.removeFinalizer(&targets[1])
 	c.eventually("the add-on is gone", func() error {
 		if err := c.Get(c.ctx, client.ObjectKeyFromObject(addon), addon); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is not: %v", err)
@@ -190,9 +190,9 @@ func TestClusterThatIsNotSelectedAnyMoreLosesItsTarget(t *testing.T) {
 		a.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
 	})
 	target := c.awaitTargets(addon, 1)[0]
-	facts := target.Spec.Cluster
-	if facts.Version != "1.36" || len(facts.Labels) != 1 || facts.Labels["tier"] != "gold" {
-		t.Errorf("facts are %+v", facts)
+	parameters := target.Spec.Cluster
+	if parameters.Version != "1.36" || len(parameters.Labels) != 1 || parameters.Labels["tier"] != "gold" {
+		t.Errorf("facts are %+v", parameters)
 	}
 
 	c.reload(prod)
@@ -314,7 +314,7 @@ func TestAbandonedTargetIsRecorded(t *testing.T) {
 	target.Annotations = map[string]string{metav1alpha1.AnnotationAbandon: "true"}
 	c.must(c.Patch(c.ctx, &target, client.MergeFrom(base)))
 	contested.Store(addon.Name, true)
-	c.letGo(&target) // At once, as its controller does.
+	c.removeFinalizer(&target) // At once, as its controller does.
 
 	c.eventually("it is recorded", func() error {
 		c.reload(addon)

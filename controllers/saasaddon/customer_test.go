@@ -150,8 +150,8 @@ func (c *customer) say(target *addonsv1alpha1.AddonRelease, status metav1.Condit
 	}
 }
 
-// letGo does what the target's controller does last.
-func (c *customer) letGo(target *addonsv1alpha1.AddonRelease) {
+// removeFinalizer does what the target's controller does last.
+func (c *customer) removeFinalizer(target *addonsv1alpha1.AddonRelease) {
 	c.Helper()
 	base := target.DeepCopy()
 	target.Finalizers = nil

@@ -144,8 +144,8 @@ func newManager(config *rest.Config) (ctrl.Manager, error) {
 		ProviderNamespace: providerNamespace,
 		Inspector:         render.NewPool(render.Options{}),
 	}
-	reconciler.Charts = charts.NewDesk(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
-		charts.DeskOptions[types.NamespacedName]{Done: reconciler.Fetched})
+	reconciler.Charts = charts.NewAsyncFetcher(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
+		charts.AsyncFetcherOptions[types.NamespacedName]{Done: reconciler.Fetched})
 	return mgr, reconciler.SetupWithManager(mgr, policy.Options{})
 }
 

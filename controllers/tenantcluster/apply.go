@@ -16,8 +16,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
-// outcome is what came of a decision.
-type outcome struct {
+// result is what came of a decision.
+type result struct {
 	// cluster as the API server has it now.
 	cluster *tenancyv1alpha1.TenantCluster
 	// link is how the connection stands now; nil if there is none.
@@ -25,7 +25,7 @@ type outcome struct {
 	// claimed: another TenantCluster was admitted to the cluster first.
 	claimed bool
 	// order is what came of the order.
-	order orderOutcome
+	order orderResult
 	// released: the TenantCluster is gone, or will be as soon as others let it.
 	released bool
 	// releasing: the TenantCluster could not be let go, though nothing else is left to do.
@@ -36,27 +36,27 @@ type outcome struct {
 }
 
 // apply carries a decision out. Nothing connects before the finalizers are there.
-func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) outcome {
-	if err := r.recordGivenUp(ctx, seen, todo.deletion); err != nil {
-		return outcome{cluster: seen.cluster.DeepCopy(), link: seen.link, unrecorded: true, err: err}
+func (r *reconciler) apply(ctx context.Context, o observation, p plan) result {
+	if err := r.recordGivenUp(ctx, o, p.deletion); err != nil {
+		return result{cluster: o.cluster.DeepCopy(), link: o.link, unrecorded: true, err: err}
 	}
-	if todo.release {
-		return r.release(ctx, seen, todo)
+	if p.release {
+		return r.release(ctx, o, p)
 	}
-	if todo.connection == disconnect {
-		seen.link = nil
+	if p.connection == disconnect {
+		o.link = nil
 	}
-	done := outcome{cluster: seen.cluster.DeepCopy(), link: seen.link}
-	if done.err = r.patchMetadata(ctx, done.cluster, todo); done.err != nil {
+	done := result{cluster: o.cluster.DeepCopy(), link: o.link}
+	if done.err = r.patchMetadata(ctx, done.cluster, p); done.err != nil {
 		return done
 	}
 	var ordering error
-	done.order, ordering = r.applyOrder(ctx, seen, todo.order)
-	done.err = errors.Join(ordering, r.holdSecret(ctx, todo.holdSecret), r.releaseSecrets(ctx, todo.releaseSecrets),
-		r.requestBackups(ctx, todo.deletion.Request, requestTime(seen)))
-	r.changeConnection(seen, todo.connection)
-	done.claimed = r.changeAdmission(seen.key, todo)
-	if state, ok := r.connections.State(seen.key); ok {
+	done.order, ordering = r.applyOrder(ctx, o, p.order)
+	done.err = errors.Join(ordering, r.holdSecret(ctx, p.holdSecret), r.releaseSecrets(ctx, p.releaseSecrets),
+		r.requestBackups(ctx, p.deletion.Request, requestTime(o)))
+	r.changeConnection(o, p.connection)
+	done.claimed = r.changeAdmission(o.key, p)
+	if state, ok := r.connections.State(o.key); ok {
 		done.link = &state
 	}
 	return done
@@ -64,40 +64,40 @@ func (r *reconciler) apply(ctx context.Context, seen observed, todo decision) ou
 
 // release lets go of a TenantCluster. What keeps that from succeeding is told, where there is still somebody to
 // tell it of.
-func (r *reconciler) release(ctx context.Context, seen observed, todo decision) outcome {
-	if err := errors.Join(r.confirmGone(ctx, seen), r.confirmLeft(ctx, seen)); err != nil {
-		return outcome{released: true, err: err}
+func (r *reconciler) release(ctx context.Context, o observation, p plan) result {
+	if err := errors.Join(r.confirmGone(ctx, o), r.confirmLeft(ctx, o)); err != nil {
+		return result{released: true, err: err}
 	}
-	r.connections.Forget(seen.key)
-	err := r.letGo(ctx, seen, todo)
-	if err == nil || seen.cluster == nil || apierrors.IsConflict(err) {
-		return outcome{released: true, err: err}
+	r.connections.Forget(o.key)
+	err := r.removeFinalizer(ctx, o, p)
+	if err == nil || o.cluster == nil || apierrors.IsConflict(err) {
+		return result{released: true, err: err}
 	}
-	return outcome{cluster: seen.cluster.DeepCopy(), releasing: true, err: err}
+	return result{cluster: o.cluster.DeepCopy(), releasing: true, err: err}
 }
 
-// letGo removes our own finalizer last.
-func (r *reconciler) letGo(ctx context.Context, seen observed, todo decision) error {
-	if err := r.releaseSecrets(ctx, todo.releaseSecrets); err != nil || seen.cluster == nil {
+// removeFinalizer removes our own finalizer last.
+func (r *reconciler) removeFinalizer(ctx context.Context, o observation, p plan) error {
+	if err := r.releaseSecrets(ctx, p.releaseSecrets); err != nil || o.cluster == nil {
 		return err
 	}
-	if err := r.recordRemaining(ctx, seen); err != nil {
+	if err := r.recordRemaining(ctx, o); err != nil {
 		return err
 	}
-	cluster := seen.cluster.DeepCopy()
+	cluster := o.cluster.DeepCopy()
 	if !controllerutil.RemoveFinalizer(cluster, metav1alpha1.FinalizerCluster) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.client.Patch(ctx, cluster, guardedPatch(seen.cluster)))
+	return client.IgnoreNotFound(r.client.Patch(ctx, cluster, guardedPatch(o.cluster)))
 }
 
 // patchMetadata adds our finalizer and label to the TenantCluster.
-func (r *reconciler) patchMetadata(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, todo decision) error {
+func (r *reconciler) patchMetadata(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, p plan) error {
 	before := cluster.DeepCopy()
-	changed := todo.addFinalizer && controllerutil.AddFinalizer(cluster, metav1alpha1.FinalizerCluster)
-	if cluster.Labels[metav1alpha1.LabelClusterID] != todo.clusterID {
+	changed := p.addFinalizer && controllerutil.AddFinalizer(cluster, metav1alpha1.FinalizerCluster)
+	if cluster.Labels[metav1alpha1.LabelClusterID] != p.clusterID {
 		changed = true
-		setLabel(cluster, metav1alpha1.LabelClusterID, todo.clusterID)
+		setLabel(cluster, metav1alpha1.LabelClusterID, p.clusterID)
 	}
 	if !changed {
 		return nil
@@ -152,24 +152,24 @@ func (r *reconciler) releaseSecrets(ctx context.Context, secrets []metav1.Partia
 	return errors.Join(problems...)
 }
 
-func (r *reconciler) changeConnection(seen observed, change connectionChange) {
+func (r *reconciler) changeConnection(o observation, change connectionChange) {
 	switch change {
 	case connect:
-		r.connections.Connect(seen.key, seen.credentials.access)
-		r.memory.link(seen.key, seen.credentials.access.Fingerprint())
+		r.connections.Connect(o.key, o.credentials.access)
+		r.memory.link(o.key, o.credentials.access.Fingerprint())
 	case disconnect:
-		r.connections.Disconnect(seen.key)
-		r.memory.link(seen.key, "")
+		r.connections.Disconnect(o.key)
+		r.memory.link(o.key, "")
 	case tryNow:
-		r.connections.TryNow(seen.key)
+		r.connections.TryNow(o.key)
 	}
-	r.memory.handle(seen.key, requestIn(seen.cluster))
+	r.memory.handle(o.key, requestIn(o.cluster))
 }
 
-func (r *reconciler) changeAdmission(key types.NamespacedName, todo decision) (claimed bool) {
-	switch todo.admission {
+func (r *reconciler) changeAdmission(key types.NamespacedName, p plan) (claimed bool) {
+	switch p.admission {
 	case admit:
-		return errors.Is(r.connections.Admit(key, todo.verdict.identity), fleet.ErrClaimed)
+		return errors.Is(r.connections.Admit(key, p.verdict.identity), fleet.ErrClaimed)
 	case withdraw:
 		r.connections.Withdraw(key)
 	}
@@ -177,11 +177,11 @@ func (r *reconciler) changeAdmission(key types.NamespacedName, todo decision) (c
 }
 
 // publish writes the status, if it changed, and the events.
-func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, said said) error {
-	r.announce(cluster, said.happened)
-	if said.changed {
+func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, reported report) error {
+	r.announce(cluster, reported.happened)
+	if reported.changed {
 		before := cluster.DeepCopy()
-		cluster.Status = said.status
+		cluster.Status = reported.status
 		if err := r.client.Status().Patch(ctx, cluster, guardedPatch(before)); err != nil {
 			if apierrors.IsNotFound(err) {
 				return nil
@@ -189,11 +189,11 @@ func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.Tenan
 			return fmt.Errorf("write status: %w", err)
 		}
 	}
-	r.announce(cluster, said.events)
+	r.announce(cluster, reported.events)
 	return nil
 }
 
-func (r *reconciler) announce(cluster *tenancyv1alpha1.TenantCluster, events []announcement) {
+func (r *reconciler) announce(cluster *tenancyv1alpha1.TenantCluster, events []eventRecord) {
 	for _, event := range events {
 		r.events.Eventf(cluster, nil, event.kind, event.reason, event.action, "%s", event.note)
 	}

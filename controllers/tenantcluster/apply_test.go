@@ -36,21 +36,21 @@ func (f *fakeConnections) Admit(_ types.NamespacedName, identity types.UID) erro
 
 func TestApplyAsksTheFleetForWhatIsPlanned(t *testing.T) {
 	for name, c := range map[string]struct {
-		todo  decision
+		p     plan
 		calls []string
 	}{
-		"nothing":    {decision{}, nil},
-		"connect":    {decision{connection: connect}, []string{"connect"}},
-		"disconnect": {decision{connection: disconnect}, []string{"disconnect"}},
-		"try now":    {decision{connection: tryNow}, []string{"try"}},
-		"admit":      {decision{admission: admit, verdict: verdict{identity: "blue"}}, []string{"admit blue"}},
-		"withdraw":   {decision{admission: withdraw}, []string{"withdraw"}},
+		"nothing":    {plan{}, nil},
+		"connect":    {plan{connection: connect}, []string{"connect"}},
+		"disconnect": {plan{connection: disconnect}, []string{"disconnect"}},
+		"try now":    {plan{connection: tryNow}, []string{"try"}},
+		"admit":      {plan{admission: admit, verdict: verdict{identity: "blue"}}, []string{"admit blue"}},
+		"withdraw":   {plan{admission: withdraw}, []string{"withdraw"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen, connections := settled(), &fakeConnections{}
-			c.todo.clusterID = "blue"
+			o, connections := settled(), &fakeConnections{}
+			c.p.clusterID = "blue"
 			r := &reconciler{connections: connections}
-			if done := r.apply(t.Context(), seen, c.todo); done.err != nil || done.released {
+			if done := r.apply(t.Context(), o, c.p); done.err != nil || done.released {
 				t.Errorf("got %+v", done)
 			}
 			if !slices.Equal(connections.calls, c.calls) {
@@ -62,51 +62,51 @@ func TestApplyAsksTheFleetForWhatIsPlanned(t *testing.T) {
 
 func TestApplyTellsThatTheClusterIsClaimed(t *testing.T) {
 	r := &reconciler{connections: &fakeConnections{admit: fleet.ErrClaimed}}
-	seen := settled()
-	if done := r.apply(t.Context(), seen, plan(seen)); !done.claimed {
+	o := settled()
+	if done := r.apply(t.Context(), o, newPlan(o)); !done.claimed {
 		t.Errorf("got %+v", done)
 	}
 }
 
 func TestTryIsMadeOncePerRequest(t *testing.T) {
 	r := &reconciler{connections: &fakeConnections{}}
-	seen := settled()
+	o := settled()
 	ask := func(request string) {
-		seen.cluster.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: request}
+		o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationRequestedAt: request}
 	}
 	expect := func(what string, handled bool) {
 		t.Helper()
-		if got := r.memory.isHandled(seen.key, requestIn(seen.cluster)); got != handled {
+		if got := r.memory.isHandled(o.key, requestIn(o.cluster)); got != handled {
 			t.Errorf("%s: handled is %t", what, got)
 		}
 	}
 	expect("no request", true)
 	ask("first")
 	expect("a request", false)
-	r.apply(t.Context(), seen, decision{connection: connect, clusterID: "blue"})
+	r.apply(t.Context(), o, plan{connection: connect, clusterID: "blue"})
 	expect("a connection that is made anyway", true)
 	ask("second")
 	expect("another value", false)
-	r.apply(t.Context(), seen, decision{connection: tryNow, clusterID: "blue"})
+	r.apply(t.Context(), o, plan{connection: tryNow, clusterID: "blue"})
 	expect("after the try", true)
-	seen.cluster.Annotations = nil
+	o.cluster.Annotations = nil
 	expect("a request that is taken back", true)
 }
 
 func TestConnectionIsMadeOncePerAccess(t *testing.T) {
 	r := &reconciler{connections: &fakeConnections{}}
-	seen := settled()
-	r.apply(t.Context(), seen, decision{connection: connect, clusterID: "blue"})
-	if !r.memory.isLinked(seen.key, seen.credentials.access) {
+	o := settled()
+	r.apply(t.Context(), o, plan{connection: connect, clusterID: "blue"})
+	if !r.memory.isLinked(o.key, o.credentials.access) {
 		t.Error("the access is not known as the one in use")
 	}
-	other := seen.credentials.access
+	other := o.credentials.access
 	other.Token = "other"
-	if r.memory.isLinked(seen.key, other) {
+	if r.memory.isLinked(o.key, other) {
 		t.Error("another access counts as the one in use")
 	}
-	r.apply(t.Context(), seen, decision{connection: disconnect, clusterID: "blue"})
-	if r.memory.isLinked(seen.key, seen.credentials.access) {
+	r.apply(t.Context(), o, plan{connection: disconnect, clusterID: "blue"})
+	if r.memory.isLinked(o.key, o.credentials.access) {
 		t.Error("the access counts as in use after it was given up")
 	}
 }

@@ -20,7 +20,7 @@ import (
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=list;patch
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=list
 
-// Kinds of who makes backups and rehearses recoveries. They may not be installed, so nobody watches them.
+// Kinds of who makes backups and tests recoveries. They may not be installed, so nobody watches them.
 var (
 	enrollmentKind = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "BackupEnrollment"}
 	drillKind      = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "DRDrill"}

@@ -62,18 +62,18 @@ type reconciler struct {
 
 // Reconcile brings one TenantCluster a step further.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	seen, err := r.observe(ctx, request.NamespacedName)
+	o, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	todo := plan(*seen)
-	done := r.apply(ctx, *seen, todo)
+	p := newPlan(*o)
+	done := r.apply(ctx, *o, p)
 	if done.released {
 		r.memory.forget(request.NamespacedName)
 		return settle(0, done.err)
 	}
-	said := report(*seen, todo, done)
-	return settle(said.again, done.err, seen.made.unsettled, r.publish(ctx, done.cluster, said))
+	reported := newReport(*o, p, done)
+	return settle(reported.again, done.err, o.made.unsettled, r.publish(ctx, done.cluster, reported))
 }
 
 // settle turns a conflict into a try with a cache that has caught up: it is nobody's fault.

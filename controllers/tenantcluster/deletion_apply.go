@@ -20,14 +20,14 @@ import (
 
 // recordGivenUp tells what was not waited for any longer, before the deletion goes on without it. That no final
 // backup was made is recorded too.
-func (r *reconciler) recordGivenUp(ctx context.Context, seen observed, step deletion.Step) error {
+func (r *reconciler) recordGivenUp(ctx context.Context, o observation, step deletion.Step) error {
 	for _, given := range step.GivenUp {
 		if given.Lost {
-			if err := r.orphans.Write(ctx, seen.key.Namespace, lostBackup(seen.cluster, given.Why)); err != nil {
+			if err := r.orphans.Write(ctx, o.key.Namespace, lostBackup(o.cluster, given.Why)); err != nil {
 				return err
 			}
 		}
-		r.events.Eventf(seen.cluster, nil, corev1.EventTypeWarning, eventGivenUp, actionDelete, "%s: %s", given.Step, given.Why)
+		r.events.Eventf(o.cluster, nil, corev1.EventTypeWarning, eventGivenUp, actionDelete, "%s: %s", given.Step, given.Why)
 	}
 	return nil
 }
@@ -56,25 +56,25 @@ func (r *reconciler) requestBackups(ctx context.Context, enrollments []types.Nam
 
 // confirmLeft makes sure that all targets are gone, and that none is just missing in the cache: nobody would find the
 // cluster any more that it would have to be removed from.
-func (r *reconciler) confirmLeft(ctx context.Context, seen observed) error {
-	if seen.cluster == nil {
+func (r *reconciler) confirmLeft(ctx context.Context, o observation) error {
+	if o.cluster == nil {
 		return nil
 	}
-	kind, name, err := r.targets.Any(ctx, r.live, seen.key)
+	kind, name, err := r.targets.Any(ctx, r.live, o.key)
 	switch {
 	case err != nil || kind == nil:
 		return err
-	case len(seen.left.targets) > 0:
-		return fmt.Errorf("%s %s came to TenantCluster %s when that had nothing left to remove: delete it", kind.Kind, name, seen.key)
+	case len(o.left.targets) > 0:
+		return fmt.Errorf("%s %s came to TenantCluster %s when that had nothing left to remove: delete it", kind.Kind, name, o.key)
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(kind.GroupVersionKind)
 	return apierrors.NewConflict(resource.GroupResource(), name.String(), errors.New("the cache does not show it yet"))
 }
 
 // requestTime is when the deletion was asked for.
-func requestTime(seen observed) time.Time {
-	if seen.cluster.DeletionTimestamp.IsZero() {
+func requestTime(o observation) time.Time {
+	if o.cluster.DeletionTimestamp.IsZero() {
 		return time.Time{}
 	}
-	return seen.cluster.DeletionTimestamp.Time
+	return o.cluster.DeletionTimestamp.Time
 }

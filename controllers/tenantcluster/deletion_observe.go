@@ -22,21 +22,21 @@ type leavings struct {
 }
 
 // observeLeavings reads what keeps a cluster that is being deleted: drills and backups only until add-ons may go.
-func (r *reconciler) observeLeavings(ctx context.Context, seen *observed) (err error) {
-	if !seen.deleting() {
+func (r *reconciler) observeLeavings(ctx context.Context, o *observation) (err error) {
+	if !o.deleting() {
 		return nil
 	}
-	if seen.left.targets, err = r.listTargets(ctx, seen.key); err != nil {
+	if o.left.targets, err = r.listTargets(ctx, o.key); err != nil {
 		return err
 	}
-	if !seen.cluster.KeepsTargets() {
+	if !o.cluster.KeepsTargets() {
 		return nil
 	}
-	if seen.left.drills, err = r.listDrills(ctx, seen.key); err != nil {
+	if o.left.drills, err = r.listDrills(ctx, o.key); err != nil {
 		return err
 	}
-	if seen.cluster.Spec.Deletion.FinalBackup {
-		seen.left.backups, err = r.listBackups(ctx, seen.key)
+	if o.cluster.Spec.Deletion.FinalBackup {
+		o.left.backups, err = r.listBackups(ctx, o.key)
 	}
 	return err
 }

@@ -11,54 +11,54 @@ import (
 )
 
 // leavingOf is what was seen of a TenantCluster that is being deleted, in the words of package deletion.
-func leavingOf(seen observed) deletion.Situation {
+func leavingOf(o observation) deletion.Situation {
 	return deletion.Situation{
-		Now: seen.now, Cluster: seen.cluster, Silence: silenceOf(seen),
-		Drills: seen.left.drills, Backups: seen.left.backups, Targets: seen.left.targets, Removal: removalOf(seen),
+		Now: o.now, Cluster: o.cluster, Unreachable: unreachableOf(o),
+		Drills: o.left.drills, Backups: o.left.backups, Targets: o.left.targets, Removal: removalOf(o),
 	}
 }
 
-// silenceOf is how the cluster does not answer. One that answers and may not be worked in is as good as silent.
-func silenceOf(seen observed) deletion.Silence {
-	verdict := judge(seen)
+// unreachableOf is how the cluster does not answer. One that answers and may not be worked in is as good as silent.
+func unreachableOf(o observation) deletion.Unreachable {
+	verdict := decideIdentity(o)
 	switch {
-	case seen.credentials.problem != nil:
-		return deletion.Silence{Since: since(seen, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse), Why: seen.credentials.problem.message}
-	case isAwaited(seen.link):
-		return silenceOnRecord(seen)
-	case seen.link.Phase != fleet.Connected:
-		return deletion.Silence{Since: since(seen, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse), Why: seen.link.Message}
+	case o.credentials.problem != nil:
+		return deletion.Unreachable{Since: since(o, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse), Why: o.credentials.problem.message}
+	case isAwaited(o.link):
+		return unreachableOnRecord(o)
+	case o.link.Phase != fleet.Connected:
+		return deletion.Unreachable{Since: since(o, tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse), Why: o.link.Message}
 	case verdict.conflict():
-		return deletion.Silence{Since: since(seen, tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue), Why: verdict.message}
+		return deletion.Unreachable{Since: since(o, tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue), Why: verdict.message}
 	}
-	return deletion.Silence{}
+	return deletion.Unreachable{}
 }
 
-// silenceOnRecord stands in for an answer that is awaited, after the manager started say.
-func silenceOnRecord(seen observed) deletion.Silence {
-	connected := findCondition(seen, tenancyv1alpha1.ConditionConnected)
+// unreachableOnRecord stands in for an answer that is awaited, after the manager started say.
+func unreachableOnRecord(o observation) deletion.Unreachable {
+	connected := findCondition(o, tenancyv1alpha1.ConditionConnected)
 	if connected == nil || connected.Status != metav1.ConditionFalse {
-		return deletion.Silence{Untried: true}
+		return deletion.Unreachable{Untried: true}
 	}
-	return deletion.Silence{Since: connected.LastTransitionTime.Time, Why: connected.Message, Untried: true}
+	return deletion.Unreachable{Since: connected.LastTransitionTime.Time, Why: connected.Message, Untried: true}
 }
 
 // since is when a condition took a status that it has now.
-func since(seen observed, kind string, status metav1.ConditionStatus) time.Time {
-	if found := findCondition(seen, kind); found != nil && found.Status == status {
+func since(o observation, kind string, status metav1.ConditionStatus) time.Time {
+	if found := findCondition(o, kind); found != nil && found.Status == status {
 		return found.LastTransitionTime.Time
 	}
-	return seen.now
+	return o.now
 }
 
-func removalOf(seen observed) deletion.Removal {
+func removalOf(o observation) deletion.Removal {
 	switch {
-	case seen.cluster.Spec.Topology == nil:
+	case o.cluster.Spec.Topology == nil:
 		return deletion.Removal{}
-	case seen.made.unsettled != nil:
+	case o.made.unsettled != nil:
 		return deletion.Removal{Unknown: true, Needed: true}
-	case !seen.ordered():
+	case !o.ordered():
 		return deletion.Removal{}
 	}
-	return deletion.Removal{Needed: true, Begun: !seen.made.live.DeletionTimestamp.IsZero(), Message: removal(seen.made.live)}
+	return deletion.Removal{Needed: true, Begun: !o.made.live.DeletionTimestamp.IsZero(), Message: removal(o.made.live)}
 }

@@ -18,22 +18,22 @@ const (
 )
 
 // reportDeletion puts the step on record, once what was given up before it is told.
-func reportDeletion(w *writer, todo decision, done outcome) {
-	if todo.deletion.Record.Step == "" || done.unrecorded || todo.release && !done.releasing {
+func reportDeletion(w *writer, p plan, done result) {
+	if p.deletion.Record.Step == "" || done.unrecorded || p.release && !done.releasing {
 		return
 	}
-	w.status.Deletion = todo.deletion.Record.DeepCopy()
+	w.status.Deletion = p.deletion.Record.DeepCopy()
 }
 
 // deletionMessage says which step the deletion is at, and what that waits for.
-func deletionMessage(todo decision, done outcome) string {
+func deletionMessage(p plan, done result) string {
 	switch {
 	case done.unrecorded:
 		return fmt.Sprintf("What was given up could not be recorded; it is tried again: %s", done.err)
 	case done.releasing:
 		return fmt.Sprintf("%s: nothing is left to remove; it is tried again: %s", tenancyv1alpha1.DeletionReleasing, done.err)
 	}
-	message := fmt.Sprintf("%s: %s.", todo.deletion.Record.Step, todo.deletion.Waits)
+	message := fmt.Sprintf("%s: %s.", p.deletion.Record.Step, p.deletion.Waits)
 	if done.err != nil {
 		message += fmt.Sprintf(" The last try failed, and is repeated: %s", done.err)
 	}
@@ -41,14 +41,14 @@ func deletionMessage(todo decision, done outcome) string {
 }
 
 // deletionEvents tell of a step that waits.
-func deletionEvents(before, after tenancyv1alpha1.TenantClusterStatus, step deletion.Step) []announcement {
+func deletionEvents(before, after tenancyv1alpha1.TenantClusterStatus, step deletion.Step) []eventRecord {
 	is := after.Deletion
 	if is == nil || step.Waits == "" || before.Deletion != nil && before.Deletion.Step == is.Step {
 		return nil
 	}
-	return []announcement{{corev1.EventTypeNormal, string(is.Step), actionDelete, fmt.Sprintf("The deletion is at step %s: %s.", is.Step, step.Waits)}}
+	return []eventRecord{{corev1.EventTypeNormal, string(is.Step), actionDelete, fmt.Sprintf("The deletion is at step %s: %s.", is.Step, step.Waits)}}
 }
 
-func findCondition(seen observed, kind string) *metav1.Condition {
-	return meta.FindStatusCondition(seen.cluster.Status.Conditions, kind)
+func findCondition(o observation, kind string) *metav1.Condition {
+	return meta.FindStatusCondition(o.cluster.Status.Conditions, kind)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // backedUp is a deleted cluster whose final backup is awaited since then.
-func backedUp(o *observed) {
+func backedUp(o *observation) {
 	deleted(o)
 	o.cluster.Spec.Deletion.FinalBackup = true
 	o.cluster.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionFinalBackup, Since: *o.cluster.DeletionTimestamp}
@@ -27,7 +27,7 @@ func backedUp(o *observed) {
 }
 
 // silentSince is what the status says of a cluster that does not answer.
-func silentSince(o *observed, at time.Time) {
+func silentSince(o *observation, at time.Time) {
 	o.cluster.Status.Conditions = []metav1.Condition{{
 		Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionFalse, Reason: tenancyv1alpha1.ReasonUnreachable,
 		Message: "no answer", LastTransitionTime: metav1.NewTime(at),
@@ -37,25 +37,25 @@ func silentSince(o *observed, at time.Time) {
 func TestSilence(t *testing.T) {
 	earlier := now.Add(-time.Hour)
 	for name, test := range map[string]struct {
-		change func(*observed)
-		want   deletion.Silence
+		change func(*observation)
+		want   deletion.Unreachable
 	}{
-		"it answers":     {func(*observed) {}, deletion.Silence{}},
-		"it just ceased": {func(o *observed) { o.link.Phase, o.link.Message = fleet.Unreachable, "reset" }, deletion.Silence{Since: now, Why: "reset"}},
-		"it has not for an hour": {func(o *observed) {
+		"it answers":     {func(*observation) {}, deletion.Unreachable{}},
+		"it just ceased": {func(o *observation) { o.link.Phase, o.link.Message = fleet.Unreachable, "reset" }, deletion.Unreachable{Since: now, Why: "reset"}},
+		"it has not for an hour": {func(o *observation) {
 			silentSince(o, earlier)
 			o.link.Phase, o.link.Message = fleet.Unreachable, "reset"
-		}, deletion.Silence{Since: earlier, Why: "reset"}},
-		"the credentials are gone":                    {func(o *observed) { o.link, o.credentials.problem = nil, &problem{message: "no Secret"} }, deletion.Silence{Since: now, Why: "no Secret"}},
-		"it is another cluster":                       {func(o *observed) { o.link.Identity = "management" }, deletion.Silence{Since: now, Why: "The kubeconfig leads to the management cluster"}},
-		"the manager started, it answered before":     {func(o *observed) { o.link = nil }, deletion.Silence{Untried: true}},
-		"the manager started, it did not answer then": {func(o *observed) { o.link = nil; silentSince(o, earlier) }, deletion.Silence{Since: earlier, Why: "no answer", Untried: true}},
+		}, deletion.Unreachable{Since: earlier, Why: "reset"}},
+		"the credentials are gone":                    {func(o *observation) { o.link, o.credentials.problem = nil, &problem{message: "no Secret"} }, deletion.Unreachable{Since: now, Why: "no Secret"}},
+		"it is another cluster":                       {func(o *observation) { o.link.Identity = "management" }, deletion.Unreachable{Since: now, Why: "The kubeconfig leads to the management cluster"}},
+		"the manager started, it answered before":     {func(o *observation) { o.link = nil }, deletion.Unreachable{Untried: true}},
+		"the manager started, it did not answer then": {func(o *observation) { o.link = nil; silentSince(o, earlier) }, deletion.Unreachable{Since: earlier, Why: "no answer", Untried: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := settled()
 			deleted(&seen)
 			test.change(&seen)
-			got := silenceOf(seen)
+			got := unreachableOf(seen)
 			if !got.Since.Equal(test.want.Since) || !strings.HasPrefix(got.Why, test.want.Why) || got.Untried != test.want.Untried {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
@@ -64,48 +64,48 @@ func TestSilence(t *testing.T) {
 }
 
 func TestReportOfADeletion(t *testing.T) {
-	seen := settled()
-	backedUp(&seen)
-	seen.cluster.Status.Deletion = nil
-	first := reported(seen)
+	o := settled()
+	backedUp(&o)
+	o.cluster.Status.Deletion = nil
+	first := reported(o)
 	if first.status.Deletion.Step != tenancyv1alpha1.DeletionFinalBackup || first.again != time.Minute || first.status.Phase != tenancyv1alpha1.PhaseDeleting {
 		t.Errorf("deletion %+v, again in %s, phase %s", first.status.Deletion, first.again, first.status.Phase)
 	}
 	if last := first.events[len(first.events)-1]; last.reason != "FinalBackup" || !strings.Contains(last.note, "not installed") {
 		t.Errorf("events %+v", first.events)
 	}
-	failed := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, err: errors.New("ask BackupEnrollment acme/a: forbidden")})
+	failed := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, err: errors.New("ask BackupEnrollment acme/a: forbidden")})
 	if message := readyMessage(failed.status); !strings.Contains(message, "acme/a: forbidden") {
 		t.Errorf("a failure is not told: %s", message)
 	}
-	seen.cluster.Status = first.status
-	if second := reported(seen); second.changed || len(second.events) > 0 {
+	o.cluster.Status = first.status
+	if second := reported(o); second.changed || len(second.events) > 0 {
 		t.Errorf("events %+v, deletion %+v", second.events, second.status.Deletion)
 	}
 }
 
 // Nothing may go on without a backup before that is on record.
 func TestADeletionWaitsUntilWhatWasGivenUpIsRecorded(t *testing.T) {
-	seen := settled()
-	backedUp(&seen)
-	remaining(&seen, "a")
-	silentSince(&seen, now.Add(-time.Hour))
-	seen.link.Phase = fleet.Unreachable
-	seen.now = now.Add(time.Hour)
-	todo := plan(seen)
-	if todo.deletion.Record.Step != tenancyv1alpha1.DeletionRemovingTargets || len(todo.deletion.GivenUp) != 1 {
-		t.Fatalf("planned %+v", todo.deletion)
+	o := settled()
+	backedUp(&o)
+	remaining(&o, "a")
+	silentSince(&o, now.Add(-time.Hour))
+	o.link.Phase = fleet.Unreachable
+	o.now = now.Add(time.Hour)
+	p := newPlan(o)
+	if p.deletion.Record.Step != tenancyv1alpha1.DeletionRemovingTargets || len(p.deletion.GivenUp) != 1 {
+		t.Fatalf("planned %+v", p.deletion)
 	}
-	said := report(seen, todo, outcome{cluster: seen.cluster, link: seen.link, unrecorded: true, err: errors.New("etcd is full")})
+	said := newReport(o, p, result{cluster: o.cluster, link: o.link, unrecorded: true, err: errors.New("etcd is full")})
 	if step := said.status.Deletion.Step; step != tenancyv1alpha1.DeletionFinalBackup || !strings.Contains(readyMessage(said.status), "etcd is full") {
 		t.Errorf("step %s: %s", step, readyMessage(said.status))
 	}
 }
 
 func TestWhatCannotBeLetGoIsReported(t *testing.T) {
-	seen := settled()
-	deleted(&seen)
-	said := report(seen, plan(seen), outcome{cluster: seen.cluster, releasing: true, err: errors.New("a webhook says no")})
+	o := settled()
+	deleted(&o)
+	said := newReport(o, newPlan(o), result{cluster: o.cluster, releasing: true, err: errors.New("a webhook says no")})
 	if said.status.Deletion.Step != tenancyv1alpha1.DeletionReleasing || said.status.ClusterID != "blue" || !strings.Contains(readyMessage(said.status), "a webhook says no") {
 		t.Errorf("deletion %+v, cluster %s: %s", said.status.Deletion, said.status.ClusterID, readyMessage(said.status))
 	}
@@ -121,26 +121,26 @@ func orphanOf(name string) tenancyv1alpha1.OrphanRecord {
 }
 
 func TestReportOfOrphans(t *testing.T) {
-	seen := settled()
+	o := settled()
 	for i := range 5 {
-		seen.orphans = append(seen.orphans, orphanOf(fmt.Sprint("prod.", i)))
+		o.orphans = append(o.orphans, orphanOf(fmt.Sprint("prod.", i)))
 	}
-	status := reported(seen).status
+	status := reported(o).status
 	got := conditionTexts(status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionOrphansRecorded)
 	if got != "Ready=True/Succeeded OrphansRecorded=True/OrphanRecordsExist" {
 		t.Error(got)
 	}
 	const want = "what may remain of this cluster is in 5 OrphanRecords of this namespace: deal with it, then delete them; " +
 		"prod.0: AddonRelease acme/cache: no answer; prod.1: AddonRelease acme/cache: no answer; prod.2: AddonRelease acme/cache: no answer; and 2 more"
-	if message := orphansMessage(seen.orphans); message != want {
+	if message := orphansMessage(o.orphans); message != want {
 		t.Errorf("got  %s\nwant %s", message, want)
 	}
-	seen.cluster.Status = status
-	if again := reported(seen); again.changed {
+	o.cluster.Status = status
+	if again := reported(o); again.changed {
 		t.Errorf("the second report says %+v", again.status)
 	}
-	seen.orphans = nil
-	if left := conditionTexts(reported(seen).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
+	o.orphans = nil
+	if left := conditionTexts(reported(o).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
 		t.Errorf("it still says %s", left)
 	}
 }
@@ -175,15 +175,15 @@ func TestWhatClusterAPISaysOfARemovalIsOneLine(t *testing.T) {
 func TestAMissingSecretIsExplained(t *testing.T) {
 	ref := metav1alpha1.SecretKeyReference{Name: "prod-kubeconfig", Key: defaultKey}
 	for name, test := range map[string]struct {
-		change func(*observed)
+		change func(*observation)
 		reason string
 		says   string
 	}{
-		"imported":            {func(*observed) {}, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
+		"imported":            {func(*observation) {}, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
 		"imported, deleted":   {deleted, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
 		"ordered":             {topologized, tenancyv1alpha1.ReasonProvisioning, "has not written Secret prod-kubeconfig yet"},
-		"ordered and deleted": {func(o *observed) { topologized(o); deleted(o) }, tenancyv1alpha1.ReasonSecretNotFound, "Secret prod-kubeconfig, with which the cluster was reached, is gone"},
-		"deleted before it was reached": {func(o *observed) { topologized(o); deleted(o); o.cluster.Status.ClusterID = "" },
+		"ordered and deleted": {func(o *observation) { topologized(o); deleted(o) }, tenancyv1alpha1.ReasonSecretNotFound, "Secret prod-kubeconfig, with which the cluster was reached, is gone"},
+		"deleted before it was reached": {func(o *observation) { topologized(o); deleted(o); o.cluster.Status.ClusterID = "" },
 			tenancyv1alpha1.ReasonProvisioning, "has not written Secret prod-kubeconfig yet"},
 	} {
 		seen := settled()
@@ -194,4 +194,4 @@ func TestAMissingSecretIsExplained(t *testing.T) {
 	}
 }
 
-func topologized(o *observed) { o.cluster.Spec.Topology = &tenancyv1alpha1.ClusterTopology{} }
+func topologized(o *observation) { o.cluster.Spec.Topology = &tenancyv1alpha1.ClusterTopology{} }

@@ -109,8 +109,8 @@ func (t *tenant) waitStep(name string, step tenancyv1alpha1.DeletionStep, parts 
 	return cluster
 }
 
-// letGo does what the target's controllers do: one deletes it, the other one cleans up.
-func (t *tenant) letGo(target client.Object) {
+// removeFinalizer does what the target's controllers do: one deletes it, the other one cleans up.
+func (t *tenant) removeFinalizer(target client.Object) {
 	t.Helper()
 	if err := t.admin.Patch(t.ctx, target, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestDeletionWaitsForAFinalBackupAndAsksForIt(t *testing.T) {
 	if going := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "AddonRelease "+tenant.namespace+"/cache-prod"); going.KeepsTargets() {
 		t.Error("the targets may not go")
 	}
-	tenant.letGo(target)
+	tenant.removeFinalizer(target)
 	tenant.waitGone(waiting)
 	tenant.waitEvents("FinalBackup", "RemovingTargets")
 }
@@ -194,7 +194,7 @@ func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
 	tenant.says(drill, nil)
 	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets)
-	tenant.letGo(target)
+	tenant.removeFinalizer(target)
 	tenant.waitGone(gone)
 }
 
@@ -285,29 +285,29 @@ func TestDeletionNamesTheGuardThatHoldsItUp(t *testing.T) {
 	}
 	stalled(metav1.ConditionFalse)
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until AddonRelease "+tenant.namespace+"/cache-prod is gone")
-	tenant.letGo(target)
+	tenant.removeFinalizer(target)
 	tenant.waitGone(gone)
 }
 
 func TestNothingIsLetGoWhileTheAPIServerHasATarget(t *testing.T) {
 	tenant := newTenant(t)
-	seen := settled()
-	seen.key = tenant.key("unseen")
+	o := settled()
+	o.key = tenant.key("unseen")
 	connections := &fakeConnections{}
 	r := &reconciler{live: tenant.admin, connections: connections, targets: targets.Registry{addonrelease.TargetKind()}}
-	if err := r.confirmLeft(t.Context(), seen); err != nil {
+	if err := r.confirmLeft(t.Context(), o); err != nil {
 		t.Errorf("nothing is there: %v", err)
 	}
 	target := tenant.target("cache-unseen", "unseen")
-	if done := r.release(t.Context(), seen, decision{}); !done.released || !apierrors.IsConflict(done.err) || len(connections.calls) > 0 {
+	if done := r.release(t.Context(), o, plan{}); !done.released || !apierrors.IsConflict(done.err) || len(connections.calls) > 0 {
 		t.Errorf("with a cache that is behind: %+v, calls %v", done, connections.calls)
 	}
-	seen.left.targets = []deletion.Target{{NamespacedName: client.ObjectKeyFromObject(target)}}
-	if err := r.confirmLeft(t.Context(), seen); err == nil || apierrors.IsConflict(err) || !strings.Contains(err.Error(), tenant.namespace+"/cache-unseen") {
+	o.left.targets = []deletion.Target{{NamespacedName: client.ObjectKeyFromObject(target)}}
+	if err := r.confirmLeft(t.Context(), o); err == nil || apierrors.IsConflict(err) || !strings.Contains(err.Error(), tenant.namespace+"/cache-unseen") {
 		t.Errorf("with one that came late: %v", err)
 	}
-	seen.cluster = nil
-	if err := r.confirmLeft(t.Context(), seen); err != nil {
+	o.cluster = nil
+	if err := r.confirmLeft(t.Context(), o); err != nil {
 		t.Errorf("where there is nothing to let go of: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
-// departures are the events of objects that begin to remove what they have in their clusters, or work there no longer.
-func departures() targets.Events {
+// clusterDeletions are the events of objects that begin to remove what they have in their clusters, or work there no longer.
+func clusterDeletions() targets.Events {
 	return targets.Events{
 		Updated: func(before, after targets.Member) bool {
 			return !before.RemovedSince.Equal(after.RemovedSince) || !slices.Equal(before.Clusters, after.Clusters)

@@ -24,38 +24,38 @@ func (v verdict) confirmed() bool { return v.reason == tenancyv1alpha1.ReasonIde
 func (v verdict) conflict() bool { return v.reason != "" && !v.confirmed() }
 
 // identityChecks are the reasons not to work in a cluster. The first that applies counts.
-var identityChecks = []func(observed) (reason, message string, violated bool){
+var identityChecks = []func(observation) (reason, message string, violated bool){
 	isManagementCluster,
 	isHeldByAnother,
 	isChanged,
 }
 
-// judge applies the checks to the connected cluster.
-func judge(seen observed) verdict {
-	if seen.link == nil || seen.link.Phase != fleet.Connected {
+// decideIdentity applies the checks to the connected cluster.
+func decideIdentity(o observation) verdict {
+	if o.link == nil || o.link.Phase != fleet.Connected {
 		return verdict{}
 	}
 	for _, check := range identityChecks {
-		if reason, message, violated := check(seen); violated {
-			return verdict{reason, message, seen.link.Identity}
+		if reason, message, violated := check(o); violated {
+			return verdict{reason, message, o.link.Identity}
 		}
 	}
-	return verdict{tenancyv1alpha1.ReasonIdentityConfirmed, "The cluster is the one on record.", seen.link.Identity}
+	return verdict{tenancyv1alpha1.ReasonIdentityConfirmed, "The cluster is the one on record.", o.link.Identity}
 }
 
-func isManagementCluster(seen observed) (reason, message string, violated bool) {
+func isManagementCluster(o observation) (reason, message string, violated bool) {
 	return tenancyv1alpha1.ReasonManagementCluster,
 		"The kubeconfig leads to the management cluster, which only the provider may register: use the kubeconfig of a workload cluster",
-		seen.forbidden != "" && seen.link.Identity == seen.forbidden
+		o.forbidden != "" && o.link.Identity == o.forbidden
 }
 
 // alreadyRegistered does not tell whose the cluster is.
 const alreadyRegistered = "The kubeconfig leads to a cluster that is registered already: use the kubeconfig of another cluster, or have the earlier registration deleted"
 
-func isHeldByAnother(seen observed) (reason, message string, violated bool) {
-	recorded := types.UID(seen.cluster.Status.ClusterID) == seen.link.Identity
-	for i := range seen.rivals {
-		if !recorded || precedes(&seen.rivals[i], seen.cluster) {
+func isHeldByAnother(o observation) (reason, message string, violated bool) {
+	recorded := types.UID(o.cluster.Status.ClusterID) == o.link.Identity
+	for i := range o.duplicates {
+		if !recorded || precedes(&o.duplicates[i], o.cluster) {
 			return tenancyv1alpha1.ReasonAlreadyRegistered, alreadyRegistered, true
 		}
 	}
@@ -70,9 +70,9 @@ func precedes(a, b *tenancyv1alpha1.TenantCluster) bool {
 	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
-func isChanged(seen observed) (reason, message string, violated bool) {
-	recorded, identity := seen.cluster.Status.ClusterID, string(seen.link.Identity)
-	if recorded == "" || recorded == identity || seen.cluster.Annotations[metav1alpha1.AnnotationAcceptClusterID] == identity {
+func isChanged(o observation) (reason, message string, violated bool) {
+	recorded, identity := o.cluster.Status.ClusterID, string(o.link.Identity)
+	if recorded == "" || recorded == identity || o.cluster.Annotations[metav1alpha1.AnnotationAcceptClusterID] == identity {
 		return "", "", false
 	}
 	return tenancyv1alpha1.ReasonIdentityChanged, fmt.Sprintf(

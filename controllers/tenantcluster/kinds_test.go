@@ -168,11 +168,11 @@ func TestDeletionWaitsForTargetsOfEveryKind(t *testing.T) {
 		}
 	}
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until "+aRelease+" and "+aNote+" are gone")
-	tenant.letGo(release)
+	tenant.removeFinalizer(release)
 	if left := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "waits until "+aNote+" is gone"); strings.Contains(readyMessage(left.Status), aRelease) {
 		t.Errorf("it waits for what is gone: %s", readyMessage(left.Status))
 	}
-	tenant.letGo(other)
+	tenant.removeFinalizer(other)
 	tenant.waitGone(gone)
 }
 
@@ -192,7 +192,7 @@ func TestDeletionWaitsForARunInTwoClusters(t *testing.T) {
 		tenant.delete(name)
 		tenant.waitStep(name, tenancyv1alpha1.DeletionRemovingTargets, "waits until CopyRun "+tenant.namespace+"/weekly is gone: delete it")
 	}
-	tenant.letGo(run)
+	tenant.removeFinalizer(run)
 	for _, name := range []string{"from", "to"} {
 		tenant.waitGone(&tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: tenant.namespace, Name: name}})
 	}
@@ -207,5 +207,5 @@ func TestThePolicyOfATargetIsResponsible(t *testing.T) {
 			t.Errorf("responsible for a %s is %s, want %s", row[0], got, row[1])
 		}
 	}
-	tenant.letGo(held)
+	tenant.removeFinalizer(held)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
-// observed is everything that the other steps know. What comes from the cache must not be changed.
-type observed struct {
+// observation is everything that the other steps know. What comes from the cache must not be changed.
+type observation struct {
 	key types.NamespacedName
 	// cluster is nil if it is gone.
 	cluster *tenancyv1alpha1.TenantCluster
@@ -45,8 +45,8 @@ type observed struct {
 	requested bool
 	// forbidden is the identity of the management cluster, where it must not be registered.
 	forbidden types.UID
-	// rivals are other TenantClusters on record with the identity of the connected cluster.
-	rivals []tenancyv1alpha1.TenantCluster
+	// duplicates are other TenantClusters on record with the identity of the connected cluster.
+	duplicates []tenancyv1alpha1.TenantCluster
 	// left is what keeps the cluster; read only while it is deleted.
 	left leavings
 	// orphans are the OrphanRecords of the cluster, the oldest first.
@@ -62,60 +62,60 @@ type heldSecret struct {
 	usedHere, usedElsewhere bool
 }
 
-func (o observed) deleting() bool { return !o.cluster.DeletionTimestamp.IsZero() }
+func (o observation) deleting() bool { return !o.cluster.DeletionTimestamp.IsZero() }
 
 // observe reads everything once.
-func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observed, error) {
-	seen := &observed{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning, installation: r.options.Installation}
+func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
+	o := &observation{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning, installation: r.options.Installation}
 	cluster := &tenancyv1alpha1.TenantCluster{}
 	err := r.client.Get(ctx, key, cluster)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
 	if err == nil {
-		seen.cluster = cluster
-		if seen.made, err = r.observeClusterAPI(ctx, cluster); err != nil {
+		o.cluster = cluster
+		if o.made, err = r.observeClusterAPI(ctx, cluster); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.observeHeldSecrets(ctx, seen); err != nil {
+	if err := r.observeHeldSecrets(ctx, o); err != nil {
 		return nil, err
 	}
-	if seen.cluster == nil {
-		return seen, nil
+	if o.cluster == nil {
+		return o, nil
 	}
-	if seen.credentials, err = r.findCredentials(ctx, cluster, seen.made); err != nil {
+	if o.credentials, err = r.findCredentials(ctx, cluster, o.made); err != nil {
 		return nil, err
 	}
-	if err := r.observeLeavings(ctx, seen); err != nil {
+	if err := r.observeLeavings(ctx, o); err != nil {
 		return nil, err
 	}
-	if seen.orphans, err = r.observeOrphans(ctx, cluster); err != nil {
+	if o.orphans, err = r.observeOrphans(ctx, cluster); err != nil {
 		return nil, err
 	}
-	if err := r.observeMaintenance(ctx, seen); err != nil {
+	if err := r.observeMaintenance(ctx, o); err != nil {
 		return nil, err
 	}
-	return seen, r.observeConnection(ctx, seen)
+	return o, r.observeConnection(ctx, o)
 }
 
-func (r *reconciler) observeConnection(ctx context.Context, seen *observed) error {
-	state, ok := r.connections.State(seen.key)
-	if !ok || !r.memory.isLinked(seen.key, seen.credentials.access) {
+func (r *reconciler) observeConnection(ctx context.Context, o *observation) error {
+	state, ok := r.connections.State(o.key)
+	if !ok || !r.memory.isLinked(o.key, o.credentials.access) {
 		return nil
 	}
-	seen.link = &state
-	seen.requested = !r.memory.isHandled(seen.key, requestIn(seen.cluster))
+	o.link = &state
+	o.requested = !r.memory.isHandled(o.key, requestIn(o.cluster))
 	if state.Identity == "" {
 		return nil
 	}
 	var err error
-	if seen.key.Namespace != r.options.ProviderNamespace {
-		if seen.forbidden, err = r.management.identity(ctx); err != nil {
+	if o.key.Namespace != r.options.ProviderNamespace {
+		if o.forbidden, err = r.management.identity(ctx); err != nil {
 			return err
 		}
 	}
-	seen.rivals, err = r.listRivals(ctx, seen.key, state.Identity)
+	o.duplicates, err = r.listRivals(ctx, o.key, state.Identity)
 	return err
 }
 
@@ -137,10 +137,10 @@ func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, i
 
 // observeHeldSecrets finds out who needs the Secrets that are held in the namespace. Looking at all
 // of them, and not at what this TenantCluster used before, leaves none behind after a crash.
-func (r *reconciler) observeHeldSecrets(ctx context.Context, seen *observed) error {
+func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) error {
 	secrets := &metav1.PartialObjectMetadataList{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	inNamespace := client.InNamespace(seen.key.Namespace)
+	inNamespace := client.InNamespace(o.key.Namespace)
 	if err := r.client.List(ctx, secrets, inNamespace, client.MatchingFields{indexHeld: yes}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Secrets: %w", err)
 	}
@@ -153,14 +153,14 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, seen *observed) err
 	}
 	elsewhere := sets.New[string]()
 	for i := range clusters.Items {
-		if clusters.Items[i].Name != seen.key.Name {
+		if clusters.Items[i].Name != o.key.Name {
 			elsewhere.Insert(secretOf(&clusters.Items[i]).Name)
 		}
 	}
 	for _, secret := range secrets.Items {
-		seen.held = append(seen.held, heldSecret{
+		o.held = append(o.held, heldSecret{
 			metadata:      secret,
-			usedHere:      seen.cluster != nil && secretOf(seen.cluster).Name == secret.Name && !seen.outlived(secret),
+			usedHere:      o.cluster != nil && secretOf(o.cluster).Name == secret.Name && !o.outlived(secret),
 			usedElsewhere: elsewhere.Has(secret.Name),
 		})
 	}
@@ -168,7 +168,7 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, seen *observed) err
 }
 
 // outlived: the Secret goes with the Cluster that it belongs to, and another Cluster of that name needs another.
-func (o observed) outlived(secret metav1.PartialObjectMetadata) bool {
+func (o observation) outlived(secret metav1.PartialObjectMetadata) bool {
 	return o.cluster.Spec.Topology != nil && secret.DeletionTimestamp != nil && (o.made.live == nil || !o.made.live.DeletionTimestamp.IsZero())
 }
 

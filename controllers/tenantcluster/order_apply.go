@@ -22,41 +22,41 @@ import (
 
 // applyOrder creates, changes or deletes the Cluster. What Cluster API refuses is a problem for a person,
 // not an error.
-func (r *reconciler) applyOrder(ctx context.Context, seen observed, todo orderDecision) (orderOutcome, error) {
+func (r *reconciler) applyOrder(ctx context.Context, o observation, p orderPlan) (orderResult, error) {
 	switch {
-	case todo.create != nil:
-		cluster := todo.create.DeepCopy()
+	case p.create != nil:
+		cluster := p.create.DeepCopy()
 		return taken(cluster, r.client.Create(ctx, cluster, r.asOurs()), "create")
-	case todo.update != nil:
-		cluster := todo.update.DeepCopy()
-		return taken(cluster, r.client.Patch(ctx, cluster, guardedPatch(seen.made.live), r.asOurs()), "change")
-	case todo.rehearse != nil:
-		err := r.client.Patch(ctx, todo.rehearse.DeepCopy(), guardedPatch(seen.made.live), client.DryRunAll, r.asOurs())
+	case p.update != nil:
+		cluster := p.update.DeepCopy()
+		return taken(cluster, r.client.Patch(ctx, cluster, guardedPatch(o.made.live), r.asOurs()), "change")
+	case p.dryRun != nil:
+		err := r.client.Patch(ctx, p.dryRun.DeepCopy(), guardedPatch(o.made.live), client.DryRunAll, r.asOurs())
 		if topology.LacksDryRun(err) {
-			return orderOutcome{}, nil
+			return orderResult{}, nil
 		}
-		refused, err := refusal(err, "rehearse a change of", todo.rehearse.Name)
-		return orderOutcome{refused: refused}, err
-	case todo.delete:
-		return orderOutcome{}, r.deleteCluster(ctx, seen.made.live)
+		refused, err := refusal(err, "rehearse a change of", p.dryRun.Name)
+		return orderResult{refused: refused}, err
+	case p.delete:
+		return orderResult{}, r.deleteCluster(ctx, o.made.live)
 	}
-	return orderOutcome{}, nil
+	return orderResult{}, nil
 }
 
-// orderOutcome is what came of an order.
-type orderOutcome struct {
+// orderResult is what came of an order.
+type orderResult struct {
 	// cluster as Cluster API took the order; nil if it was not asked, or took none.
 	cluster *clusterv1.Cluster
 	// refused is why Cluster API does not take the order.
 	refused *problem
 }
 
-func taken(cluster *clusterv1.Cluster, err error, verb string) (orderOutcome, error) {
+func taken(cluster *clusterv1.Cluster, err error, verb string) (orderResult, error) {
 	refused, failed := refusal(err, verb, cluster.Name)
 	if err != nil {
-		return orderOutcome{refused: refused}, failed
+		return orderResult{refused: refused}, failed
 	}
-	return orderOutcome{cluster: cluster}, nil
+	return orderResult{cluster: cluster}, nil
 }
 
 // asOurs names the field manager of what is ordered, so that an edit shows who made it.
@@ -77,37 +77,37 @@ func (r *reconciler) deleteCluster(ctx context.Context, live *clusterv1.Cluster)
 }
 
 // confirmGone makes sure that the Cluster that was ordered is gone, and not just missing in the cache.
-func (r *reconciler) confirmGone(ctx context.Context, seen observed) error {
-	if seen.cluster == nil || seen.cluster.Spec.Topology == nil || seen.made.live != nil || seen.made.presence == notInstalled {
+func (r *reconciler) confirmGone(ctx context.Context, o observation) error {
+	if o.cluster == nil || o.cluster.Spec.Topology == nil || o.made.live != nil || o.made.presence == notInstalled {
 		return nil
 	}
 	live := &clusterv1.Cluster{}
-	err := r.live.Get(ctx, seen.key, live)
-	if apierrors.IsNotFound(err) || err == nil && !topology.IsOurs(live, seen.installation) {
+	err := r.live.Get(ctx, o.key, live)
+	if apierrors.IsNotFound(err) || err == nil && !topology.IsOurs(live, o.installation) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for Cluster %s: %w", seen.key.Name, err)
+		return fmt.Errorf("look for Cluster %s: %w", o.key.Name, err)
 	}
-	return behind(seen.key.Name)
+	return behind(o.key.Name)
 }
 
 // recordRemaining tells of a Cluster that Cluster API did not remove in time.
-func (r *reconciler) recordRemaining(ctx context.Context, seen observed) error {
-	if !seen.deleting() || !seen.ordered() || !controllerutil.ContainsFinalizer(seen.cluster, metav1alpha1.FinalizerCluster) {
+func (r *reconciler) recordRemaining(ctx context.Context, o observation) error {
+	if !o.deleting() || !o.ordered() || !controllerutil.ContainsFinalizer(o.cluster, metav1alpha1.FinalizerCluster) {
 		return nil
 	}
-	live := seen.made.live
+	live := o.made.live
 	left := tenancyv1alpha1.OrphanRecordSpec{
-		ClusterName: seen.cluster.Name, ClusterID: seen.cluster.Status.ClusterID, Owner: ownedBy(seen.cluster),
+		ClusterName: o.cluster.Name, ClusterID: o.cluster.Status.ClusterID, Owner: ownedBy(o.cluster),
 		// It is an object of the management cluster, which no sweep of a workload cluster looks for.
 		Objects: []tenancyv1alpha1.OrphanObject{{ID: clusterKind.GroupVersion().String() + "/Cluster/" + live.Namespace + "/" + live.Name, Keep: true}},
 		Reason:  tenancyv1alpha1.OrphanTimedOut, Message: "Cluster API did not remove it before the deletion was due: " + removal(live),
 	}
-	if err := r.orphans.Write(ctx, seen.key.Namespace, left); err != nil {
+	if err := r.orphans.Write(ctx, o.key.Namespace, left); err != nil {
 		return err
 	}
-	r.events.Eventf(seen.cluster, nil, corev1.EventTypeWarning, "Orphaned", "Delete", "%s may remain: %s", orphans.Describe(left), left.Message)
+	r.events.Eventf(o.cluster, nil, corev1.EventTypeWarning, "Orphaned", "Delete", "%s may remain: %s", orphans.Describe(left), left.Message)
 	return nil
 }
 

@@ -91,18 +91,18 @@ func (r *reconciler) editorOf(ctx context.Context, cluster *tenancyv1alpha1.Tena
 }
 
 // observeMaintenance reads the windows, and what else an upgrade that is due waits for.
-func (r *reconciler) observeMaintenance(ctx context.Context, seen *observed) error {
-	spec := seen.cluster.Spec
-	seen.maintenance = maintenanceAt(spec.MaintenanceWindows, seen.now)
-	if spec.Topology == nil || seen.made.live == nil || seen.deleting() || spec.Topology.Version == seen.made.live.Spec.Topology.Version {
+func (r *reconciler) observeMaintenance(ctx context.Context, o *observation) error {
+	spec := o.cluster.Spec
+	o.maintenance = maintenanceAt(spec.MaintenanceWindows, o.now)
+	if spec.Topology == nil || o.made.live == nil || o.deleting() || spec.Topology.Version == o.made.live.Spec.Topology.Version {
 		return nil
 	}
 	var err error
-	if seen.unready, err = r.listUnready(ctx, seen.key); err != nil {
+	if o.unready, err = r.listUnready(ctx, o.key); err != nil {
 		return err
 	}
 	if spec.Upgrade.RequireBackupWithin != nil {
-		seen.backup, err = r.latestBackup(ctx, seen.key)
+		o.backup, err = r.latestBackup(ctx, o.key)
 	}
 	return err
 }

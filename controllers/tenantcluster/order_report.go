@@ -23,48 +23,48 @@ const (
 const retryRefused = time.Minute
 
 // reportOrder tells how Cluster API stands with a cluster, whether Daytwo ordered it or not.
-func reportOrder(w *writer, seen observed, todo orderDecision) {
-	reportMaintenance(w, seen.maintenance)
-	if seen.made.live != nil && (seen.ordered() || seen.cluster.Spec.ClusterRef != nil) {
-		progress := topology.Read(seen.made.live)
+func reportOrder(w *writer, o observation, p orderPlan) {
+	reportMaintenance(w, o.maintenance)
+	if o.made.live != nil && (o.ordered() || o.cluster.Spec.ClusterRef != nil) {
+		progress := topology.Read(o.made.live)
 		reportPart(w, tenancyv1alpha1.ConditionProvisioned, progress.Infrastructure)
 		reportPart(w, tenancyv1alpha1.ConditionControlPlaneReady, progress.ControlPlane)
 		reportPart(w, tenancyv1alpha1.ConditionWorkersReady, progress.Workers)
 	}
-	if clusterNameOf(seen.cluster) == "" {
+	if clusterNameOf(o.cluster) == "" {
 		w.Remove(tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady)
 	}
 	switch {
-	case seen.cluster.Spec.Topology == nil && seen.cluster.Spec.Upgrade == (tenancyv1alpha1.UpgradePolicy{}):
+	case o.cluster.Spec.Topology == nil && o.cluster.Spec.Upgrade == (tenancyv1alpha1.UpgradePolicy{}):
 		w.Remove(tenancyv1alpha1.ConditionUpgraded)
-	case seen.cluster.Spec.Topology == nil:
+	case o.cluster.Spec.Topology == nil:
 		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionUnknown, reasonNotOwned,
 			"Daytwo did not make this cluster, and whoever did upgrades it: spec.upgrade has no effect")
-	case todo.step.Reason != "":
-		reportStep(w, todo)
-	case todo.create != nil && todo.problem == nil:
-		w.status.OrderedVersion = todo.create.Spec.Topology.Version
+	case p.step.Reason != "":
+		reportStep(w, p)
+	case p.create != nil && p.problem == nil:
+		w.status.OrderedVersion = p.create.Spec.Topology.Version
 	}
 }
 
 // reportTaken keeps what the Cluster's topology is without anybody's edits.
-func reportTaken(w *writer, todo orderDecision, done orderOutcome) {
+func reportTaken(w *writer, p orderPlan, done orderResult) {
 	switch {
 	case done.cluster != nil:
 		w.status.TopologyHash = topology.Fingerprint(done.cluster)
-	case todo.filledIn != nil:
-		w.status.TopologyHash = topology.Fingerprint(todo.filledIn)
+	case p.filledIn != nil:
+		w.status.TopologyHash = topology.Fingerprint(p.filledIn)
 	}
 }
 
 // orderEvents tells of an edit of the Cluster that was taken back. What came to the same is none: the manager may have
 // died after an order, before that was on record.
-func orderEvents(seen observed, todo orderDecision, done orderOutcome) []announcement {
-	if !todo.edited || done.cluster == nil || topology.Fingerprint(done.cluster) == topology.Fingerprint(seen.made.live) {
+func orderEvents(o observation, p orderPlan, done orderResult) []eventRecord {
+	if !p.edited || done.cluster == nil || topology.Fingerprint(done.cluster) == topology.Fingerprint(o.made.live) {
 		return nil
 	}
-	return []announcement{{corev1.EventTypeWarning, "DriftCorrected", "Correct", fmt.Sprintf(
-		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(seen.made.editor, "somebody"), done.cluster.Name)}}
+	return []eventRecord{{corev1.EventTypeWarning, "DriftCorrected", "Correct", fmt.Sprintf(
+		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(o.made.editor, "somebody"), done.cluster.Name)}}
 }
 
 func reportPart(w *writer, condition string, part topology.Part) {
@@ -80,22 +80,22 @@ func reportPart(w *writer, condition string, part topology.Part) {
 
 // reportStep puts on record what was decided. Of what Cluster API refused, nothing is on record any more that it
 // was not asked for before.
-func reportStep(w *writer, todo orderDecision) {
-	step := todo.step
+func reportStep(w *writer, p orderPlan) {
+	step := p.step
 	w.status.OrderedVersion = step.Version
-	if todo.turnedDown || todo.update == nil {
-		w.status.OrderedVersion = todo.ordered
+	if p.rejected || p.update == nil {
+		w.status.OrderedVersion = p.ordered
 	}
 	up := w.status.Upgrade
 	switch {
-	case step.Finish, todo.turnedDown && up != nil && up.From == todo.ordered:
+	case step.Finish, p.rejected && up != nil && up.From == p.ordered:
 		w.status.Upgrade = nil
-	case step.Begin != nil && todo.problem == nil:
+	case step.Begin != nil && p.problem == nil:
 		w.status.Upgrade = step.Begin
 	}
 	switch {
-	case todo.problem != nil:
-		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, todo.problem.reason, todo.problem.message)
+	case p.problem != nil:
+		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionFalse, p.problem.reason, p.problem.message)
 	case step.Upgraded:
 		w.Set(tenancyv1alpha1.ConditionUpgraded, metav1.ConditionTrue, step.Reason, step.Message)
 	default:
@@ -114,16 +114,16 @@ func reportMaintenance(w *writer, state maintenanceState) {
 
 // summarizeOrder says what is the matter with an order, before anything is said of the connection. It
 // returns false if nothing is.
-func summarizeOrder(w *writer, seen observed, todo orderDecision) bool {
+func summarizeOrder(w *writer, o observation, p orderPlan) bool {
 	switch {
-	case todo.problem != nil:
-		w.Summarize(metav1.ConditionFalse, todo.problem.reason, todo.problem.message, metav1alpha1.ConditionStalled)
-	case seen.maintenance.invalid != "":
-		w.Summarize(metav1.ConditionFalse, reasonInvalidWindow, seen.maintenance.invalid, metav1alpha1.ConditionStalled)
-	case todo.waits != "":
-		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, todo.waits, metav1alpha1.ConditionReconciling)
-	case seen.cluster.Spec.Topology != nil && seen.credentials.problem != nil && seen.credentials.problem.reason == tenancyv1alpha1.ReasonProvisioning:
-		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, seen.credentials.problem.message), metav1alpha1.ConditionReconciling)
+	case p.problem != nil:
+		w.Summarize(metav1.ConditionFalse, p.problem.reason, p.problem.message, metav1alpha1.ConditionStalled)
+	case o.maintenance.invalid != "":
+		w.Summarize(metav1.ConditionFalse, reasonInvalidWindow, o.maintenance.invalid, metav1alpha1.ConditionStalled)
+	case p.waits != "":
+		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, p.waits, metav1alpha1.ConditionReconciling)
+	case o.cluster.Spec.Topology != nil && o.credentials.problem != nil && o.credentials.problem.reason == tenancyv1alpha1.ReasonProvisioning:
+		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, firstTrouble(w, o.credentials.problem.message), metav1alpha1.ConditionReconciling)
 	default:
 		return false
 	}
@@ -151,10 +151,10 @@ func notReady(w *writer) *metav1.Condition {
 }
 
 // phaseOf puts the conditions into one word for people.
-func phaseOf(w *writer, seen observed) tenancyv1alpha1.ClusterPhase {
+func phaseOf(w *writer, o observation) tenancyv1alpha1.ClusterPhase {
 	connected := w.Get(tenancyv1alpha1.ConditionConnected)
 	switch {
-	case seen.deleting():
+	case o.deleting():
 		return tenancyv1alpha1.PhaseDeleting
 	case w.Status(metav1alpha1.ConditionStalled) == metav1.ConditionTrue:
 		return tenancyv1alpha1.PhaseFailed

@@ -49,12 +49,12 @@ func (r *reconciler) toClustersOfOrphans(ctx context.Context, object client.Obje
 }
 
 // reportOrphans tells of what may remain of the cluster, until somebody has dealt with it.
-func reportOrphans(w *writer, seen observed) {
-	if len(seen.orphans) == 0 {
+func reportOrphans(w *writer, o observation) {
+	if len(o.orphans) == 0 {
 		w.Remove(tenancyv1alpha1.ConditionOrphansRecorded)
 		return
 	}
-	w.Set(tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded, orphansMessage(seen.orphans))
+	w.Set(tenancyv1alpha1.ConditionOrphansRecorded, metav1.ConditionTrue, tenancyv1alpha1.ReasonOrphansRecorded, orphansMessage(o.orphans))
 }
 
 // orphansMessage says what to do before it names records, as long messages are cut.

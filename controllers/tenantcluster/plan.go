@@ -10,8 +10,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
-// decision is what should be done about one TenantCluster.
-type decision struct {
+// newPlan is what should be done about one TenantCluster.
+type plan struct {
 	// addFinalizer: ours is missing on the TenantCluster.
 	addFinalizer bool
 	// clusterID to have on record, in status and as a label; empty for none.
@@ -28,7 +28,7 @@ type decision struct {
 	admission admissionChange
 
 	// order is what to do about the Cluster of spec.topology.
-	order orderDecision
+	order orderPlan
 
 	// deletion is the step that it is at; the zero value unless the TenantCluster is being deleted.
 	deletion deletion.Step
@@ -56,54 +56,54 @@ const (
 	withdraw
 )
 
-// plan decides what to do. It is pure.
-func plan(seen observed) decision {
-	if seen.cluster == nil {
-		return decision{release: true, releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere)}
+// newPlan decides what to do. It is pure.
+func newPlan(o observation) plan {
+	if o.cluster == nil {
+		return plan{release: true, releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere)}
 	}
 	var step deletion.Step
-	if seen.deleting() {
-		step = deletion.Next(leavingOf(seen))
+	if o.deleting() {
+		step = deletion.Next(leavingOf(o))
 	}
 	switch {
 	case step.Over:
-		return planRelease(seen, step)
+		return planRelease(o, step)
 	case step.Record.Step == tenancyv1alpha1.DeletionRemovingCluster:
-		return planRemoval(seen, step)
+		return planRemoval(o, step)
 	}
-	todo := decision{
+	p := plan{
 		deletion: step,
-		order:    planOrder(seen),
+		order:    planOrder(o),
 
-		addFinalizer:   !seen.deleting() && !slices.Contains(seen.cluster.Finalizers, metav1alpha1.FinalizerCluster),
-		holdSecret:     secretToHold(seen.credentials.secret),
-		releaseSecrets: withoutUser(seen.held, heldSecret.unused),
-		connection:     connectionFor(seen),
-		verdict:        judge(seen),
+		addFinalizer:   !o.deleting() && !slices.Contains(o.cluster.Finalizers, metav1alpha1.FinalizerCluster),
+		holdSecret:     secretToHold(o.credentials.secret),
+		releaseSecrets: withoutUser(o.held, heldSecret.unused),
+		connection:     connectionFor(o),
+		verdict:        decideIdentity(o),
 	}
-	todo.clusterID = recordFor(seen, todo.verdict)
-	todo.admission = admissionFor(seen, todo.verdict)
-	return todo
+	p.clusterID = recordFor(o, p.verdict)
+	p.admission = admissionFor(o, p.verdict)
+	return p
 }
 
 // planRelease lets go of everything.
-func planRelease(seen observed, step deletion.Step) decision {
-	return decision{
+func planRelease(o observation, step deletion.Step) plan {
+	return plan{
 		deletion:       step,
-		clusterID:      seen.cluster.Status.ClusterID,
-		releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere),
+		clusterID:      o.cluster.Status.ClusterID,
+		releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere),
 		release:        true,
 	}
 }
 
 // planRemoval lets Cluster API remove a cluster that nothing needs any longer, and its Secrets with it.
-func planRemoval(seen observed, step deletion.Step) decision {
-	return decision{
+func planRemoval(o observation, step deletion.Step) plan {
+	return plan{
 		deletion:       step,
-		clusterID:      seen.cluster.Status.ClusterID,
-		releaseSecrets: withoutUser(seen.held, heldSecret.unusedElsewhere),
+		clusterID:      o.cluster.Status.ClusterID,
+		releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere),
 		connection:     disconnect,
-		order:          orderDecision{delete: step.DeleteCluster},
+		order:          orderPlan{delete: step.DeleteCluster},
 	}
 }
 
@@ -130,13 +130,13 @@ func secretToHold(secret *metav1.PartialObjectMetadata) *metav1.PartialObjectMet
 	return secret
 }
 
-func connectionFor(seen observed) connectionChange {
+func connectionFor(o observation) connectionChange {
 	switch {
-	case seen.credentials.problem != nil:
+	case o.credentials.problem != nil:
 		return disconnect
-	case seen.link == nil:
+	case o.link == nil:
 		return connect
-	case seen.requested:
+	case o.requested:
 		return tryNow
 	}
 	return keepConnection
@@ -144,22 +144,22 @@ func connectionFor(seen observed) connectionChange {
 
 // recordFor is the identity to have on record: the first contact's, and another one only when it was
 // accepted. One that lost to a TenantCluster that came first gives its record up.
-func recordFor(seen observed, verdict verdict) string {
-	recorded := seen.cluster.Status.ClusterID
+func recordFor(o observation, verdict verdict) string {
+	recorded := o.cluster.Status.ClusterID
 	switch {
 	case verdict.confirmed():
 		return string(verdict.identity)
-	case verdict.conflict() && len(seen.rivals) > 0 && recorded == string(verdict.identity):
+	case verdict.conflict() && len(o.duplicates) > 0 && recorded == string(verdict.identity):
 		return ""
 	}
 	return recorded
 }
 
-func admissionFor(seen observed, verdict verdict) admissionChange {
+func admissionFor(o observation, verdict verdict) admissionChange {
 	switch {
 	case verdict.conflict():
 		return withdraw
-	case verdict.confirmed() && seen.cluster.Status.ClusterID == string(verdict.identity):
+	case verdict.confirmed() && o.cluster.Status.ClusterID == string(verdict.identity):
 		return admit
 	case verdict.confirmed():
 		// Another cluster was admitted until now.

@@ -17,8 +17,8 @@ import (
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
 // settled is a TenantCluster that is connected and in which there is nothing to do.
-func settled() observed {
-	return observed{
+func settled() observation {
+	return observation{
 		key: types.NamespacedName{Namespace: "acme", Name: "prod"},
 		cluster: &tenancyv1alpha1.TenantCluster{
 			ObjectMeta: metav1.ObjectMeta{
@@ -45,13 +45,13 @@ func heldMetadata(name string) *metav1.PartialObjectMetadata {
 	return secret
 }
 
-func deleted(o *observed) {
+func deleted(o *observation) {
 	at := metav1.NewTime(now)
 	o.cluster.DeletionTimestamp = &at
 }
 
 // remaining are targets that are in the cluster still.
-func remaining(o *observed, names ...string) {
+func remaining(o *observation, names ...string) {
 	for _, name := range names {
 		o.left.targets = append(o.left.targets, deletion.Target{Kind: "AddonRelease", PolicyKind: "SaaSAddon", NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
 	}
@@ -65,100 +65,100 @@ func rival(created time.Duration) tenancyv1alpha1.TenantCluster {
 
 func TestPlan(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*observed)
-		want   func(decision) bool
+		change func(*observation)
+		want   func(plan) bool
 	}{
-		"nothing to do": {func(*observed) {}, func(d decision) bool {
+		"nothing to do": {func(*observation) {}, func(d plan) bool {
 			return !d.addFinalizer && d.holdSecret == nil && d.releaseSecrets == nil && d.connection == keepConnection &&
 				d.admission == admit && d.clusterID == "blue" && !d.release
 		}},
-		"finalizers are missing": {func(o *observed) {
+		"finalizers are missing": {func(o *observation) {
 			o.cluster.Finalizers, o.credentials.secret.Finalizers = nil, nil
-		}, func(d decision) bool { return d.addFinalizer && d.holdSecret != nil && d.holdSecret.Name == "access" }},
-		"no finalizer on a Secret that is being deleted": {func(o *observed) {
+		}, func(d plan) bool { return d.addFinalizer && d.holdSecret != nil && d.holdSecret.Name == "access" }},
+		"no finalizer on a Secret that is being deleted": {func(o *observation) {
 			at := metav1.NewTime(now)
 			o.credentials.secret.Finalizers, o.credentials.secret.DeletionTimestamp = nil, &at
-		}, func(d decision) bool { return d.holdSecret == nil && d.connection == keepConnection }},
-		"kubeconfig is refused": {func(o *observed) {
+		}, func(d plan) bool { return d.holdSecret == nil && d.connection == keepConnection }},
+		"kubeconfig is refused": {func(o *observation) {
 			o.credentials.problem, o.link = &problem{reason: "Refused"}, nil
-		}, func(d decision) bool {
+		}, func(d plan) bool {
 			return d.connection == disconnect && d.admission == keepAdmission && d.clusterID == "blue"
 		}},
-		"not connected yet": {func(o *observed) { o.link = nil },
-			func(d decision) bool {
+		"not connected yet": {func(o *observation) { o.link = nil },
+			func(d plan) bool {
 				return d.connection == connect && d.admission == keepAdmission && d.clusterID == "blue"
 			}},
-		"first contact is recorded before work is admitted": {func(o *observed) { o.cluster.Status.ClusterID = "" },
-			func(d decision) bool {
+		"first contact is recorded before work is admitted": {func(o *observation) { o.cluster.Status.ClusterID = "" },
+			func(d plan) bool {
 				return d.clusterID == "blue" && d.admission == withdraw && d.verdict.confirmed()
 			}},
-		"unreachable keeps the record and the admission": {func(o *observed) { o.link.Phase = fleet.Unreachable },
-			func(d decision) bool {
+		"unreachable keeps the record and the admission": {func(o *observation) { o.link.Phase = fleet.Unreachable },
+			func(d plan) bool {
 				return d.clusterID == "blue" && d.admission == keepAdmission && d.connection == keepConnection
 			}},
-		"a try is asked for": {func(o *observed) { o.link.Phase, o.requested = fleet.Unreachable, true },
-			func(d decision) bool { return d.connection == tryNow }},
-		"a try is asked for before there is a connection": {func(o *observed) { o.link, o.requested = nil, true },
-			func(d decision) bool { return d.connection == connect }},
-		"another cluster": {func(o *observed) { o.link.Identity = "green" }, func(d decision) bool {
+		"a try is asked for": {func(o *observation) { o.link.Phase, o.requested = fleet.Unreachable, true },
+			func(d plan) bool { return d.connection == tryNow }},
+		"a try is asked for before there is a connection": {func(o *observation) { o.link, o.requested = nil, true },
+			func(d plan) bool { return d.connection == connect }},
+		"another cluster": {func(o *observation) { o.link.Identity = "green" }, func(d plan) bool {
 			return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged && d.admission == withdraw && d.clusterID == "blue"
 		}},
-		"another cluster, accepted": {func(o *observed) {
+		"another cluster, accepted": {func(o *observation) {
 			o.link.Identity = "green"
 			o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "green"}
-		}, func(d decision) bool {
+		}, func(d plan) bool {
 			return d.verdict.confirmed() && d.admission == withdraw && d.clusterID == "green"
 		}},
-		"a third one was accepted": {func(o *observed) {
+		"a third one was accepted": {func(o *observation) {
 			o.link.Identity = "green"
 			o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "red"}
-		}, func(d decision) bool { return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged }},
-		"management cluster": {func(o *observed) { o.forbidden, o.cluster.Status.ClusterID = "blue", "" }, func(d decision) bool {
+		}, func(d plan) bool { return d.verdict.reason == tenancyv1alpha1.ReasonIdentityChanged }},
+		"management cluster": {func(o *observation) { o.forbidden, o.cluster.Status.ClusterID = "blue", "" }, func(d plan) bool {
 			return d.verdict.reason == tenancyv1alpha1.ReasonManagementCluster && d.admission == withdraw && d.clusterID == ""
 		}},
-		"newcomer to a registered cluster": {func(o *observed) {
+		"newcomer to a registered cluster": {func(o *observation) {
 			o.cluster.Status.ClusterID = ""
-			o.rivals = []tenancyv1alpha1.TenantCluster{rival(0)} // younger, and first nevertheless
-		}, func(d decision) bool {
+			o.duplicates = []tenancyv1alpha1.TenantCluster{rival(0)} // younger, and first nevertheless
+		}, func(d plan) bool {
 			return d.verdict.reason == tenancyv1alpha1.ReasonAlreadyRegistered && d.admission == withdraw && d.clusterID == ""
 		}},
-		"recorded at the same time, the elder goes on": {func(o *observed) { o.rivals = []tenancyv1alpha1.TenantCluster{rival(0)} },
-			func(d decision) bool { return d.verdict.confirmed() && d.admission == admit && d.clusterID == "blue" }},
-		"recorded at the same time, the younger gives it up": {func(o *observed) { o.rivals = []tenancyv1alpha1.TenantCluster{rival(-2 * time.Hour)} },
-			func(d decision) bool {
+		"recorded at the same time, the elder goes on": {func(o *observation) { o.duplicates = []tenancyv1alpha1.TenantCluster{rival(0)} },
+			func(d plan) bool { return d.verdict.confirmed() && d.admission == admit && d.clusterID == "blue" }},
+		"recorded at the same time, the younger gives it up": {func(o *observation) { o.duplicates = []tenancyv1alpha1.TenantCluster{rival(-2 * time.Hour)} },
+			func(d plan) bool {
 				return d.verdict.reason == tenancyv1alpha1.ReasonAlreadyRegistered && d.admission == withdraw && d.clusterID == ""
 			}},
-		"old Secret is released": {func(o *observed) {
+		"old Secret is released": {func(o *observation) {
 			o.held = append(o.held, heldSecret{metadata: *heldMetadata("old")})
-		}, func(d decision) bool { return len(d.releaseSecrets) == 1 && d.releaseSecrets[0].Name == "old" }},
-		"old Secret that another one uses is kept": {func(o *observed) {
+		}, func(d plan) bool { return len(d.releaseSecrets) == 1 && d.releaseSecrets[0].Name == "old" }},
+		"old Secret that another one uses is kept": {func(o *observation) {
 			o.held = append(o.held, heldSecret{metadata: *heldMetadata("old"), usedElsewhere: true})
-		}, func(d decision) bool { return len(d.releaseSecrets) == 0 }},
-		"deleted, targets are left": {func(o *observed) {
+		}, func(d plan) bool { return len(d.releaseSecrets) == 0 }},
+		"deleted, targets are left": {func(o *observation) {
 			deleted(o)
 			remaining(o, "cache-prod")
-		}, func(d decision) bool { return !d.release && len(d.releaseSecrets) == 0 && d.admission == admit }},
-		"deleted after a restart, targets are left": {func(o *observed) {
+		}, func(d plan) bool { return !d.release && len(d.releaseSecrets) == 0 && d.admission == admit }},
+		"deleted after a restart, targets are left": {func(o *observation) {
 			deleted(o)
 			remaining(o, "cache-prod")
 			o.link, o.cluster.Finalizers = nil, nil
-		}, func(d decision) bool { return d.connection == connect && !d.addFinalizer }},
+		}, func(d plan) bool { return d.connection == connect && !d.addFinalizer }},
 		"deleted, no target is left": {deleted,
-			func(d decision) bool {
+			func(d plan) bool {
 				return d.release && len(d.releaseSecrets) == 1 && d.releaseSecrets[0].Name == "access"
 			}},
-		"deleted, another one uses the Secret": {func(o *observed) {
+		"deleted, another one uses the Secret": {func(o *observation) {
 			deleted(o)
 			o.held[0].usedElsewhere = true
-		}, func(d decision) bool { return d.release && len(d.releaseSecrets) == 0 }},
-		"gone": {func(o *observed) { o.cluster, o.held[0].usedHere = nil, false },
-			func(d decision) bool { return d.release && len(d.releaseSecrets) == 1 }},
+		}, func(d plan) bool { return d.release && len(d.releaseSecrets) == 0 }},
+		"gone": {func(o *observation) { o.cluster, o.held[0].usedHere = nil, false },
+			func(d plan) bool { return d.release && len(d.releaseSecrets) == 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := settled()
 			c.change(&seen)
-			if todo := plan(seen); !c.want(todo) {
-				t.Errorf("got %+v", todo)
+			if p := newPlan(seen); !c.want(p) {
+				t.Errorf("got %+v", p)
 			}
 		})
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // reported plans, pretends that all went well, and reports.
-func reported(seen observed) said {
-	return report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link})
+func reported(o observation) report {
+	return newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link})
 }
 
 // conditions lists them as "Ready=True/Succeeded".
@@ -34,33 +34,33 @@ func conditionTexts(status tenancyv1alpha1.TenantClusterStatus, kinds ...string)
 
 func TestReport(t *testing.T) {
 	for name, c := range map[string]struct {
-		change  func(*observed)
+		change  func(*observation)
 		want    string
 		message string
 	}{
-		"connected": {func(*observed) {}, "Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed",
+		"connected": {func(*observation) {}, "Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed",
 			"Connected to https://blue.example (v1.36.3)"},
-		"refused": {func(o *observed) { o.credentials.problem, o.link = &problem{"Refused", "field exec"}, nil },
+		"refused": {func(o *observation) { o.credentials.problem, o.link = &problem{"Refused", "field exec"}, nil },
 			"Ready=False/Refused Stalled=True/Refused KubeconfigValid=False/Refused Connected=False/NoAccess", "field exec"},
-		"first answer awaited": {func(o *observed) { o.link = &fleet.State{Phase: fleet.Connecting} },
+		"first answer awaited": {func(o *observation) { o.link = &fleet.State{Phase: fleet.Connecting} },
 			"Ready=Unknown/Progressing Reconciling=True/Progressing KubeconfigValid=True/Accepted Connected=Unknown/Connecting", "awaited"},
-		"unreachable": {func(o *observed) {
+		"unreachable": {func(o *observation) {
 			o.link.Phase, o.link.Message = fleet.Unreachable, "https://blue.example: no answer in time"
 		},
 			"Ready=Unknown/ClusterUnreachable Reconciling=True/ClusterUnreachable KubeconfigValid=True/Accepted Connected=False/Unreachable", "no answer in time"},
-		"unauthorized": {func(o *observed) { o.link.Phase, o.link.Message = fleet.Unauthorized, "401" },
+		"unauthorized": {func(o *observation) { o.link.Phase, o.link.Message = fleet.Unauthorized, "401" },
 			"Ready=False/Unauthorized Stalled=True/Unauthorized KubeconfigValid=True/Accepted Connected=False/Unauthorized", "401"},
-		"changed": {func(o *observed) { o.link.Identity = "green" },
+		"changed": {func(o *observation) { o.link.Identity = "green" },
 			"Ready=False/Changed Stalled=True/Changed KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=True/Changed", "daytwo.dev/accept-cluster-id: green"},
-		"first contact": {func(o *observed) { o.cluster.Status.ClusterID = "" },
+		"first contact": {func(o *observation) { o.cluster.Status.ClusterID = "" },
 			"Ready=Unknown/Progressing Reconciling=True/Progressing KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "being recorded"},
-		"suspended": {func(o *observed) { o.cluster.Spec.Suspend = true },
+		"suspended": {func(o *observation) { o.cluster.Spec.Suspend = true },
 			"Ready=True/Suspended KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "suspended: drift is reported"},
-		"annotation cannot be read": {func(o *observed) {
+		"annotation cannot be read": {func(o *observation) {
 			o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: "monday"}
 		},
 			"Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "monday"},
-		"waits for targets": {func(o *observed) {
+		"waits for targets": {func(o *observation) {
 			deleted(o)
 			remaining(o, "a", "b")
 		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "RemovingTargets: waits until AddonRelease acme/a, acme/b is gone"},
@@ -85,9 +85,9 @@ func TestObjectsThatNoAddOnHasOnRecordAreReported(t *testing.T) {
 	for count, words := range map[int]string{
 		0: "", 1: "1 object carries", 7: "7 objects carry", tracker.MaxUnrecorded: "At least 1000 objects carry",
 	} {
-		seen := settled()
-		seen.link.Unrecorded = tracker.Unrecorded{Count: count, Examples: "ConfigMap/default/left"}
-		got := reported(seen)
+		o := settled()
+		o.link.Unrecorded = tracker.Unrecorded{Count: count, Examples: "ConfigMap/default/left"}
+		got := reported(o)
 		condition := meta.FindStatusCondition(got.status.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects)
 		if (condition != nil) != (count > 0) {
 			t.Fatalf("of %d objects it says %+v", count, condition)
@@ -98,70 +98,70 @@ func TestObjectsThatNoAddOnHasOnRecordAreReported(t *testing.T) {
 		if !strings.Contains(condition.Message, words) || !strings.Contains(condition.Message, "ConfigMap/default/left") {
 			t.Errorf("of %d objects it says %q", count, condition.Message)
 		}
-		told := func(events []announcement) bool {
-			return slices.ContainsFunc(events, func(one announcement) bool { return one.reason == tenancyv1alpha1.ConditionUnrecordedObjects })
+		told := func(events []eventRecord) bool {
+			return slices.ContainsFunc(events, func(one eventRecord) bool { return one.reason == tenancyv1alpha1.ConditionUnrecordedObjects })
 		}
-		seen.cluster.Status = got.status
-		if again := reported(seen); !told(got.events) || told(again.events) || again.changed {
+		o.cluster.Status = got.status
+		if again := reported(o); !told(got.events) || told(again.events) || again.changed {
 			t.Errorf("it is told once: %+v, then %+v", got.events, again.events)
 		}
-		seen.link.Phase = fleet.Unreachable
-		if meta.FindStatusCondition(reported(seen).status.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects) == nil {
+		o.link.Phase = fleet.Unreachable
+		if meta.FindStatusCondition(reported(o).status.Conditions, tenancyv1alpha1.ConditionUnrecordedObjects) == nil {
 			t.Error("a cluster that does not answer is said to have none")
 		}
 	}
 }
 
 func TestSecondReportChangesNothing(t *testing.T) {
-	seen := settled()
-	first := reported(seen)
-	seen.cluster.Status = first.status
-	seen.now = now.Add(time.Hour)
-	seen.link.LastSeen = seen.now
-	if second := reported(seen); second.changed || len(second.events) != 0 {
+	o := settled()
+	first := reported(o)
+	o.cluster.Status = first.status
+	o.now = now.Add(time.Hour)
+	o.link.LastSeen = o.now
+	if second := reported(o); second.changed || len(second.events) != 0 {
 		t.Errorf("changed=%t, events=%v, status %+v", second.changed, second.events, second.status)
 	}
 }
 
 func TestRestartedManagerWritesNothingWhileItConnects(t *testing.T) {
 	for _, phase := range []fleet.Phase{fleet.Connected, fleet.Unreachable} {
-		seen := settled()
-		seen.link.Phase = phase
-		seen.cluster.Status = reported(seen).status
-		seen.cluster.Status.ObservedGeneration = 1
-		seen.link = &fleet.State{Phase: fleet.Connecting}
-		if said := reported(seen); said.changed {
+		o := settled()
+		o.link.Phase = phase
+		o.cluster.Status = reported(o).status
+		o.cluster.Status.ObservedGeneration = 1
+		o.link = &fleet.State{Phase: fleet.Connecting}
+		if said := reported(o); said.changed {
 			t.Errorf("%s: wrote %+v", phase, said.status)
 		}
 	}
 }
 
 func TestNewSpecIsNotReportedAsConnectedOnOldNews(t *testing.T) {
-	seen := settled()
-	seen.cluster.Status = reported(seen).status
-	seen.cluster.Generation = 2
-	seen.link = &fleet.State{Phase: fleet.Connecting}
-	if got := conditionTexts(reported(seen).status, metav1alpha1.ConditionReady); got != "Ready=Unknown/Progressing" {
+	o := settled()
+	o.cluster.Status = reported(o).status
+	o.cluster.Generation = 2
+	o.link = &fleet.State{Phase: fleet.Connecting}
+	if got := conditionTexts(reported(o).status, metav1alpha1.ConditionReady); got != "Ready=Unknown/Progressing" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestLastSeenIsWrittenOnlyWhenConnectedChanges(t *testing.T) {
-	seen := settled()
-	seen.cluster.Status = reported(seen).status
-	seen.link.LastSeen = now.Add(time.Hour)
-	if at := reported(seen).status.LastSeen; !at.Time.Equal(now) {
+	o := settled()
+	o.cluster.Status = reported(o).status
+	o.link.LastSeen = now.Add(time.Hour)
+	if at := reported(o).status.LastSeen; !at.Time.Equal(now) {
 		t.Errorf("written while connected: %s", at)
 	}
-	seen.link.Phase = fleet.Unreachable
-	if at := reported(seen).status.LastSeen; !at.Time.Equal(now.Add(time.Hour)) {
+	o.link.Phase = fleet.Unreachable
+	if at := reported(o).status.LastSeen; !at.Time.Equal(now.Add(time.Hour)) {
 		t.Errorf("got %s, want when the cluster last answered", at)
 	}
 }
 
 func TestClusterThatIsClaimedByAnotherIsReportedAsRegistered(t *testing.T) {
-	seen := settled()
-	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, claimed: true})
+	o := settled()
+	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, claimed: true})
 	if got := conditionTexts(said.status, metav1alpha1.ConditionReady, tenancyv1alpha1.ConditionIdentityConflict); got != "Ready=False/AlreadyRegistered IdentityConflict=True/AlreadyRegistered" {
 		t.Errorf("got %s", got)
 	}
@@ -171,8 +171,8 @@ func TestClusterThatIsClaimedByAnotherIsReportedAsRegistered(t *testing.T) {
 }
 
 func TestFailedWriteIsTold(t *testing.T) {
-	seen := settled()
-	said := report(seen, plan(seen), outcome{cluster: seen.cluster, link: seen.link, err: errors.New("add finalizer to Secret access: forbidden")})
+	o := settled()
+	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, err: errors.New("add finalizer to Secret access: forbidden")})
 	reconciling := meta.FindStatusCondition(said.status.Conditions, metav1alpha1.ConditionReconciling)
 	if reconciling == nil || !strings.Contains(reconciling.Message, "Secret access: forbidden") {
 		t.Errorf("got %+v", reconciling)
@@ -195,10 +195,10 @@ func TestExpiryIsAnnouncedAndWokenUpFor(t *testing.T) {
 		"at the time": {0, "CredentialsExpiring=True/Expired", 0},
 		"afterwards":  {-time.Hour, "CredentialsExpiring=True/Expired", 0},
 	} {
-		seen := settled()
-		seen.credentials.access.Token = token("xNzk1MjMwMDAwfQ")
-		seen.now = expires.Add(-c.before)
-		said := reported(seen)
+		o := settled()
+		o.credentials.access.Token = token("xNzk1MjMwMDAwfQ")
+		o.now = expires.Add(-c.before)
+		said := reported(o)
 		if got := conditionTexts(said.status, tenancyv1alpha1.ConditionCredentialsExpiring); got != c.want || said.again != c.again {
 			t.Errorf("%s: got %q again after %s, want %q after %s", name, got, said.again, c.want, c.again)
 		}
@@ -209,34 +209,34 @@ func TestExpiryIsAnnouncedAndWokenUpFor(t *testing.T) {
 }
 
 func TestEndOfASuspensionIsWokenUpFor(t *testing.T) {
-	seen := settled()
-	seen.cluster.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}
-	if again := reported(seen).again; again != time.Hour {
+	o := settled()
+	o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}
+	if again := reported(o).again; again != time.Hour {
 		t.Errorf("got %s", again)
 	}
 }
 
 func TestEventsTellOfChangesOnly(t *testing.T) {
-	seen := settled()
-	first := reported(seen)
+	o := settled()
+	first := reported(o)
 	if len(first.events) != 1 || first.events[0].reason != metav1alpha1.ReasonSucceeded {
 		t.Errorf("got %v, want that it is connected", first.events)
 	}
-	seen.cluster.Status = first.status
-	seen.link.Identity = "green"
-	if events := reported(seen).events; len(events) != 1 || events[0].kind != "Warning" {
+	o.cluster.Status = first.status
+	o.link.Identity = "green"
+	if events := reported(o).events; len(events) != 1 || events[0].kind != "Warning" {
 		t.Errorf("got %v, want a warning of the other cluster", events)
 	}
-	seen.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "green"}
-	if events := reported(seen).events; len(events) == 0 || events[0].reason != "ClusterAccepted" {
+	o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationAcceptClusterID: "green"}
+	if events := reported(o).events; len(events) == 0 || events[0].reason != "ClusterAccepted" {
 		t.Errorf("got %v, want that the cluster was accepted", events)
 	}
 }
 
 func TestLongMessageIsCut(t *testing.T) {
-	seen := settled()
-	seen.link.Phase, seen.link.Message = fleet.Unreachable, strings.Repeat("ü", conditions.MaxMessage)
-	message := meta.FindStatusCondition(reported(seen).status.Conditions, tenancyv1alpha1.ConditionConnected).Message
+	o := settled()
+	o.link.Phase, o.link.Message = fleet.Unreachable, strings.Repeat("ü", conditions.MaxMessage)
+	message := meta.FindStatusCondition(reported(o).status.Conditions, tenancyv1alpha1.ConditionConnected).Message
 	if len(message) > conditions.MaxMessage+len("…") {
 		t.Errorf("%d bytes", len(message))
 	}

@@ -16,7 +16,7 @@ const reasonRemaining = "Remaining"
 
 // reportUnrecorded tells of objects that no add-on has on record. What was said before stands while the cluster does
 // not answer.
-func reportUnrecorded(w *writer, done outcome) {
+func reportUnrecorded(w *writer, done result) {
 	if done.link == nil || done.link.Phase != fleet.Connected {
 		return
 	}

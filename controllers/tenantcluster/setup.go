@@ -20,12 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // Defaults of Options.
@@ -91,7 +91,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	r := &reconciler{
 		client:      mgr.GetClient(),
 		live:        mgr.GetAPIReader(),
-		events:      brief.Recorder(mgr.GetEventRecorder("tenantcluster")),
+		events:      truncate.Recorder(mgr.GetEventRecorder("tenantcluster")),
 		clock:       options.Clock,
 		connections: options.Fleet,
 		targets:     options.Targets,
@@ -121,7 +121,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 			// The default limiter has one bucket for all: many failing clusters would hold up the others.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
 		})
-	r.targets.Watch(b, departures(), toCluster)
+	r.targets.Watch(b, clusterDeletions(), toCluster)
 	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
 	r.targets.WatchPolicies(b, r.client, guardChanged, r.toClusterThatWaitsForGuard)
 	return b.Build(graceful.Reconciler(r, options.Grace))

@@ -17,16 +17,16 @@ import (
 )
 
 // summarize sets Ready, Reconciling and Stalled.
-func summarize(w *writer, seen observed, todo decision, done outcome, hands suspension.Suspension) {
+func summarize(w *writer, o observation, p plan, done result, hands suspension.Suspension) {
 	conflict := w.Get(tenancyv1alpha1.ConditionIdentityConflict)
-	if !seen.deleting() && summarizeOrder(w, seen, todo.order) {
+	if !o.deleting() && summarizeOrder(w, o, p.order) {
 		return
 	}
 	switch {
-	case seen.deleting():
-		w.Summarize(metav1.ConditionFalse, metav1alpha1.ReasonDeleting, deletionMessage(todo, done), metav1alpha1.ConditionReconciling)
-	case seen.credentials.problem != nil:
-		w.Summarize(metav1.ConditionFalse, seen.credentials.problem.reason, seen.credentials.problem.message, metav1alpha1.ConditionStalled)
+	case o.deleting():
+		w.Summarize(metav1.ConditionFalse, metav1alpha1.ReasonDeleting, deletionMessage(p, done), metav1alpha1.ConditionReconciling)
+	case o.credentials.problem != nil:
+		w.Summarize(metav1.ConditionFalse, o.credentials.problem.reason, o.credentials.problem.message, metav1alpha1.ConditionStalled)
 	case isAwaited(done.link):
 		if !w.summarized() || w.Status(tenancyv1alpha1.ConditionConnected) == metav1.ConditionUnknown {
 			w.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "The first answer of the cluster is awaited.", metav1alpha1.ConditionReconciling)
@@ -39,28 +39,28 @@ func summarize(w *writer, seen observed, todo decision, done outcome, hands susp
 	case conflict != nil && conflict.Status == metav1.ConditionTrue:
 		w.Summarize(metav1.ConditionFalse, conflict.Reason, conflict.Message, metav1alpha1.ConditionStalled)
 	default:
-		summarizeConnected(w, seen, todo, done, hands)
+		summarizeConnected(w, o, p, done, hands)
 	}
 }
 
 // summarizeConnected is for a cluster that answers and is the right one.
-func summarizeConnected(w *writer, seen observed, todo decision, done outcome, hands suspension.Suspension) {
+func summarizeConnected(w *writer, o observation, p plan, done result, hands suspension.Suspension) {
 	switch {
-	case todo.admission != admit:
+	case p.admission != admit:
 		w.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "The cluster answers; its identity is being recorded.", metav1alpha1.ConditionReconciling)
 	case done.err != nil:
 		w.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, connectedTo(w.status))
 		w.Set(metav1alpha1.ConditionReconciling, metav1.ConditionTrue, metav1alpha1.ReasonFailed, done.err.Error()+"; it is tried again")
 	case w.status.Upgrade != nil:
 		w.Summarize(metav1.ConditionTrue, tenancyv1alpha1.ReasonUpgrading, w.Get(tenancyv1alpha1.ConditionUpgraded).Message, metav1alpha1.ConditionReconciling)
-	case seen.ordered() && notReady(w) != nil:
+	case o.ordered() && notReady(w) != nil:
 		trouble := notReady(w)
 		w.Summarize(metav1.ConditionFalse, trouble.Reason, trouble.Message, metav1alpha1.ConditionReconciling)
 	case hands.Active:
-		w.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSuspended, withComplaint(connectedTo(w.status)+
+		w.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSuspended, withParseError(connectedTo(w.status)+
 			"; "+hands.String()+": drift is reported and not corrected, no new revision is applied", hands))
 	default:
-		w.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, withComplaint(connectedTo(w.status), hands))
+		w.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, withParseError(connectedTo(w.status), hands))
 	}
 }
 
@@ -77,11 +77,11 @@ func connectedTo(status *tenancyv1alpha1.TenantClusterStatus) string {
 	return fmt.Sprintf("Connected to %s (%s)", status.Endpoint, status.Version)
 }
 
-func withComplaint(message string, hands suspension.Suspension) string {
-	if hands.Complaint == "" {
+func withParseError(message string, hands suspension.Suspension) string {
+	if hands.ParseError == "" {
 		return message
 	}
-	return message + "; " + hands.Complaint
+	return message + "; " + hands.ParseError
 }
 
 // writer changes a status in memory.

@@ -41,7 +41,7 @@ func (s *story) deliverChart(ctx context.Context) (err error) {
 	if err := s.upgradeChart(ctx, server); err != nil {
 		return err
 	}
-	if err := s.takeBack(ctx, s.imageEdit()); err != nil {
+	if err := s.revert(ctx, s.imageEdit()); err != nil {
 		return err
 	}
 	return s.awaitReady(ctx, chartName, s.customers...)

@@ -12,17 +12,17 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-// takeBackEdits shows that every change by hand is taken back, and that status says whose it was.
-func (s *story) takeBackEdits(ctx context.Context) error {
+// revertEdits shows that every change by hand is taken back, and that status says whose it was.
+func (s *story) revertEdits(ctx context.Context) error {
 	for _, e := range s.edits() {
-		if err := s.takeBack(ctx, e); err != nil {
+		if err := s.revert(ctx, e); err != nil {
 			return fmt.Errorf("%s, %s: %w", e.customer.name, e.tried, err)
 		}
 	}
 	return s.awaitReady(ctx, addonName, s.customers...)
 }
 
-func (s *story) takeBack(ctx context.Context, e edit) error {
+func (s *story) revert(ctx context.Context, e edit) error {
 	before, err := s.release(ctx, e.addon, e.customer)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *story) takeBack(ctx context.Context, e edit) error {
 	if err != nil {
 		return fmt.Errorf("status does not tell of it: %w", err)
 	}
-	s.screen.Note("status: " + culprit(release.Status.Drift.Corrections[0]))
+	s.screen.Note("status: " + actor(release.Status.Drift.Corrections[0]))
 	s.screen.Command(e.customer.kubectl() + " -n " + e.object.GetNamespace() + " " + e.command)
 	return nil
 }
@@ -117,8 +117,8 @@ func awaitUndone(
 	}
 }
 
-// culprit tells of a correction what status knows. Kubernetes does not tell who deleted something.
-func culprit(c metav1alpha1.DriftCorrection) string {
+// actor tells of a correction what status knows. Kubernetes does not tell who deleted something.
+func actor(c metav1alpha1.DriftCorrection) string {
 	text := c.Operation
 	if c.Manager != "" {
 		text += " by " + c.Manager

@@ -49,7 +49,7 @@ func TestCulpritTellsWhatStatusKnows(t *testing.T) {
 		"Apply by x, v1/ConfigMap/cache/settings .data.a and 2 more fields": {Operation: "Apply", Manager: "x", Object: "v1/ConfigMap/cache/settings", Fields: []string{".data.a", ".data.b", ".data.c"}},
 	}
 	for want, correction := range tests {
-		if got := culprit(correction); got != want {
+		if got := actor(correction); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -48,7 +48,7 @@ func (s *story) steps() []step {
 		{"Three customers, each with a cluster of their own", s.registerCustomers, acting},
 		{"One add-on for all of them", s.installAddon, acting},
 		{"The fleet at a glance", s.showTable, acting},
-		{"People change things by hand", s.takeBackEdits, acting},
+		{"People change things by hand", s.revertEdits, acting},
 		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
 		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
 		{"A cluster is ordered, upgraded and given back", s.orderCluster, acting},

@@ -38,11 +38,11 @@ type InventoryEntry struct {
 	// +optional
 	Environment bool `json:"environment,omitempty"`
 
-	// yielded are declared fields, as JSON pointers, that others set and may: an autoscaler's
+	// relinquished are declared fields, as JSON pointers, that others set and may: an autoscaler's
 	// replicas, and what drift.ignore or the catalog of exceptions names. They are left out of what is applied.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=33
 	// +kubebuilder:validation:items:MaxLength=512
-	Yielded []string `json:"yielded,omitempty"`
+	Relinquished []string `json:"relinquished,omitempty"`
 }

@@ -14,10 +14,10 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxHookMessage keeps what is said of one hook short, in bytes; the CRD allows twice that.
@@ -99,7 +99,7 @@ func (h *hookRunner) step(ctx context.Context, one Hook, event string) (*addonsv
 	}
 	// Claimed first, so that the watch keeps what it lists of it.
 	if holder, ok := h.Cluster.Tracker.Claim(h.Owner, one.Key()); !ok {
-		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.HolderName(ctx, holder)+" too; rename one of them")
+		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.OwnerName(ctx, holder)+" too; rename one of them")
 		return run, nil
 	}
 	if err := h.Cluster.Watch(ctx, one.GroupVersionKind); err != nil {
@@ -180,7 +180,7 @@ func (h *hookRunner) isGone(ctx context.Context, one Hook, run *addonsv1alpha1.H
 }
 
 func (h *hookRunner) end(run *addonsv1alpha1.HookRun, phase addonsv1alpha1.HookPhase, message string) {
-	run.Phase, run.Message = phase, brief.Message(message, maxHookMessage)
+	run.Phase, run.Message = phase, truncate.Message(message, maxHookMessage)
 	run.CompletedAt = ptr.To(metav1.NewMicroTime(h.Clock.Now()))
 }
 

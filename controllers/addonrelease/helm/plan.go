@@ -31,8 +31,8 @@ type Plan struct {
 	Tests string
 }
 
-// MakePlan decides what a chart needs beside its objects. It is pure.
-func MakePlan(o Observation) Plan {
+// NewPlan decides what a chart needs beside its objects. It is pure.
+func NewPlan(o Observation) Plan {
 	if o.Chart == nil {
 		return Plan{}
 	}

@@ -27,8 +27,8 @@ import (
 type Target struct {
 	Cluster *fleet.Cluster
 	Owner   tracker.Owner
-	// HolderName says who a person should talk to about another target's object.
-	HolderName   func(context.Context, tracker.Owner) string
+	// OwnerName says who a person should talk to about another target's object.
+	OwnerName    func(context.Context, tracker.Owner) string
 	Journal      *Journal
 	Renderings   Renderings
 	Rules        managedfields.Rules

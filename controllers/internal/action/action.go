@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxName is how long the name of an object may be that is also a label, as many controllers make it.
@@ -76,6 +76,6 @@ func (o Owner) Selection(ref objects.Ref) fleet.Selection {
 // End ends an action.
 func End(a metav1alpha1.Action, outcome metav1alpha1.ActionOutcome, message string, now time.Time) metav1alpha1.Action {
 	at := metav1.NewTime(now).Rfc3339Copy()
-	a.Outcome, a.Message, a.EndedAt = outcome, brief.Message(message, conditions.MaxMessage), &at
+	a.Outcome, a.Message, a.EndedAt = outcome, truncate.Message(message, conditions.MaxMessage), &at
 	return a
 }

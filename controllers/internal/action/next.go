@@ -11,8 +11,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// Judgement says what became of an object that an action made.
-type Judgement struct {
+// Verdict says what became of an object that an action made.
+type Verdict struct {
 	// Outcome of the action; empty while it is under way.
 	Outcome metav1alpha1.ActionOutcome
 	// Message says more about it.
@@ -29,8 +29,8 @@ type Situation struct {
 	Unknown string
 	// Object as a watch shows it; nil if the watch shows none.
 	Object *unstructured.Unstructured
-	// Judge says what became of an object.
-	Judge func(*unstructured.Unstructured) Judgement
+	// Decide says what became of an object.
+	Decide func(*unstructured.Unstructured) Verdict
 }
 
 // Step is what is to be done in the cluster.
@@ -58,7 +58,7 @@ func (s Situation) Next() (next metav1alpha1.Action, step Step, awaited string) 
 		return s.end(metav1alpha1.ActionFailed, fmt.Sprintf("TenantCluster %s/%s leads to another cluster than when the action began",
 			a.ClusterRef.Namespace, a.ClusterRef.Name)), Wait, ""
 	case s.Object != nil:
-		return s.judge(ref)
+		return s.decide(ref)
 	case s.isDue():
 		return s.end(metav1alpha1.ActionTimedOut, s.timedOut(ref)), Wait, ""
 	case s.Unknown != "":
@@ -69,15 +69,15 @@ func (s Situation) Next() (next metav1alpha1.Action, step Step, awaited string) 
 	return a, Look, fmt.Sprintf("%s is made", ref)
 }
 
-// judge takes in what the watch shows of the object. That it has done its work counts also after the deadline.
-func (s Situation) judge(ref objects.Ref) (metav1alpha1.Action, Step, string) {
+// decide takes in what the watch shows of the object. That it has done its work counts also after the deadline.
+func (s Situation) decide(ref objects.Ref) (metav1alpha1.Action, Step, string) {
 	a := s.Action
 	if a.UID != "" && a.UID != string(s.Object.GetUID()) {
 		return s.end(metav1alpha1.ActionFailed, fmt.Sprintf("somebody else removed %s, and made another one", ref)), Wait, ""
 	}
 	a.UID = string(s.Object.GetUID())
 	s.Action = a
-	judged := s.Judge(s.Object)
+	judged := s.Decide(s.Object)
 	switch {
 	case judged.Outcome != "":
 		return s.end(judged.Outcome, judged.Message), Wait, ""

@@ -37,14 +37,14 @@ func inCluster(uid, phase string) *unstructured.Unstructured {
 	return object
 }
 
-func byPhase(object *unstructured.Unstructured) Judgement {
+func byPhase(object *unstructured.Unstructured) Verdict {
 	switch phase := object.GetAnnotations()["phase"]; phase {
 	case "Completed":
-		return Judgement{Outcome: metav1alpha1.ActionSucceeded, Message: "3 objects"}
+		return Verdict{Outcome: metav1alpha1.ActionSucceeded, Message: "3 objects"}
 	case "Failed":
-		return Judgement{Outcome: metav1alpha1.ActionFailed, Message: "no space left"}
+		return Verdict{Outcome: metav1alpha1.ActionFailed, Message: "no space left"}
 	default:
-		return Judgement{Message: "is " + phase}
+		return Verdict{Message: "is " + phase}
 	}
 }
 
@@ -81,7 +81,7 @@ func TestNextStepOfAnAction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := begun()
 			a.UID = row.uid
-			s := Situation{Action: a, Now: noon.Add(row.after), ClusterID: row.clusterID, Unknown: row.unknown, Object: row.object, Judge: byPhase}
+			s := Situation{Action: a, Now: noon.Add(row.after), ClusterID: row.clusterID, Unknown: row.unknown, Object: row.object, Decide: byPhase}
 			next, step, awaited := s.Next()
 			if next.Outcome != row.outcome || step != row.step || !strings.Contains(next.Message+awaited, row.says) {
 				t.Errorf("outcome %q, step %q, message %q, awaits %q", next.Outcome, step, next.Message, awaited)

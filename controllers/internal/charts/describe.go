@@ -18,7 +18,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxQuoted is the most bytes of a server's making in a message.
@@ -35,18 +35,18 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answered %d %s", quote(e.host), e.code, http.StatusText(e.code))
 }
 
-// passingError is one that another try may mend. Its message is fit to be shown; the cause is for errors.Is.
-type passingError struct {
+// transientError is one that another try may mend. Its message is fit to be shown; the cause is for errors.Is.
+type transientError struct {
 	message string
 	cause   error
 }
 
-func (e *passingError) Error() string { return e.message }
+func (e *transientError) Error() string { return e.message }
 
-func (e *passingError) Unwrap() error { return e.cause }
+func (e *transientError) Unwrap() error { return e.cause }
 
 // explain turns what went wrong on the way into an *Error, or an error that says what to look at.
-func (s *session) explain(err error) error {
+func (s *fetch) explain(err error) error {
 	var failure *Error
 	if errors.As(err, &failure) {
 		return s.about(failure)
@@ -57,20 +57,20 @@ func (s *session) explain(err error) error {
 		status = &statusError{code: http.StatusUnauthorized, host: s.host}
 	}
 	if status == nil {
-		return s.passing(err)
+		return s.transient(err)
 	}
 	if status.code == http.StatusUnauthorized || status.code == http.StatusForbidden {
 		return s.denied(status)
 	}
-	return &passingError{message: s.subject() + ": " + status.Error(), cause: err}
+	return &transientError{message: s.subject() + ": " + status.Error(), cause: err}
 }
 
-func (s *session) passing(err error) error {
-	return &passingError{message: s.subject() + ": " + s.describe(err), cause: err}
+func (s *fetch) transient(err error) error {
+	return &transientError{message: s.subject() + ": " + s.describe(err), cause: err}
 }
 
 // about adds what was being fetched to a refusal from further down.
-func (s *session) about(failure *Error) *Error {
+func (s *fetch) about(failure *Error) *Error {
 	if strings.HasPrefix(failure.Message, s.subject()) || failure.Reason == InvalidSource {
 		return failure
 	}
@@ -96,8 +96,8 @@ func isGone(err error) bool {
 	return status != nil && (status.code == http.StatusNotFound || status.code == http.StatusGone)
 }
 
-func (s *session) denied(status *statusError) error {
-	elsewhere := s.gate.withheldFrom()
+func (s *fetch) denied(status *statusError) error {
+	elsewhere := s.restrictedTransport.withheldFrom()
 	if elsewhere == "" && !sameHost(status.host, s.host) {
 		elsewhere = status.host
 	}
@@ -115,7 +115,7 @@ func (s *session) denied(status *statusError) error {
 }
 
 // describe says what went wrong in words that tell what to look at.
-func (s *session) describe(err error) string {
+func (s *fetch) describe(err error) string {
 	var certificate *x509.UnknownAuthorityError
 	var unknownAuthority x509.UnknownAuthorityError
 	var hostname x509.HostnameError
@@ -160,14 +160,14 @@ var urlPattern = regexp.MustCompile(`([a-z]+://[^/\s"?#]*)[^\s"]*`)
 
 // clean takes out of a message what could be secret: paths and queries of URLs, which may be signed,
 // and the credentials.
-func (s *session) clean(message string) string {
+func (s *fetch) clean(message string) string {
 	message = urlPattern.ReplaceAllString(message, "$1")
 	if c := s.Credentials; c != nil {
 		basic := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password))
 		message = strings.NewReplacer(basic, redacted, c.Password, redacted, c.Username, redacted).Replace(message)
 	}
-	return brief.Cut(message, maxQuoted)
+	return truncate.Cut(message, maxQuoted)
 }
 
 // quote makes what somebody else wrote fit for a message.
-func quote(text string) string { return strconv.Quote(brief.Cut(text, maxQuoted)) }
+func quote(text string) string { return strconv.Quote(truncate.Cut(text, maxQuoted)) }

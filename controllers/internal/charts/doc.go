@@ -17,7 +17,7 @@
 //   - Errors name host, chart and version. They hold no credentials, and nothing from the body of an
 //     error response, which could repeat them.
 //
-// A Fetcher blocks while it fetches; a Desk is its face for reconcilers, which may not wait. It
+// A Fetcher blocks while it fetches; an AsyncFetcher is its face for reconcilers, which may not wait. It
 // fetches in the background, a few at a time and fewer per host and tenant, and tells when a result
 // is there.
 //

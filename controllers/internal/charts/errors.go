@@ -57,8 +57,8 @@ func ReasonOf(err error) (Reason, bool) {
 	return failure.Reason, true
 }
 
-// ErrClosed means that the Desk was closed.
-var ErrClosed = errors.New("chart desk is closed")
+// ErrClosed means that the AsyncFetcher was closed.
+var ErrClosed = errors.New("the chart fetcher is closed")
 
 func errorf(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Message: fmt.Sprintf(format, args...)}

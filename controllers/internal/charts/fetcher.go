@@ -43,24 +43,24 @@ func (f *Fetcher) Fetch(ctx context.Context, source Source) (*Chart, error) {
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	s := f.open(ctx, alive, asked)
-	chart, err := s.fetch(ctx)
+	chart, err := s.run(ctx)
 	switch {
 	case err == nil:
 		return chart, nil
 	case ctx.Err() != nil:
 		// What ran out of time may look like a mistake of the source to the one that read it.
-		return nil, s.passing(ctx.Err())
+		return nil, s.transient(ctx.Err())
 	}
 	return nil, s.explain(err)
 }
 
 // open prepares a fetch. Its client may be used until ctx ends, and leaves nothing once alive has.
-func (f *Fetcher) open(ctx, alive context.Context, asked *request) *session {
-	gate := &gate{host: asked.host, permits: f.guard.Permits, next: newTransport(ctx, alive, asked, f)}
-	return &session{
-		request: asked,
-		fetcher: f,
-		gate:    gate,
-		client:  &http.Client{Transport: gate, CheckRedirect: checkRedirect},
+func (f *Fetcher) open(ctx, alive context.Context, asked *request) *fetch {
+	restrictedTransport := &restrictedTransport{host: asked.host, permits: f.guard.Permits, next: newTransport(ctx, alive, asked, f)}
+	return &fetch{
+		request:             asked,
+		fetcher:             f,
+		restrictedTransport: restrictedTransport,
+		client:              &http.Client{Transport: restrictedTransport, CheckRedirect: checkRedirect},
 	}
 }

@@ -41,7 +41,7 @@ func ParseMirrors(texts []string) (Mirrors, error) {
 
 // fromMirror takes the chart from the directory that stands in for its repository, which is not asked. Neither the
 // credentials nor the CA of the Source are used.
-func (s *session) fromMirror(ctx context.Context, directory string) (*Chart, error) {
+func (s *fetch) fromMirror(ctx context.Context, directory string) (*Chart, error) {
 	files, err := os.ReadDir(directory)
 	if err != nil {
 		return nil, unreadable(err)
@@ -62,7 +62,7 @@ func (s *session) fromMirror(ctx context.Context, directory string) (*Chart, err
 	})
 }
 
-func (s *session) readArchive(path string) ([]byte, error) {
+func (s *fetch) readArchive(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, unreadable(err)

@@ -39,7 +39,7 @@ type layer struct {
 
 // fromRegistry fetches from an OCI registry. oras logs in and lists tags; manifest and archive are
 // read here: oras believes headers about them, or fails over them in ways that can't be told apart.
-func (s *session) fromRegistry(ctx context.Context) (*Chart, error) {
+func (s *fetch) fromRegistry(ctx context.Context) (*Chart, error) {
 	client := s.authClient()
 	version, archive, err := s.resolve(ctx, client)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *session) fromRegistry(ctx context.Context) (*Chart, error) {
 
 // authClient knows the credentials for the registry's host alone, and opens no file to find others.
 // Its tokens end with the fetch.
-func (s *session) authClient() *auth.Client {
+func (s *fetch) authClient() *auth.Client {
 	client := &auth.Client{Client: s.client, Cache: auth.NewCache()}
 	if s.Credentials != nil {
 		client.Credential = auth.StaticCredential(s.host, auth.Credential{Username: s.Credentials.Username, Password: s.Credentials.Password})
@@ -69,7 +69,7 @@ func (s *session) authClient() *auth.Client {
 }
 
 // resolve finds the version and its manifest. An exact one takes no list of tags if its tag is there.
-func (s *session) resolve(ctx context.Context, client *auth.Client) (string, layer, error) {
+func (s *fetch) resolve(ctx context.Context, client *auth.Client) (string, layer, error) {
 	if s.wanted.exact != nil {
 		archive, err := s.readManifest(ctx, client, tagOf(s.Version))
 		if !errors.Is(err, errNoManifest) {
@@ -99,7 +99,7 @@ func tagOf(version string) string { return strings.ReplaceAll(version, "+", "_")
 
 func versionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
 
-func (s *session) chooseFromTags(ctx context.Context, client *auth.Client) (*selection[string], error) {
+func (s *fetch) chooseFromTags(ctx context.Context, client *auth.Client) (*selection[string], error) {
 	choice := &selection[string]{wanted: s.wanted, parse: parseStrictly}
 	repository := &remote.Repository{Client: client, Reference: *s.oci}
 	pages := 0
@@ -127,7 +127,7 @@ func (s *session) chooseFromTags(ctx context.Context, client *auth.Client) (*sel
 }
 
 // readManifest returns errNoManifest if there is no such tag.
-func (s *session) readManifest(ctx context.Context, client *auth.Client, tag string) (layer, error) {
+func (s *fetch) readManifest(ctx context.Context, client *auth.Client, tag string) (layer, error) {
 	reference := *s.oci
 	reference.Reference = tag
 	if err := reference.ValidateReferenceAsTag(); err != nil {
@@ -162,12 +162,12 @@ func (s *session) readManifest(ctx context.Context, client *auth.Client, tag str
 	return s.parseManifest(tag, text)
 }
 
-func (s *session) newRegistryRequest(ctx context.Context, path string) (*http.Request, error) {
+func (s *fetch) newRegistryRequest(ctx context.Context, path string) (*http.Request, error) {
 	ctx = auth.AppendRepositoryScope(ctx, *s.oci, auth.ActionPull)
 	return http.NewRequestWithContext(ctx, http.MethodGet, "https://"+s.host+"/v2/"+s.oci.Repository+"/"+path, nil)
 }
 
-func (s *session) parseManifest(tag string, text []byte) (layer, error) {
+func (s *fetch) parseManifest(tag string, text []byte) (layer, error) {
 	var manifest struct {
 		Config struct {
 			MediaType string `json:"mediaType"`
@@ -192,11 +192,11 @@ func (s *session) parseManifest(tag string, text []byte) (layer, error) {
 	return layer{}, s.notAChart(tag, "its manifest has no layer with a chart")
 }
 
-func (s *session) notAChart(tag, problem string) error {
+func (s *fetch) notAChart(tag, problem string) error {
 	return errorf(NotAChart, "%s: what is tagged %s is no Helm chart: %s; push the chart with helm push", s.subject(), tag, problem)
 }
 
-func (s *session) downloadLayer(ctx context.Context, client *auth.Client, archive layer) ([]byte, error) {
+func (s *fetch) downloadLayer(ctx context.Context, client *auth.Client, archive layer) ([]byte, error) {
 	req, err := s.newRegistryRequest(ctx, "blobs/"+archive.Digest)
 	if err != nil {
 		return nil, err

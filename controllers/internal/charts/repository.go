@@ -10,13 +10,13 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 const indexFile = "index.yaml"
 
 // fromRepository fetches from a repository with an index.
-func (s *session) fromRepository(ctx context.Context) (*Chart, error) {
+func (s *fetch) fromRepository(ctx context.Context) (*Chart, error) {
 	choice := &selection[entry]{wanted: s.wanted, parse: parseLeniently}
 	there, err := s.chooseFromIndex(ctx, choice)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *session) fromRepository(ctx context.Context) (*Chart, error) {
 
 // scope is whoever would send the same request. An index may be open to all and the archive not, or
 // its URL be the secret, so both count.
-func (s *session) scope(target *url.URL) string {
+func (s *fetch) scope(target *url.URL) string {
 	fields := []string{"https", target.String(), string(s.CA)}
 	if s.Credentials != nil && sameHost(target.Host, s.host) {
 		fields = append(fields, s.Credentials.Username, s.Credentials.Password)
@@ -54,7 +54,7 @@ func (s *session) scope(target *url.URL) string {
 	return hashOf(fields...)
 }
 
-func (s *session) chooseFromIndex(ctx context.Context, choice *selection[entry]) (bool, error) {
+func (s *fetch) chooseFromIndex(ctx context.Context, choice *selection[entry]) (bool, error) {
 	req, err := s.newRequest(ctx, s.base.JoinPath(indexFile))
 	if err != nil {
 		return false, err
@@ -83,7 +83,7 @@ func (s *session) chooseFromIndex(ctx context.Context, choice *selection[entry])
 }
 
 // readBody holds both what comes and what it inflates to against the limit.
-func (s *session) readBody(ctx context.Context, resp *http.Response, choice *selection[entry]) (bool, error) {
+func (s *fetch) readBody(ctx context.Context, resp *http.Response, choice *selection[entry]) (bool, error) {
 	limit := s.fetcher.options.MaxIndex
 	body := capped(resp.Body, limit)
 	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
@@ -101,7 +101,7 @@ func (s *session) readBody(ctx context.Context, resp *http.Response, choice *sel
 }
 
 // newRequest sends the credentials along if target is on the repository's host.
-func (s *session) newRequest(ctx context.Context, target *url.URL) (*http.Request, error) {
+func (s *fetch) newRequest(ctx context.Context, target *url.URL) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (s *session) newRequest(ctx context.Context, target *url.URL) (*http.Reques
 }
 
 // announcedDigest is that of the index, which writes it as bare hex, or empty.
-func (s *session) announcedDigest(choice *selection[entry]) (string, error) {
+func (s *fetch) announcedDigest(choice *selection[entry]) (string, error) {
 	if choice.choice.Digest == "" {
 		return "", nil
 	}
@@ -125,7 +125,7 @@ func (s *session) announcedDigest(choice *selection[entry]) (string, error) {
 	return digest, nil
 }
 
-func (s *session) archiveURL(choice *selection[entry]) (*url.URL, error) {
+func (s *fetch) archiveURL(choice *selection[entry]) (*url.URL, error) {
 	what := fmt.Sprintf("%s, version %s", s.subject(), choice.text)
 	if choice.choice.URL == "" {
 		return nil, errorf(InvalidIndex, "%s has no URL in the repository's %s: make the index again (helm repo index)", what, indexFile)
@@ -135,12 +135,12 @@ func (s *session) archiveURL(choice *selection[entry]) (*url.URL, error) {
 		return nil, errorf(InvalidIndex, "%s has something in the repository's %s that is not a URL: make the index again (helm repo index)", what, indexFile)
 	}
 	if target.Scheme == "oci" {
-		return nil, refused("%s is kept in a registry: name that (oci://%s…) as the chart's repository", what, brief.Cut(target.Host, maxQuoted))
+		return nil, refused("%s is kept in a registry: name that (oci://%s…) as the chart's repository", what, truncate.Cut(target.Host, maxQuoted))
 	}
 	return target, checkTarget(target, what+", is kept on "+quote(target.Host))
 }
 
-func (s *session) downloadFrom(ctx context.Context, target *url.URL) ([]byte, error) {
+func (s *fetch) downloadFrom(ctx context.Context, target *url.URL) ([]byte, error) {
 	req, err := s.newRequest(ctx, target)
 	if err != nil {
 		return nil, err

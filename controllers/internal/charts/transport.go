@@ -71,9 +71,9 @@ func checkTarget(target *url.URL, what string) error {
 	return nil
 }
 
-// gate is what every request of a fetch goes through, whoever makes it: ours, redirected ones, and
+// restrictedTransport is what every request of a fetch goes through, whoever makes it: ours, redirected ones, and
 // those for a token. It holds the one rule on which all credentials depend.
-type gate struct {
+type restrictedTransport struct {
 	host    string // the only one that gets credentials
 	permits func(netip.AddrPort) bool
 	next    http.RoundTripper
@@ -84,7 +84,7 @@ type gate struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g *restrictedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := checkTarget(req.URL, quote(g.host)+" leads to "+quote(req.URL.Host)); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (g *gate) withhold(req *http.Request) {
+func (g *restrictedTransport) withhold(req *http.Request) {
 	if req.Header.Get("Authorization") == "" {
 		return
 	}
@@ -114,7 +114,7 @@ func (g *gate) withhold(req *http.Request) {
 	g.withheld = req.URL.Host
 }
 
-func (g *gate) withheldFrom() string {
+func (g *restrictedTransport) withheldFrom() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.withheld
@@ -123,7 +123,7 @@ func (g *gate) withheldFrom() string {
 var realmPattern = regexp.MustCompile(`(?i)^\s*bearer\s.*\brealm="?([^",\s]+)`)
 
 // checkRealm looks where a registry sends for a token, before anybody goes there.
-func (g *gate) checkRealm(resp *http.Response) error {
+func (g *restrictedTransport) checkRealm(resp *http.Response) error {
 	match := realmPattern.FindStringSubmatch(resp.Header.Get("Www-Authenticate"))
 	if resp.StatusCode != http.StatusUnauthorized || match == nil {
 		return nil

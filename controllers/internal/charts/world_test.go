@@ -243,8 +243,8 @@ func goroutines() []string {
 	var ours []string
 	for _, stack := range strings.Split(string(buffer), "\n\n") {
 		client := strings.Contains(stack, "net/http.(*persistConn)") || strings.Contains(stack, "net/http.(*Transport)")
-		desk := strings.Contains(stack, "charts.(*Desk") || strings.Contains(stack, "charts.(*Fetcher") || strings.Contains(stack, "otter")
-		if (client || desk) && !strings.Contains(stack, "testing.tRunner(") {
+		fetcher := strings.Contains(stack, "charts.(*AsyncFetcher") || strings.Contains(stack, "charts.(*Fetcher") || strings.Contains(stack, "otter")
+		if (client || fetcher) && !strings.Contains(stack, "testing.tRunner(") {
 			ours = append(ours, stack)
 		}
 	}

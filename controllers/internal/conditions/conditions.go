@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // MaxMessage is how long a message may be, in bytes: some of it comes from clusters, and kubectl get shows that of Ready.
@@ -27,7 +27,7 @@ type List struct {
 // Set sets a condition. The time of its last transition changes with its status only. A message over MaxMessage is cut.
 func (l List) Set(kind string, status metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(l.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: brief.Message(message, MaxMessage),
+		Type: kind, Status: status, Reason: reason, Message: truncate.Message(message, MaxMessage),
 		ObservedGeneration: l.Generation, LastTransitionTime: metav1.NewTime(l.Now).Rfc3339Copy(),
 	})
 }

@@ -20,7 +20,7 @@ func (f *Fleet) TryNow(key types.NamespacedName) {
 	connection := f.connections[key]
 	f.mu.Unlock()
 	if connection != nil {
-		poke(connection.hurry)
+		notify(connection.retryNow)
 	}
 }
 
@@ -29,7 +29,7 @@ func (c *connection) pause(ctx context.Context, duration time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-c.hurry:
+	case <-c.retryNow:
 	case <-timer.C:
 	}
 }

@@ -43,7 +43,7 @@ func (c *Cluster) confirm() error {
 	case err == nil || IsOtherCluster(err):
 		c.cancel(transport.ErrOtherCluster) // The connection notices, and drops itself.
 	case c.ctx.Err() == nil:
-		poke(c.connection.suspicious)
+		notify(c.connection.suspicious)
 	}
 	if IsOtherCluster(context.Cause(c.ctx)) {
 		return transport.ErrOtherCluster

@@ -25,12 +25,12 @@ type connection struct {
 	tracker *tracker.Tracker
 	pace    *bounded.Pace
 
-	// suspicious is poked by a watch that ended: look now whether the cluster still answers.
+	// suspicious is notified by a watch that ended: look now whether the cluster still answers.
 	suspicious chan struct{}
-	// wake is poked when the admission changed.
+	// wake is notified when the admission changed.
 	wake chan struct{}
-	// hurry is poked when a person asked for a try: it ends a pause.
-	hurry chan struct{}
+	// retryNow is notified when a person asked for a try: it ends a pause.
+	retryNow chan struct{}
 	// done is closed when run has returned.
 	done chan struct{}
 	stop context.CancelFunc
@@ -41,7 +41,7 @@ type connection struct {
 	cluster  *Cluster
 }
 
-func poke(channel chan struct{}) {
+func notify(channel chan struct{}) {
 	select {
 	case channel <- struct{}{}:
 	default:
@@ -73,7 +73,7 @@ func (c *connection) run(ctx context.Context) {
 func (c *connection) contact(ctx context.Context) (*transport.Transport, error) {
 	config := c.access.RESTConfig()
 	config.UserAgent = metav1alpha1.FieldManager
-	l, err := transport.New(config, c.fleet.options.Timeouts.transport(), c.fleet.options.Fence, func() { poke(c.suspicious) })
+	l, err := transport.New(config, c.fleet.options.Timeouts.transport(), c.fleet.options.Fence, func() { notify(c.suspicious) })
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (c *connection) supervise(ctx context.Context, l *transport.Transport) erro
 			timer.Stop()
 			return transport.ErrOtherCluster
 		case <-c.suspicious:
-		case <-c.hurry:
+		case <-c.retryNow:
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -248,7 +248,7 @@ func (c *connection) admit(identity types.UID) {
 	c.admitted = identity
 	c.mu.Unlock()
 	if changed {
-		poke(c.wake)
+		notify(c.wake)
 	}
 }
 

@@ -13,16 +13,16 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// Occupant is an object that stands in the way of removing a namespace or a kind. The zero value is
+// Blocker is an object that stands in the way of removing a namespace or a kind. The zero value is
 // nobody.
-type Occupant struct {
+type Blocker struct {
 	Kind, Namespace, Name string
 	// Passing: it is being deleted, or goes with its owner; it will be gone without anybody's doing.
 	Passing bool
 }
 
 // String is the form for people, as in "Pod cache/web-0".
-func (o Occupant) String() string {
+func (o Blocker) String() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name
 	}
@@ -31,100 +31,100 @@ func (o Occupant) String() string {
 
 // ContentOf returns what stands in the way of removing a namespace or a definition; nobody for objects of
 // other kinds.
-func (c *Cluster) ContentOf(ctx context.Context, ref objects.Ref) (Occupant, error) {
+func (c *Cluster) ContentOf(ctx context.Context, ref objects.Ref) (Blocker, error) {
 	switch ref.GroupKind() {
 	case objects.NamespaceKind:
-		return c.OccupantOf(ctx, ref.Name)
+		return c.BlockerOf(ctx, ref.Name)
 	case objects.DefinitionKind:
 		return c.InstanceOf(ctx, ref.Name)
 	}
-	return Occupant{}, nil
+	return Blocker{}, nil
 }
 
-// OccupantOf returns an object in a namespace, one that stays before one that is passing. What every
+// BlockerOf returns an object in a namespace, one that stays before one that is passing. What every
 // namespace has does not count, nor do events and the like, which nobody keeps. While an API group does not say
-// what it serves, a namespace without an occupant may still hold its objects: that is an *UndiscoveredError.
-func (c *Cluster) OccupantOf(ctx context.Context, namespace string) (Occupant, error) {
+// what it serves, a namespace without a blocker may still hold its objects: that is an *UndiscoveredError.
+func (c *Cluster) BlockerOf(ctx context.Context, namespace string) (Blocker, error) {
 	found, err := c.discover()
 	if err != nil {
-		return Occupant{}, err
+		return Blocker{}, err
 	}
-	var passing Occupant
+	var transient Blocker
 	for _, list := range found.lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			return Occupant{}, err
+			return Blocker{}, err
 		}
 		for _, resource := range list.APIResources {
 			if !resource.Namespaced || !slices.Contains(resource.Verbs, "list") || fleeting(version.Group, resource.Kind) {
 				continue
 			}
-			occupant, err := c.occupant(ctx, version.WithResource(resource.Name), resource.Kind, namespace)
+			blocker, err := c.blocker(ctx, version.WithResource(resource.Name), resource.Kind, namespace)
 			if err != nil {
-				return Occupant{}, err
+				return Blocker{}, err
 			}
-			if occupant.Name != "" && !occupant.Passing {
-				return occupant, nil
+			if blocker.Name != "" && !blocker.Passing {
+				return blocker, nil
 			}
-			if occupant.Name != "" {
-				passing = occupant
+			if blocker.Name != "" {
+				transient = blocker
 			}
 		}
 	}
-	if passing.Name != "" {
-		return passing, nil
+	if transient.Name != "" {
+		return transient, nil
 	}
-	return Occupant{}, found.failed.any()
+	return Blocker{}, found.failed.any()
 }
 
 // InstanceOf returns an object of the kind that a CustomResourceDefinition defines, given the
 // definition's name, <plural>.<group>. Its group must say what it serves; otherwise that is an *UndiscoveredError.
-func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Occupant, error) {
+func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Blocker, error) {
 	plural, group, _ := strings.Cut(definition, ".")
 	found, err := c.discover()
 	if err != nil {
-		return Occupant{}, err
+		return Blocker{}, err
 	}
 	for _, list := range found.lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			return Occupant{}, err
+			return Blocker{}, err
 		}
 		for _, resource := range list.APIResources {
 			if version.Group == group && resource.Name == plural {
-				return c.occupant(ctx, version.WithResource(plural), resource.Kind, metav1.NamespaceAll)
+				return c.blocker(ctx, version.WithResource(plural), resource.Kind, metav1.NamespaceAll)
 			}
 		}
 	}
-	return Occupant{}, found.failed.in(group)
+	return Blocker{}, found.failed.in(group)
 }
 
-func (c *Cluster) occupant(ctx context.Context, resource schema.GroupVersionResource, kind, namespace string) (Occupant, error) {
+func (c *Cluster) blocker(ctx context.Context, resource schema.GroupVersionResource, kind, namespace string) (Blocker, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: pageSize})
 	if apierrors.IsMethodNotSupported(err) || apierrors.IsNotFound(err) && c.servesNoMore(ctx, resource) {
-		return Occupant{}, nil
+		return Blocker{}, nil
 	}
 	if err != nil {
-		return Occupant{}, fmt.Errorf("list %s: %w", resource.GroupResource(), err)
+		return Blocker{}, fmt.Errorf("list %s: %w", resource.GroupResource(), err)
 	}
-	var passing Occupant
+	var transient Blocker
 	for i := range list.Items {
 		item := &list.Items[i]
 		if everywhere(kind, item.Name) {
 			continue
 		}
-		found := Occupant{
+		found := Blocker{
 			Kind: kind, Namespace: item.Namespace, Name: item.Name,
 			Passing: item.DeletionTimestamp != nil || len(item.OwnerReferences) > 0,
 		}
 		if !found.Passing {
 			return found, nil
 		}
-		passing = found
+		transient = found
 	}
-	return passing, nil
+	return transient, nil
 }
 
 // servesNoMore is whether a kind that was just discovered is not served any more, as when its definition goes.

@@ -7,14 +7,14 @@ import (
 	"net"
 	"syscall"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxDescribed bounds a description in bytes: it is kept as long as what it tells of lasts.
 const maxDescribed = 4 << 10
 
 // describe says what went wrong in words that tell what to look at, and in the same words in each attempt.
-func describe(err error) string { return brief.Message(explain(err), maxDescribed) }
+func describe(err error) string { return truncate.Message(explain(err), maxDescribed) }
 
 func explain(err error) string {
 	var unknownAuthority x509.UnknownAuthorityError

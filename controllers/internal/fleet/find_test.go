@@ -96,8 +96,8 @@ func TestNothingIsKnownToBeEmptyWhileAnAPIGroupFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	isEmpty := func() bool {
-		found, err := cluster.OccupantOf(t.Context(), namespace.Name)
-		return err == nil && found == Occupant{}
+		found, err := cluster.BlockerOf(t.Context(), namespace.Name)
+		return err == nil && found == Blocker{}
 	}
 	r.eventually("the namespace is empty", isEmpty)
 	service := r.put(apiServices, "", `
@@ -114,7 +114,7 @@ spec:
 `)
 	var undiscovered *UndiscoveredError
 	r.eventually("the group fails", func() bool {
-		_, err := cluster.OccupantOf(t.Context(), namespace.Name)
+		_, err := cluster.BlockerOf(t.Context(), namespace.Name)
 		return errors.As(err, &undiscovered)
 	})
 	if said := undiscovered.Error(); !strings.Contains(said, "API group broken.example.com/v1 does not answer") || !strings.Contains(said, "APIService v1.broken.example.com") {
@@ -123,7 +123,7 @@ spec:
 	if found, err := cluster.InstanceOf(t.Context(), "gears.broken.example.com"); !errors.As(err, &undiscovered) {
 		t.Errorf("a definition of the group has no instances: %v, %v", found, err)
 	}
-	if found, err := cluster.InstanceOf(t.Context(), "gears.nowhere.example.com"); err != nil || found != (Occupant{}) {
+	if found, err := cluster.InstanceOf(t.Context(), "gears.nowhere.example.com"); err != nil || found != (Blocker{}) {
 		t.Errorf("a definition of another group: %v, %v", found, err)
 	}
 	gear := objects.Ref{GroupVersionKind: schema.GroupVersionKind{Group: "broken.example.com", Version: "v1", Kind: "Gear"}, Namespace: "default", Name: "one"}
@@ -134,7 +134,7 @@ spec:
 	if _, err := r.admin.CoreV1().ConfigMaps(namespace.Name).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := cluster.OccupantOf(t.Context(), namespace.Name); err != nil || found.Name != "theirs" {
+	if found, err := cluster.BlockerOf(t.Context(), namespace.Name); err != nil || found.Name != "theirs" {
 		t.Errorf("it holds %v, %v", found, err)
 	}
 	if err := r.admin.CoreV1().ConfigMaps(namespace.Name).Delete(t.Context(), "theirs", metav1.DeleteOptions{}); err != nil {

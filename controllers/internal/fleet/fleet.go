@@ -84,7 +84,7 @@ func (f *Fleet) Connect(key types.NamespacedName, access kubeconfig.Access) {
 	}
 	next := &connection{
 		fleet: f, key: key, access: access, tracker: f.trackerLocked(key), pace: bounded.NewPace(f.clock),
-		suspicious: make(chan struct{}, 1), wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), done: make(chan struct{}),
+		suspicious: make(chan struct{}, 1), wake: make(chan struct{}, 1), retryNow: make(chan struct{}, 1), done: make(chan struct{}),
 		state: State{Phase: Connecting, Since: f.clock.Now()},
 	}
 	if old != nil {

@@ -346,7 +346,7 @@ func TestWhatKeepsANamespaceIsFoundAmongLargeObjects(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[`+
 			strings.TrimSuffix(strings.Repeat(item+",", min(limit, 500)), ",")+`]}`)
 	})
-	found, err := cluster.occupant(t.Context(), widget.GroupVersion().WithResource("widgets"), widget.Kind, widget.Namespace)
+	found, err := cluster.blocker(t.Context(), widget.GroupVersion().WithResource("widgets"), widget.Kind, widget.Namespace)
 	if err != nil || found.Name != "one" {
 		t.Errorf("got %+v, %v", found, err)
 	}

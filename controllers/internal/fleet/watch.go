@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // Watch keeps the objects of a kind watched as long as the connection lasts. It returns at once; Tracker.Kind
@@ -153,9 +153,9 @@ func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Ti
 	}
 	is := c.connection.fleet.options.Rules.Assess(partial, managedfields.Subject{Kind: key.GroupKind, Tolerance: tolerance})
 	for i, manager := range is.Tolerated {
-		is.Tolerated[i] = brief.Cut(manager, bounded.MaxManager)
+		is.Tolerated[i] = truncate.Cut(manager, bounded.MaxManager)
 	}
-	health.Message = brief.Cut(health.Message, bounded.MaxSeenText)
+	health.Message = truncate.Cut(health.Message, bounded.MaxSeenText)
 	return key, tracker.Seen{
 		UID:             partial.UID,
 		ResourceVersion: partial.ResourceVersion,

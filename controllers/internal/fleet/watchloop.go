@@ -128,7 +128,7 @@ func (w *watchLoop) failed(err error) {
 	w.news.failing(describe(err))
 	connection := w.cluster.connection
 	connection.fleet.options.Log.V(1).Info("watch ended", "cluster", connection.key, "kind", w.kind.Kind, "reason", err.Error())
-	poke(connection.suspicious)
+	notify(connection.suspicious)
 }
 
 // listAndWatch returns nil if the watch ended in time and can go on where it ended. After anything else the kind

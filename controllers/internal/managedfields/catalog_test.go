@@ -46,12 +46,12 @@ func TestEveryRowOfTheCatalog(t *testing.T) {
 			continue
 		}
 		t.Run(exception.Manager, func(t *testing.T) {
-			for _, additions := range []Additions{TakeBackAll, TakeBackPeopleAndSensitive, TakeBackNone} {
+			for _, additions := range []Additions{RevertAll, RevertPeopleAndSensitive, RevertNone} {
 				if rest := remaining(row.kind, Tolerance{Additions: additions}, row.own, entry(exception.Manager, row.operation, "", row.stays)); rest != "" {
 					t.Errorf("%q is taken back", rest)
 				}
 			}
-			strict := Tolerance{Additions: TakeBackPeopleAndSensitive}
+			strict := Tolerance{Additions: RevertPeopleAndSensitive}
 			for what, rest := range map[string]string{
 				"another field":     remaining(row.kind, strict, row.own, entry(exception.Manager, row.operation, "", row.takenBack)),
 				"a field beside it": remaining(row.kind, strict, row.own, entry(exception.Manager, row.operation, "", row.otherwise)),
@@ -77,7 +77,7 @@ func TestAggregatedRulesStayOnlyBesideAnAggregationRule(t *testing.T) {
 	}
 }
 
-func TestDeclaredFieldsOfTheCatalogAreYieldedOnceTheirProgramTookThem(t *testing.T) {
+func TestDeclaredFieldsOfTheCatalogAreRelinquishedOnceTheirProgramTookThem(t *testing.T) {
 	declared := map[string]any{"webhooks": []any{
 		map[string]any{"name": "other", "failurePolicy": "Ignore"}, map[string]any{"name": "a", "failurePolicy": "Ignore"},
 	}}
@@ -91,7 +91,7 @@ func TestDeclaredFieldsOfTheCatalogAreYieldedOnceTheirProgramTookThem(t *testing
 		"taken":      {shrunk, []string{"/webhooks/1/failurePolicy"}},
 		"still ours": {`{"f:webhooks":{"k:{\"name\":\"a\"}":{".":{},"f:name":{},"f:failurePolicy":{}}}}`, nil},
 	} {
-		got, err := known.Yielded(object(entry("daytwo", "Apply", "", c.own), taken), subject)
+		got, err := known.Relinquished(object(entry("daytwo", "Apply", "", c.own), taken), subject)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}

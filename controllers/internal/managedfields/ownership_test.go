@@ -130,7 +130,7 @@ func TestForeignLeavesOutOursAndControllers(t *testing.T) {
 
 func TestAnEntryOfIgnoredFieldsIsNotForeign(t *testing.T) {
 	changed := object(ours(), edited(`{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}}}`))
-	ignoring := func(pointer string) Subject { return Subject{Tolerance: Tolerance{Ignored: Spare{pointer}}} }
+	ignoring := func(pointer string) Subject { return Subject{Tolerance: Tolerance{Ignored: Ignored{pointer}}} }
 	if foreign := known.Foreign(changed, ignoring("/spec/template/spec/containers/0/image")); len(foreign) != 0 {
 		t.Errorf("got %v", foreign)
 	}

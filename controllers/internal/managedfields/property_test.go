@@ -93,7 +93,7 @@ func TestNoProgramMatters(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 4))
 	kinds := slices.Sorted(maps.Keys(builtIn))
 	for range 2000 {
-		subject := Subject{Kind: kindOf(pick(random, kinds)), Tolerance: Tolerance{Additions: TakeBackPeopleAndSensitive}}
+		subject := Subject{Kind: kindOf(pick(random, kinds)), Tolerance: Tolerance{Additions: RevertPeopleAndSensitive}}
 		entries := []metav1.ManagedFieldsEntry{ours()}
 		for range 1 + random.IntN(3) {
 			entries = append(entries, entry(word(random)+"-operator", pick(random, []metav1.ManagedFieldsOperationType{"Update", "Apply"}), "",
@@ -115,7 +115,7 @@ func TestEveryPersonMatters(t *testing.T) {
 	kinds := slices.Sorted(maps.Keys(builtIn))
 	for range 2000 {
 		kind := pick(random, kinds)
-		subject := Subject{Kind: kindOf(kind), Tolerance: Tolerance{Additions: TakeBackPeopleAndSensitive}}
+		subject := Subject{Kind: kindOf(kind), Tolerance: Tolerance{Additions: RevertPeopleAndSensitive}}
 		intruder := entry(pick(random, people), "Update", "", filled(random, pick(random, append(append([]string{}, anywhere...), marks...))))
 		if random.IntN(2) == 0 {
 			intruder = entry(word(random)+"-operator", "Update", "", filled(random, pick(random, sensitivePlaces)))

@@ -103,10 +103,10 @@ func (r Rules) tolerates(s Subject, entry *metav1.ManagedFieldsEntry, path field
 			return true
 		}
 	}
-	if s.declares(path) || s.Additions == TakeBackAll {
+	if s.declares(path) || s.Additions == RevertAll {
 		return false
 	}
-	if s.Additions == TakeBackNone {
+	if s.Additions == RevertNone {
 		return true
 	}
 	switch placeOf(s, path) {

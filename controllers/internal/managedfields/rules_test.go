@@ -96,7 +96,7 @@ func TestPlacesDecideWhatAProgramMayAdd(t *testing.T) {
 			if strings.Contains(c.kind, "Webhook") {
 				own = ownWebhook
 			}
-			tolerance := Tolerance{Additions: TakeBackPeopleAndSensitive}
+			tolerance := Tolerance{Additions: RevertPeopleAndSensitive}
 			for _, program := range programs {
 				rest := remaining(c.kind, tolerance, own, updatedBy(program, c.fields))
 				if (rest == "") != c.stays {
@@ -109,10 +109,10 @@ func TestPlacesDecideWhatAProgramMayAdd(t *testing.T) {
 					t.Errorf("of what %q adds, %q is taken back", person, rest)
 				}
 			}
-			if rest := remaining(c.kind, Tolerance{Additions: TakeBackAll}, own, updatedBy("velero-server", c.fields)); rest == "" {
+			if rest := remaining(c.kind, Tolerance{Additions: RevertAll}, own, updatedBy("velero-server", c.fields)); rest == "" {
 				t.Error("All leaves it")
 			}
-			if rest := remaining(c.kind, Tolerance{Additions: TakeBackNone}, own, updatedBy("kubectl-edit", c.fields)); rest != "" {
+			if rest := remaining(c.kind, Tolerance{Additions: RevertNone}, own, updatedBy("kubectl-edit", c.fields)); rest != "" {
 				t.Errorf("None takes %q back", rest)
 			}
 			if rest := remaining(c.kind, Tolerance{}, own, updatedBy("kube-controller-manager", c.fields)); rest != "" {
@@ -123,7 +123,7 @@ func TestPlacesDecideWhatAProgramMayAdd(t *testing.T) {
 }
 
 func TestKeysThatBecomeEnvironmentVariablesAreTakenBack(t *testing.T) {
-	tolerance := Tolerance{Additions: TakeBackPeopleAndSensitive, Environment: true}
+	tolerance := Tolerance{Additions: RevertPeopleAndSensitive, Environment: true}
 	if rest := remaining("Secret", tolerance, ownName, updatedBy("velero-server", addedKey)); rest != ".data.password" {
 		t.Errorf("%q is taken back", rest)
 	}
@@ -139,7 +139,7 @@ func TestDeclaredValuesAreTakenBackFromEverybody(t *testing.T) {
 		addedKey:    ".data.password",
 		addedStatus: ".status.phase",
 	} {
-		for _, additions := range []Additions{TakeBackPeopleAndSensitive, TakeBackNone} {
+		for _, additions := range []Additions{RevertPeopleAndSensitive, RevertNone} {
 			if rest := remaining("Secret", Tolerance{Additions: additions}, own, updatedBy("velero-server", fields)); rest != want {
 				t.Errorf("%q is taken back, want %q", rest, want)
 			}
@@ -147,19 +147,19 @@ func TestDeclaredValuesAreTakenBackFromEverybody(t *testing.T) {
 	}
 	// Ours has shrunk: only the manifest tells.
 	taken := object(entry("daytwo", metav1.ManagedFieldsOperationApply, "", ownName), updatedBy("velero-server", addedKey))
-	subject := Subject{Kind: kindOf("Secret"), Tolerance: Tolerance{Additions: TakeBackNone}, Declared: map[string]any{"data": map[string]any{"password": ""}}}
+	subject := Subject{Kind: kindOf("Secret"), Tolerance: Tolerance{Additions: RevertNone}, Declared: map[string]any{"data": map[string]any{"password": ""}}}
 	if changes := known.Foreign(taken, subject); len(changes) != 1 {
 		t.Errorf("got %v", changes)
 	}
 }
 
 func TestIgnoringAFieldOfItemsLeavesNoAddedItem(t *testing.T) {
-	tolerance := Tolerance{Ignored: Spare{"/spec/template/spec/containers/0/image"}}
+	tolerance := Tolerance{Ignored: Ignored{"/spec/template/spec/containers/0/image"}}
 	rest := remaining("Deployment.apps", tolerance, ownFields, edited(sidecarFields))
 	if !strings.Contains(rest, `containers[name="sidecar"].image`) {
 		t.Errorf("only %q is taken back", rest)
 	}
-	tolerance.Ignored = Spare{"/spec/template/spec/containers"}
+	tolerance.Ignored = Ignored{"/spec/template/spec/containers"}
 	if rest := remaining("Deployment.apps", tolerance, ownFields, edited(sidecarFields)); rest != "" {
 		t.Errorf("%q is taken back", rest)
 	}
@@ -169,7 +169,7 @@ func TestOnlyWhatIsNotToleratedOfAnEntryIsTakenOver(t *testing.T) {
 	mixed := updatedBy("mesh", `{"f:metadata":{"f:annotations":{".":{},"f:example.com/a":{},"f:x.kubernetes.io/b":{}},"f:finalizers":{".":{},"v:\"mesh/a\"":{}}},"f:spec":{"f:paused":{}}}`)
 	before := object(ours(), mixed)
 	before.Finalizers = []string{"mesh/a"}
-	subject := Subject{Kind: kindOf("Deployment.apps"), Tolerance: Tolerance{Additions: TakeBackPeopleAndSensitive}}
+	subject := Subject{Kind: kindOf("Deployment.apps"), Tolerance: Tolerance{Additions: RevertPeopleAndSensitive}}
 	after, err := takeOverAs(t, before, before, subject)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestOnlyWhatIsNotToleratedOfAnEntryIsTakenOver(t *testing.T) {
 func TestAPersonsTakeoverLeavesAProgramsFinalizer(t *testing.T) {
 	before := object(ours(), updatedBy("kubectl-edit", `{"f:metadata":{"f:finalizers":{"v:\"a\"":{},"v:\"b\"":{}}}}`), updatedBy("mesh", `{"f:metadata":{"f:finalizers":{"v:\"b\"":{}}}}`))
 	before.Finalizers = []string{"a", "b"}
-	after, err := takeOverAs(t, before, before, Subject{Tolerance: Tolerance{Additions: TakeBackPeopleAndSensitive}})
+	after, err := takeOverAs(t, before, before, Subject{Tolerance: Tolerance{Additions: RevertPeopleAndSensitive}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestAPersonsTakeoverLeavesAProgramsFinalizer(t *testing.T) {
 }
 
 func TestWhatIsToleratedIsNotInTheFingerprint(t *testing.T) {
-	subject := Subject{Kind: kindOf("Deployment.apps"), Tolerance: Tolerance{Additions: TakeBackPeopleAndSensitive}}
+	subject := Subject{Kind: kindOf("Deployment.apps"), Tolerance: Tolerance{Additions: RevertPeopleAndSensitive}}
 	later := metav1.NewTime(applied.Add(60e9))
 	beat := updatedBy("mesh", addedAnnotation)
 	beat.Time = &later
@@ -220,14 +220,14 @@ func TestWhatIsToleratedIsNotInTheFingerprint(t *testing.T) {
 }
 
 func TestRulesHaveAVersion(t *testing.T) {
-	settings := []any{TakeBackAll}
-	if known.Version(settings) != known.Version([]any{TakeBackAll}) {
+	settings := []any{RevertAll}
+	if known.Version(settings) != known.Version([]any{RevertAll}) {
 		t.Error("the version is not stable")
 	}
 	base := NewControllers("daytwo", DefaultControllers()...)
 	seen := map[string]string{known.Version(settings): "as it is"}
 	for name, version := range map[string]string{
-		"settings":    known.Version([]any{TakeBackNone}),
+		"settings":    known.Version([]any{RevertNone}),
 		"controllers": NewRules(NewControllers("daytwo"), DefaultTools(), DefaultCatalog()).Version(settings),
 		"tools":       NewRules(base, nil, DefaultCatalog()).Version(settings),
 		"catalog":     NewRules(base, DefaultTools(), nil).Version(settings),

@@ -12,9 +12,9 @@ import (
 )
 
 // takeOver applies the takeover's patch to an object, as an API server would.
-func takeOver(t *testing.T, of *metav1.PartialObjectMetadata, to runtime.Object, spare ...string) (*metav1.PartialObjectMetadata, error) {
+func takeOver(t *testing.T, of *metav1.PartialObjectMetadata, to runtime.Object, ignored ...string) (*metav1.PartialObjectMetadata, error) {
 	t.Helper()
-	return takeOverAs(t, of, to, Subject{Tolerance: Tolerance{Ignored: spare}})
+	return takeOverAs(t, of, to, Subject{Tolerance: Tolerance{Ignored: ignored}})
 }
 
 func takeOverAs(t *testing.T, of *metav1.PartialObjectMetadata, to runtime.Object, subject Subject) (*metav1.PartialObjectMetadata, error) {

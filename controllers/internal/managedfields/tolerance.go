@@ -5,13 +5,13 @@ type Additions uint8
 
 // What is taken back. In the order of strictness.
 const (
-	// TakeBackAll takes every addition back.
-	TakeBackAll Additions = iota
-	// TakeBackPeopleAndSensitive takes back what people's tools added, and what anybody added in a sensitive
+	// RevertAll takes every addition back.
+	RevertAll Additions = iota
+	// RevertPeopleAndSensitive takes back what people's tools added, and what anybody added in a sensitive
 	// place.
-	TakeBackPeopleAndSensitive
-	// TakeBackNone leaves every addition.
-	TakeBackNone
+	RevertPeopleAndSensitive
+	// RevertNone leaves every addition.
+	RevertNone
 )
 
 // Tolerance is what others may set of one object, beside what the catalog says. The zero value is the
@@ -21,7 +21,7 @@ type Tolerance struct {
 	Version   string
 	Additions Additions
 	// Ignored are the fields that spec.drift.ignore names.
-	Ignored Spare
+	Ignored Ignored
 	// Environment: a pod template takes every key of the object as an environment variable.
 	Environment bool
 }

@@ -10,5 +10,7 @@ var (
 	ClaimKind = schema.GroupKind{Kind: "PersistentVolumeClaim"}
 )
 
-// IsFoundation is whether others need objects of the kind to exist: these come first, and go last.
-func IsFoundation(kind schema.GroupKind) bool { return kind == NamespaceKind || kind == DefinitionKind }
+// IsPrerequisite is whether others need objects of the kind to exist: these come first, and go last.
+func IsPrerequisite(kind schema.GroupKind) bool {
+	return kind == NamespaceKind || kind == DefinitionKind
+}

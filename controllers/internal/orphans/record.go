@@ -13,7 +13,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // Bounds of texts, in bytes, with room for the mark of a text that was cut; the CRD bounds characters.
@@ -76,7 +76,7 @@ func Describe(spec tenancyv1alpha1.OrphanRecordSpec) string {
 		if named > 0 && len(text)+len(object.ID) > bytes {
 			break
 		}
-		text += ", " + brief.Cut(object.ID, bytes)
+		text += ", " + truncate.Cut(object.ID, bytes)
 		named++
 	}
 	text = strings.TrimPrefix(text, ", ")
@@ -105,14 +105,14 @@ func join(spec *tenancyv1alpha1.OrphanRecordSpec, before tenancyv1alpha1.OrphanR
 // tidy brings a record within its bounds, and into its order.
 func tidy(record *tenancyv1alpha1.OrphanRecord) {
 	spec := &record.Spec
-	spec.Message = brief.Message(spec.Message, maxMessage)
+	spec.Message = truncate.Message(spec.Message, maxMessage)
 	kept := make([]tenancyv1alpha1.OrphanObject, 0, len(spec.Objects))
 	for _, object := range spec.Objects {
 		if len(object.ID) > maxID {
 			spec.MoreObjects++
 			continue
 		}
-		object.Message = brief.Message(object.Message, maxObjectMessage)
+		object.Message = truncate.Message(object.Message, maxObjectMessage)
 		kept = append(kept, object)
 	}
 	slices.SortFunc(kept, func(a, b tenancyv1alpha1.OrphanObject) int {

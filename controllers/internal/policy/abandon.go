@@ -125,7 +125,7 @@ func (m *abandonedMemory[T]) forgetAll(policy types.NamespacedName) {
 }
 
 // announceAbandoned tells of the last targets of a policy that is gone itself: it has no status any more.
-func (r *Reconciler[P, T]) announceAbandoned(seen observation[P, T]) {
-	_, added := recordAbandoned(seen.policy.GetPolicyStatus().Abandoned, seen.abandoned, metav1.NewTime(seen.now))
-	r.emit(seen.policy, abandonedEvents(added))
+func (r *Reconciler[P, T]) announceAbandoned(o observation[P, T]) {
+	_, added := recordAbandoned(o.policy.GetPolicyStatus().Abandoned, o.abandoned, metav1.NewTime(o.now))
+	r.emit(o.policy, abandonedEvents(added))
 }

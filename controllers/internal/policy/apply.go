@@ -35,35 +35,35 @@ type result struct {
 }
 
 // apply carries the plan out. One failed target does not keep the others.
-func (r *Reconciler[P, T]) apply(ctx context.Context, seen *observation[P, T], planned plan[P]) result {
+func (r *Reconciler[P, T]) apply(ctx context.Context, o *observation[P, T], p plan[P]) result {
 	done := result{}
-	if err := r.recordPhase(ctx, seen.policy, planned); err != nil {
-		planned.rollout.Create, planned.rollout.Update, planned.rollout.Delete = nil, nil, nil
+	if err := r.recordPhase(ctx, o.policy, p); err != nil {
+		p.rollout.Create, p.rollout.Update, p.rollout.Delete = nil, nil, nil
 		done.note(err)
 	}
-	if err := r.prepare(ctx, seen.policy, planned); err != nil {
-		planned.rollout.Create, planned.rollout.Update = nil, nil
+	if err := r.prepare(ctx, o.policy, p); err != nil {
+		p.rollout.Create, p.rollout.Update = nil, nil
 		done.note(err)
 	}
-	writer := r.newTargetWriter(seen.policy, planned.settings)
-	done.rollout.Create = carryOut(&done, planned.rollout.Create, func(cluster rollout.Cluster) error { return writer.create(ctx, cluster) })
-	done.rollout.Update = carryOut(&done, planned.rollout.Update, func(update rollout.TargetUpdate) error { return writer.update(ctx, update) })
-	done.rollout.SyncSettings = carryOut(&done, planned.rollout.SyncSettings, func(name string) error { return writer.syncSettings(ctx, name) })
+	writer := r.newTargetWriter(o.policy, p.settings)
+	done.rollout.Create = carryOut(&done, p.rollout.Create, func(cluster rollout.Cluster) error { return writer.create(ctx, cluster) })
+	done.rollout.Update = carryOut(&done, p.rollout.Update, func(update rollout.TargetUpdate) error { return writer.update(ctx, update) })
+	done.rollout.SyncSettings = carryOut(&done, p.rollout.SyncSettings, func(name string) error { return writer.syncSettings(ctx, name) })
 
-	done.rollout.Withdrawal = planned.rollout.Withdrawal
-	if len(planned.rollout.Delete) > 0 {
-		if err := r.recordWithdrawal(ctx, seen.policy, done.rollout.Record()); err != nil {
-			planned.rollout.Delete = nil // The next time, if the status at the end of this one has it on record.
+	done.rollout.Withdrawal = p.rollout.Withdrawal
+	if len(p.rollout.Delete) > 0 {
+		if err := r.recordWithdrawal(ctx, o.policy, done.rollout.Record()); err != nil {
+			p.rollout.Delete = nil // The next time, if the status at the end of this one has it on record.
 			done.note(err)
 		}
 	}
-	notSynced := sets.New(planned.rollout.SyncSettings...).Delete(done.rollout.SyncSettings...)
-	deletable := slices.DeleteFunc(slices.Clone(planned.rollout.Delete), notSynced.Has)
+	notSynced := sets.New(p.rollout.SyncSettings...).Delete(done.rollout.SyncSettings...)
+	deletable := slices.DeleteFunc(slices.Clone(p.rollout.Delete), notSynced.Has)
 	done.rollout.Delete = carryOut(&done, deletable, func(name string) error { return writer.delete(ctx, name) })
 
-	done.note(r.prune(ctx, seen.policy.GetNamespace(), planned.prune))
-	if planned.removeFinalizer {
-		err := r.release(ctx, seen)
+	done.note(r.prune(ctx, o.policy.GetNamespace(), p.prune))
+	if p.removeFinalizer {
+		err := r.release(ctx, o)
 		done.removed = err == nil
 		done.note(err)
 	}
@@ -80,12 +80,12 @@ func (a result) requeueAfter(again time.Duration) time.Duration {
 }
 
 // recordPhase stores the record of the phase that the plan was made in, if targets are about to change.
-func (r *Reconciler[P, T]) recordPhase(ctx context.Context, policy P, planned plan[P]) error {
-	if planned.setPhase == nil || len(planned.rollout.Create)+len(planned.rollout.Update)+len(planned.rollout.Delete) == 0 {
+func (r *Reconciler[P, T]) recordPhase(ctx context.Context, policy P, p plan[P]) error {
+	if p.setPhase == nil || len(p.rollout.Create)+len(p.rollout.Update)+len(p.rollout.Delete) == 0 {
 		return nil
 	}
 	changed := statusOnly(r.Kind, policy)
-	planned.setPhase(changed)
+	p.setPhase(changed)
 	if equality.Semantic.DeepEqual(statusOnly(r.Kind, policy), changed) {
 		return nil
 	}
@@ -126,15 +126,15 @@ func carryOut[T any](done *result, items []T, write func(T) error) []T {
 }
 
 // prepare makes sure that what comes next can be undone, and that what targets name exists.
-func (r *Reconciler[P, T]) prepare(ctx context.Context, policy P, planned plan[P]) error {
-	if planned.addFinalizer {
+func (r *Reconciler[P, T]) prepare(ctx context.Context, policy P, p plan[P]) error {
+	if p.addFinalizer {
 		base := policy.DeepCopyObject().(P)
 		controllerutil.AddFinalizer(policy, metav1alpha1.FinalizerPolicy)
 		if err := r.patchMetadata(ctx, policy, base); err != nil {
 			return fmt.Errorf("add finalizer: %w", err)
 		}
 	}
-	if planned.store == nil {
+	if p.store == nil {
 		return nil
 	}
 	owner, err := r.owner(policy)
@@ -142,7 +142,7 @@ func (r *Reconciler[P, T]) prepare(ctx context.Context, policy P, planned plan[P
 		return err
 	}
 	r.views.noteRevisions(client.ObjectKeyFromObject(policy))
-	return revision.Write(ctx, r.Client, r.APIReader, owner, planned.store)
+	return revision.Write(ctx, r.Client, r.APIReader, owner, p.store)
 }
 
 func (r *Reconciler[P, T]) prune(ctx context.Context, namespace string, revisions []revision.Stored) error {
@@ -154,8 +154,8 @@ func (r *Reconciler[P, T]) prune(ctx context.Context, namespace string, revision
 }
 
 // release removes the revisions and removes the policy's finalizer, if the API server too knows of no target.
-func (r *Reconciler[P, T]) release(ctx context.Context, seen *observation[P, T]) error {
-	policy := seen.policy
+func (r *Reconciler[P, T]) release(ctx context.Context, o *observation[P, T]) error {
+	policy := o.policy
 	kind, err := r.Client.GroupVersionKindFor(r.Kind.NewTarget())
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (r *Reconciler[P, T]) release(ctx context.Context, seen *observation[P, T])
 	if len(left.Items) > 0 {
 		return errOutdated
 	}
-	if err := r.prune(ctx, policy.GetNamespace(), seen.view.stored); err != nil {
+	if err := r.prune(ctx, policy.GetNamespace(), o.view.stored); err != nil {
 		return err
 	}
 	base := policy.DeepCopyObject().(P)

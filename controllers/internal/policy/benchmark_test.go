@@ -194,14 +194,14 @@ func (room *benchmarkRoom) allButPlanning(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	seen, err := room.observe(ctx, policy, view, noon)
-	if err != nil || seen.stall != nil {
-		b.Fatalf("observed %+v, %v", seen, err)
+	o, err := room.observe(ctx, policy, view, noon)
+	if err != nil || o.stall != nil {
+		b.Fatalf("observed %+v, %v", o, err)
 	}
-	if done := room.apply(b.Context(), seen, plan[*addonsv1alpha1.SaaSAddon]{}); done.err != nil {
+	if done := room.apply(b.Context(), o, plan[*addonsv1alpha1.SaaSAddon]{}); done.err != nil {
 		b.Fatal(done.err)
 	}
-	if err := room.publish(b.Context(), seen.policy, report[*addonsv1alpha1.SaaSAddon]{status: statusOnly(room.Kind, seen.policy)}); err != nil {
+	if err := room.publish(b.Context(), o.policy, report[*addonsv1alpha1.SaaSAddon]{status: statusOnly(room.Kind, o.policy)}); err != nil {
 		b.Fatal(err)
 	}
 }

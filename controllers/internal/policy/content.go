@@ -17,28 +17,28 @@ import (
 )
 
 // observeContent reads the policy's content, unless it is known and stored already.
-func (r *Reconciler[P, T]) observeContent(ctx context.Context, seen *observation[P, T]) error {
-	content, err := r.Kind.Content(ctx, seen.policy, seen.now)
+func (r *Reconciler[P, T]) observeContent(ctx context.Context, o *observation[P, T]) error {
+	content, err := r.Kind.Content(ctx, o.policy, o.now)
 	if err != nil {
 		return err
 	}
-	seen.content = content
-	seen.refuse(content.Stall)
+	o.content = content
+	o.refuse(content.Stall)
 	if content.Read == nil {
 		return nil
 	}
-	key := client.ObjectKeyFromObject(seen.policy)
-	inputs, err := r.contentInputs(ctx, seen.policy, content.Version)
+	key := client.ObjectKeyFromObject(o.policy)
+	inputs, err := r.contentInputs(ctx, o.policy, content.Version)
 	if err != nil {
 		return err
 	}
-	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(seen.view.stored) {
-		seen.snapshot = known
+	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(o.view.stored) {
+		o.snapshot = known
 		return nil
 	}
 	encoded, stall, err := content.Read(ctx)
 	if err == nil && stall == nil {
-		seen.snapshot, err = revision.NewSnapshot(seen.policy.GetName(), encoded)
+		o.snapshot, err = revision.NewSnapshot(o.policy.GetName(), encoded)
 		if tooLarge := (*revision.TooLargeError)(nil); errors.As(err, &tooLarge) {
 			stall, err = &Stall{Reason: metav1alpha1.ReasonInvalidSpec, Message: tooLarge.Error()}, nil
 		}
@@ -46,10 +46,10 @@ func (r *Reconciler[P, T]) observeContent(ctx context.Context, seen *observation
 	if err != nil {
 		return err
 	}
-	if seen.snapshot != nil {
-		r.contents.remember(key, inputs, seen.snapshot)
+	if o.snapshot != nil {
+		r.contents.remember(key, inputs, o.snapshot)
 	}
-	seen.refuse(stall)
+	o.refuse(stall)
 	return nil
 }
 

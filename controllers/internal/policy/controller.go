@@ -60,25 +60,25 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	seen, err := r.observe(ctx, policy, view, now)
+	o, err := r.observe(ctx, policy, view, now)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	planned := makePlan(*seen)
-	done := r.apply(ctx, seen, planned)
+	p := newPlan(*o)
+	done := r.apply(ctx, o, p)
 	if done.removed {
-		r.announceAbandoned(*seen)
+		r.announceAbandoned(*o)
 		r.forget(request.NamespacedName)
 		r.expectations.recordEnd(request.NamespacedName, policy.GetUID(), r.Clock.Now())
 		// An answer of success may come from something else than an API server. Then no event follows.
 		return reconcile.Result{RequeueAfter: expectationLifetime + catchUp}, nil
 	}
 
-	reported := makeReport(r.Kind, *seen, planned, done)
-	err = r.publish(ctx, seen.policy, reported)
+	reported := newReport(r.Kind, *o, p, done)
+	err = r.publish(ctx, o.policy, reported)
 	switch {
 	case err == nil:
-		r.abandoned.forget(request.NamespacedName, seen.abandoned)
+		r.abandoned.forget(request.NamespacedName, o.abandoned)
 	case apierrors.IsConflict(err):
 		done.outdated, err = true, nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
-// announcement is an Event.
-type announcement struct {
+// eventRecord is an Event.
+type eventRecord struct {
 	kind   string
 	reason string
 	action string
@@ -33,34 +33,34 @@ const (
 )
 
 // statusEvents tells what is different between two statuses and worth an Event.
-func statusEvents(before, after *metav1alpha1.PolicyStatus) []announcement {
-	var news []announcement
+func statusEvents(before, after *metav1alpha1.PolicyStatus) []eventRecord {
+	var news []eventRecord
 	if after.Revision != before.Revision && after.Clusters.Selected.Count > 0 {
-		news = append(news, announcement{corev1.EventTypeNormal, eventRolloutStarted, actionRollOut,
+		news = append(news, eventRecord{corev1.EventTypeNormal, eventRolloutStarted, actionRollOut,
 			fmt.Sprintf("revision %s goes out; clusters selected: %d", after.Revision, after.Clusters.Selected.Count)})
 	}
 	if becameTrue(before, after, metav1alpha1.ConditionReady) && after.Clusters.Ready.Count > 0 {
-		news = append(news, announcement{corev1.EventTypeNormal, eventReady, actionRollOut,
+		news = append(news, eventRecord{corev1.EventTypeNormal, eventReady, actionRollOut,
 			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count)})
 	}
 	if stalled := newlyStalled(before, after); stalled != nil {
-		news = append(news, announcement{corev1.EventTypeWarning, stalled.Reason, actionSelect, stalled.Message})
+		news = append(news, eventRecord{corev1.EventTypeWarning, stalled.Reason, actionSelect, stalled.Message})
 	}
 	return news
 }
 
 // abandonedEvents tells of targets that left something behind.
-func abandonedEvents(abandoned []metav1alpha1.AbandonedTarget) []announcement {
-	var news []announcement
+func abandonedEvents(abandoned []metav1alpha1.AbandonedTarget) []eventRecord {
+	var news []eventRecord
 	for _, target := range abandoned {
-		news = append(news, announcement{corev1.EventTypeWarning, eventAbandoned, actionAbandon,
+		news = append(news, eventRecord{corev1.EventTypeWarning, eventAbandoned, actionAbandon,
 			fmt.Sprintf("TenantCluster %s/%s was let go; objects left in it: %d", target.Cluster.Namespace, target.Cluster.Name, target.Objects.Count)})
 	}
 	return news
 }
 
 // emit sends Events of a policy.
-func (r *Reconciler[P, T]) emit(policy P, news []announcement) {
+func (r *Reconciler[P, T]) emit(policy P, news []eventRecord) {
 	for _, one := range news {
 		r.Recorder.Eventf(policy, nil, one.kind, one.reason, one.action, "%s", one.note)
 	}
@@ -77,11 +77,11 @@ func newlyStalled(before, after *metav1alpha1.PolicyStatus) *metav1.Condition {
 }
 
 // confirmationEvents tells that clusters are lost because a person said so.
-func confirmationEvents(withdrawal rollout.Withdrawal) []announcement {
+func confirmationEvents(withdrawal rollout.Withdrawal) []eventRecord {
 	if !withdrawal.Confirmed {
 		return nil
 	}
-	return []announcement{{corev1.EventTypeNormal, eventConfirmed, actionWithdraw,
+	return []eventRecord{{corev1.EventTypeNormal, eventConfirmed, actionWithdraw,
 		fmt.Sprintf("the annotation %s confirmed that clusters lose their target: %d", metav1alpha1.AnnotationConfirmWithdrawal, withdrawal.Clusters.Count)}}
 }
 

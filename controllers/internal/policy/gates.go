@@ -27,15 +27,15 @@ func gatesChangeAt(cluster *tenancyv1alpha1.TenantCluster, rolloutPolicy metav1a
 }
 
 // policyGates hold changes back in all clusters: those of the kind, the policy is suspended, or it has no usable content.
-func policyGates[P Policy, T Target](seen observation[P, T]) []rollout.Gate {
-	gates := slices.Clone(seen.gates)
-	if suspended := suspension.Of(seen.policy.GetPolicySpec().Suspend, seen.policy.GetAnnotations(), seen.now); suspended.Active {
+func policyGates[P Policy, T Target](o observation[P, T]) []rollout.Gate {
+	gates := slices.Clone(o.gates)
+	if suspended := suspension.Of(o.policy.GetPolicySpec().Suspend, o.policy.GetAnnotations(), o.now); suspended.Active {
 		gates = append(gates, suspendedGate(suspended))
 	}
 	switch {
-	case seen.stall != nil && !seen.stall.Usable:
-		gates = append(gates, contentGate(seen.stall.Reason, seen.stall.Retry))
-	case seen.snapshot == nil:
+	case o.stall != nil && !o.stall.Usable:
+		gates = append(gates, contentGate(o.stall.Reason, o.stall.Retry))
+	case o.snapshot == nil:
 		gates = append(gates, contentGate(metav1alpha1.ReasonProgressing, time.Time{}))
 	}
 	return gates

@@ -89,18 +89,18 @@ func (r *toyRoom) observe(now time.Time) *observed {
 	if err != nil {
 		r.Fatal(err)
 	}
-	seen, err := r.Reconciler.observe(r.Context(), addon, view, now)
+	o, err := r.Reconciler.observe(r.Context(), addon, view, now)
 	if err != nil {
 		r.Fatal(err)
 	}
-	return seen
+	return o
 }
 
 // plan is what the room would do at some time, and when it would look again.
 func (r *toyRoom) plan(now time.Time) (plan[*addonsv1alpha1.SaaSAddon], time.Duration) {
-	seen := r.observe(now)
-	planned := makePlan(*seen)
-	return planned, makeReport(r.Kind, *seen, planned, result{}).again
+	o := r.observe(now)
+	p := newPlan(*o)
+	return p, newReport(r.Kind, *o, p, result{}).again
 }
 
 // deliver has a ready target in a cluster, at a revision.
@@ -119,21 +119,21 @@ func TestAKindHoldsChangesBackAndAnUrgentClusterPasses(t *testing.T) {
 	content := Content[*addonsv1alpha1.SaaSAddon]{Read: contentOf("content")}
 	room := newToyRoom(t, toyKind{testKind: testKind{content: content}, frozenUntil: noon.Add(8 * time.Hour), ends: &ends})
 
-	planned, again := room.plan(noon)
-	if !planned.rollout.Empty() || again != 8*time.Hour {
-		t.Errorf("frozen, it does %+v, and again after %s", planned.rollout, again)
+	p, again := room.plan(noon)
+	if !p.rollout.Empty() || again != 8*time.Hour {
+		t.Errorf("frozen, it does %+v, and again after %s", p.rollout, again)
 	}
 	// What is delivered ends in three hours: from two hours on, it is urgent.
 	room.deliver("due", "own-older")
-	planned, again = room.plan(noon)
-	if len(planned.rollout.Update) > 0 || again != 2*time.Hour+time.Second {
-		t.Errorf("frozen, it does %+v, and again after %s", planned.rollout, again)
+	p, again = room.plan(noon)
+	if len(p.rollout.Update) > 0 || again != 2*time.Hour+time.Second {
+		t.Errorf("frozen, it does %+v, and again after %s", p.rollout, again)
 	}
-	planned, _ = room.plan(noon.Add(again))
-	if updates := planned.rollout.Update; len(updates) != 1 || updates[0].Cluster.Revision != "own-due" || len(planned.rollout.Create) > 0 {
-		t.Errorf("what ends soon waits: %+v", planned.rollout)
+	p, _ = room.plan(noon.Add(again))
+	if updates := p.rollout.Update; len(updates) != 1 || updates[0].Cluster.Revision != "own-due" || len(p.rollout.Create) > 0 {
+		t.Errorf("what ends soon waits: %+v", p.rollout)
 	}
-	summary := rollout.Summarize(planned.input)
+	summary := rollout.Summarize(p.input)
 	if len(summary.Waiting) != 1 || summary.Waiting[0].Reason != "Frozen" || summary.Waiting[0].Clusters.Count != 2 {
 		t.Errorf("waiting %+v", summary.Waiting)
 	}
@@ -150,8 +150,8 @@ func TestEachClusterGetsItsOwnRevision(t *testing.T) {
 			ends := noon.Add(3 * time.Hour)
 			room := newToyRoom(t, toyKind{ends: &ends})
 			room.Kind = thawedKind{toyKind{testKind: testKind{content: Content[*addonsv1alpha1.SaaSAddon]{Read: contentOf("content")}}, ends: &ends}}
-			planned, _ := room.plan(noon)
-			if wanted := wantedRevisions(planned); len(wanted) != 2 || wanted["due"] != "own-due" || wanted["fresh"] != "own-fresh" {
+			p, _ := room.plan(noon)
+			if wanted := wantedRevisions(p); len(wanted) != 2 || wanted["due"] != "own-due" || wanted["fresh"] != "own-fresh" {
 				t.Errorf("creates %v", wanted)
 			}
 			// The key of the last cluster is there.
@@ -162,8 +162,8 @@ func TestEachClusterGetsItsOwnRevision(t *testing.T) {
 			} else {
 				room.clusterEvents().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, discard{})
 			}
-			planned, _ = room.plan(noon)
-			if wanted := wantedRevisions(planned); len(wanted) != 3 || wanted["waiting"] != "own-waiting" {
+			p, _ = room.plan(noon)
+			if wanted := wantedRevisions(p); len(wanted) != 3 || wanted["waiting"] != "own-waiting" {
 				t.Errorf("creates %v", wanted)
 			}
 		})
@@ -176,20 +176,20 @@ func TestARevisionThatAClusterShouldHaveIsNotPruned(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "own"} {
 		policy.stored = append(policy.stored, revision.Stored{Name: name, Created: noon})
 	}
-	seen := policy.seen()
-	if pruned := makePlan(seen).prune; len(pruned) != 2 {
+	o := policy.o()
+	if pruned := newPlan(o).prune; len(pruned) != 2 {
 		t.Fatalf("prunes %+v", pruned)
 	}
-	seen.view.setCluster(wantedIn(seen.policy, policy.clusters[0], "", noon).with(Pair{Revision: "a"}, noon))
-	seen.view.setRevision("newer")
-	if pruned := makePlan(seen).prune; len(pruned) != 1 || pruned[0].Name != "b" {
+	o.view.setCluster(wantedIn(o.policy, policy.clusters[0], "", noon).with(Pair{Revision: "a"}, noon))
+	o.view.setRevision("newer")
+	if pruned := newPlan(o).prune; len(pruned) != 1 || pruned[0].Name != "b" {
 		t.Errorf("prunes %+v", pruned)
 	}
 }
 
-func wantedRevisions(planned plan[*addonsv1alpha1.SaaSAddon]) map[string]string {
+func wantedRevisions(p plan[*addonsv1alpha1.SaaSAddon]) map[string]string {
 	wanted := map[string]string{}
-	for _, created := range planned.rollout.Create {
+	for _, created := range p.rollout.Create {
 		wanted[created.Name] = created.Revision
 	}
 	return wanted

@@ -42,8 +42,8 @@ func (o *observation[P, T]) refuse(stall *Stall) {
 
 // observe reads what no event tells of a policy: what is there now of its content.
 func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, now time.Time) (*observation[P, T], error) {
-	seen := &observation[P, T]{policy: policy, view: view, now: now, stall: view.refused}
-	seen.abandoned = r.abandoned.gone(client.ObjectKeyFromObject(policy), func(name string) types.UID {
+	o := &observation[P, T]{policy: policy, view: view, now: now, stall: view.refused}
+	o.abandoned = r.abandoned.gone(client.ObjectKeyFromObject(policy), func(name string) types.UID {
 		target, found := r.target(ctx, types.NamespacedName{Namespace: policy.GetNamespace(), Name: name})
 		if !found {
 			return ""
@@ -51,15 +51,15 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 		return target.GetUID()
 	})
 	if !policy.GetDeletionTimestamp().IsZero() {
-		return seen, nil
+		return o, nil
 	}
 	if gated, ok := r.Kind.(GatedKind[P]); ok {
-		seen.gates = gated.Gates(policy, now)
+		o.gates = gated.Gates(policy, now)
 	}
-	seen.phased, _ = r.Kind.(PhasedKind[P])
-	err := r.observeContent(ctx, seen)
-	view.setRevision(currentRevision(*seen))
-	return seen, err
+	o.phased, _ = r.Kind.(PhasedKind[P])
+	err := r.observeContent(ctx, o)
+	view.setRevision(currentRevision(*o))
+	return o, err
 }
 
 // target is one from the cache, which must not be changed.

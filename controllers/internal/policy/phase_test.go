@@ -91,14 +91,14 @@ func TestThePhaseIsOnRecordBeforeTargetsChange(t *testing.T) {
 			}
 			writes := []string{}
 			room.Client, room.Clock = recorded{room.Client, &writes, test.refused}, testingclock.NewFakePassiveClock(noon)
-			seen := room.observe(noon)
-			planned := makePlan(*seen)
-			done := room.apply(t.Context(), seen, planned)
+			o := room.observe(noon)
+			p := newPlan(*o)
+			done := room.apply(t.Context(), o, p)
 			slices.Sort(writes[min(len(writes), 1):]) // Targets are created at the same time.
 			if !errors.Is(done.err, test.refused) || !reflect.DeepEqual(writes, test.writes) {
 				t.Errorf("writes %v, %v", writes, done.err)
 			}
-			status := makeReport(room.Kind, *seen, planned, done).status.Status
+			status := newReport(room.Kind, *o, p, done).status.Status
 			if meta.FindStatusCondition(status.Conditions, conditionWave) == nil {
 				t.Errorf("the status has no phase: %+v", status)
 			}

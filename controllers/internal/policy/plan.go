@@ -37,28 +37,28 @@ type plan[P Policy] struct {
 	settings settings
 }
 
-// makePlan decides what to do about what was observed. It reads nothing and writes nothing.
-func makePlan[P Policy, T Target](seen observation[P, T]) plan[P] {
-	input := rolloutInput(seen)
+// newPlan decides what to do about what was observed. It reads nothing and writes nothing.
+func newPlan[P Policy, T Target](o observation[P, T]) plan[P] {
+	input := rolloutInput(o)
 	phase := Phase[P]{}
-	if seen.phased != nil {
-		phase = seen.phased.Phase(seen.policy, input)
+	if o.phased != nil {
+		phase = o.phased.Phase(o.policy, input)
 		input.Clusters = inPhase(phase, input.Clusters)
 	}
-	planned := plan[P]{rollout: rollout.PlanRollout(input), input: input, settings: seen.view.basis.settings, setPhase: phase.SetStatus}
-	guarded := slices.Contains(seen.policy.GetFinalizers(), metav1alpha1.FinalizerPolicy)
+	p := plan[P]{rollout: rollout.PlanRollout(input), input: input, settings: o.view.basis.settings, setPhase: phase.SetStatus}
+	guarded := slices.Contains(o.policy.GetFinalizers(), metav1alpha1.FinalizerPolicy)
 	if input.Policy.Deleting {
-		planned.removeFinalizer = guarded && len(seen.view.targets) == 0
-		return planned
+		p.removeFinalizer = guarded && len(o.view.targets) == 0
+		return p
 	}
-	planned.addFinalizer = !guarded
-	if seen.snapshot != nil {
-		if !seen.snapshot.StoredIn(seen.view.stored) {
-			planned.store = seen.snapshot
+	p.addFinalizer = !guarded
+	if o.snapshot != nil {
+		if !o.snapshot.StoredIn(o.view.stored) {
+			p.store = o.snapshot
 		}
-		planned.prune = prunable(seen.view, seen.snapshot.Name)
+		p.prune = prunable(o.view, o.snapshot.Name)
 	}
-	return planned
+	return p
 }
 
 // inPhase are the clusters with the gates of the phase.
@@ -83,16 +83,16 @@ func prunable(view *view, current string) []revision.Stored {
 }
 
 // rolloutInput is what was observed, in the words of package rollout.
-func rolloutInput[P Policy, T Target](seen observation[P, T]) rollout.Input {
-	spec := seen.policy.GetPolicySpec()
-	return rollout.Input{Withdrawals: seen.policy.GetPolicyStatus().Withdrawals, Now: seen.now, Clusters: seen.view.clusters, Targets: seen.view.targets, Policy: rollout.Policy{
-		Namespace:     seen.policy.GetNamespace(),
-		Name:          seen.policy.GetName(),
+func rolloutInput[P Policy, T Target](o observation[P, T]) rollout.Input {
+	spec := o.policy.GetPolicySpec()
+	return rollout.Input{Withdrawals: o.policy.GetPolicyStatus().Withdrawals, Now: o.now, Clusters: o.view.clusters, Targets: o.view.targets, Policy: rollout.Policy{
+		Namespace:     o.policy.GetNamespace(),
+		Name:          o.policy.GetName(),
 		MaxConcurrent: cmp.Or(int(spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
-		Gates:         policyGates(seen),
-		Deleting:      !seen.policy.GetDeletionTimestamp().IsZero(),
+		Gates:         policyGates(o),
+		Deleting:      !o.policy.GetDeletionTimestamp().IsZero(),
 		Guard:         guardOf(spec.WithdrawalGuard),
-		Confirmation:  metav1alpha1.WithdrawalConfirmed(seen.policy),
+		Confirmation:  metav1alpha1.WithdrawalConfirmed(o.policy),
 	}}
 }
 
@@ -105,11 +105,11 @@ func guardOf(guard metav1alpha1.WithdrawalGuard) rollout.Guard {
 }
 
 // currentRevision is the revision of the content as it is now, or the last one that is known.
-func currentRevision[P Policy, T Target](seen observation[P, T]) string {
-	if seen.snapshot != nil {
-		return seen.snapshot.Name
+func currentRevision[P Policy, T Target](o observation[P, T]) string {
+	if o.snapshot != nil {
+		return o.snapshot.Name
 	}
-	return seen.policy.GetPolicyStatus().Revision
+	return o.policy.GetPolicyStatus().Revision
 }
 
 // settings are what every target takes from its policy that is no part of the revision.

@@ -19,55 +19,55 @@ import (
 type report[P Policy] struct {
 	// status is a policy that has its identity and its new status only.
 	status P
-	events []announcement
+	events []eventRecord
 	// again is when to look again without being asked, from now; 0 is never.
 	again time.Duration
 }
 
-// makeReport sums up what was observed and done. It reads nothing and writes nothing.
-func makeReport[P Policy, T Target](kind Kind[P, T], seen observation[P, T], planned plan[P], done result) report[P] {
-	after := planned.input.After(done.rollout)
+// newReport sums up what was observed and done. It reads nothing and writes nothing.
+func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[P], done result) report[P] {
+	after := p.input.After(done.rollout)
 	summary := rollout.Summarize(after)
-	verdict := conclude(seen, planned.input.Policy, summary, done.err)
+	verdict := conclude(o, p.input.Policy, summary, done.err)
 
-	before := seen.policy.GetPolicyStatus()
-	changed := statusOnly(kind, seen.policy)
+	before := o.policy.GetPolicyStatus()
+	changed := statusOnly(kind, o.policy)
 	status := changed.GetPolicyStatus()
-	status.ObservedGeneration = seen.policy.GetGeneration()
-	status.Revision = currentRevision(seen)
+	status.ObservedGeneration = o.policy.GetGeneration()
+	status.Revision = currentRevision(o)
 	status.Clusters = metav1alpha1.ClusterSummary{
 		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
 		Failed: summary.Failed, Unreachable: summary.Unreachable,
 	}
-	if seen.content.SetStatus != nil {
-		seen.content.SetStatus(changed)
+	if o.content.SetStatus != nil {
+		o.content.SetStatus(changed)
 	}
-	if planned.setPhase != nil {
-		planned.setPhase(changed)
+	if p.setPhase != nil {
+		p.setPhase(changed)
 	}
 	var abandoned []metav1alpha1.AbandonedTarget
-	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, seen.abandoned, metav1.NewTime(seen.now).Rfc3339Copy())
+	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, o.abandoned, metav1.NewTime(o.now).Rfc3339Copy())
 	status.Withdrawals = after.Withdrawals
-	verdict.Write(&status.Conditions, seen.policy.GetGeneration(), seen.now)
-	if !equality.Semantic.DeepEqual(statusOnly(kind, seen.policy), changed) {
-		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, seen.now)
+	verdict.Write(&status.Conditions, o.policy.GetGeneration(), o.now)
+	if !equality.Semantic.DeepEqual(statusOnly(kind, o.policy), changed) {
+		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, o.now)
 	}
 	events := slices.Concat(statusEvents(before, status), abandonedEvents(abandoned), confirmationEvents(done.rollout.Withdrawal))
-	return report[P]{status: changed, events: events, again: untilNext(seen, planned.rollout.Again)}
+	return report[P]{status: changed, events: events, again: untilNext(o, p.rollout.Again)}
 }
 
 // conclude is the planner's verdict on the clusters, and what stands above it: first what failed just now, then
 // what nobody but a person can mend, the withdrawal guard before all else.
-func conclude[P Policy, T Target](seen observation[P, T], policy rollout.Policy, summary rollout.Summary, err error) rollout.Verdict {
+func conclude[P Policy, T Target](o observation[P, T], policy rollout.Policy, summary rollout.Summary, err error) rollout.Verdict {
 	verdict := rollout.Conclude(policy, summary)
 	switch {
 	case policy.Deleting:
-	case seen.stall != nil && summary.Withdrawal.Held:
-		verdict.Message += "; " + seen.stall.Message
-	case seen.stall != nil:
-		verdict = withStall(verdict, seen.stall)
-	case len(seen.view.missing) > 0:
-		verdict = withMissing(verdict, seen.view.missing)
+	case o.stall != nil && summary.Withdrawal.Held:
+		verdict.Message += "; " + o.stall.Message
+	case o.stall != nil:
+		verdict = withStall(verdict, o.stall)
+	case len(o.view.missing) > 0:
+		verdict = withMissing(verdict, o.view.missing)
 	}
 	switch {
 	case err != nil && summary.Withdrawal.Held:
@@ -77,12 +77,12 @@ func conclude[P Policy, T Target](seen observation[P, T], policy rollout.Policy,
 		verdict.Message = oneLine(err) + "; " + verdict.Message
 		verdict.Reconciling, verdict.Stalled = true, false
 	}
-	suspended := suspension.Of(seen.policy.GetPolicySpec().Suspend, seen.policy.GetAnnotations(), seen.now)
+	suspended := suspension.Of(o.policy.GetPolicySpec().Suspend, o.policy.GetAnnotations(), o.now)
 	if suspended.Active && !policy.Deleting {
 		verdict.Message += "; " + suspended.String()
 	}
-	if suspended.Complaint != "" {
-		verdict.Message += "; " + suspended.Complaint
+	if suspended.ParseError != "" {
+		verdict.Message += "; " + suspended.ParseError
 	}
 	return verdict
 }
@@ -114,15 +114,15 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 }
 
 // untilNext is when a plan may differ by itself, or a stall is to be looked at again.
-func untilNext[P Policy, T Target](seen observation[P, T], again time.Time) time.Duration {
-	again = times.Earliest(again, seen.view.next)
-	if seen.stall != nil {
-		again = times.Earliest(again, seen.stall.Retry)
+func untilNext[P Policy, T Target](o observation[P, T], again time.Time) time.Duration {
+	again = times.Earliest(again, o.view.next)
+	if o.stall != nil {
+		again = times.Earliest(again, o.stall.Retry)
 	}
 	if again.IsZero() {
 		return 0
 	}
-	return max(again.Sub(seen.now), time.Millisecond)
+	return max(again.Sub(o.now), time.Millisecond)
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

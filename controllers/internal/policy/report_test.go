@@ -68,25 +68,25 @@ type fixture struct {
 	stored   []revision.Stored
 }
 
-// seen is the observation as it is when the objects are as they are now.
-func (f *fixture) seen() observed {
-	seen := f.observed
-	seen.view = newView(basisOf(f.policy, f.now))
+// o is the observation as it is when the objects are as they are now.
+func (f *fixture) o() observed {
+	o := f.observed
+	o.view = newView(basisOf(f.policy, f.now))
 	for _, found := range f.clusters {
-		seen.view.setCluster(wantedIn(f.policy, found, "", f.now))
+		o.view.setCluster(wantedIn(f.policy, found, "", f.now))
 	}
 	for _, target := range f.targets {
-		seen.view.setTarget(targetOf(testKind{}, f.policy, seen.view.basis.settings, target), target.Status.Revision)
+		o.view.setTarget(targetOf(testKind{}, f.policy, o.view.basis.settings, target), target.Status.Revision)
 	}
-	seen.view.missing, seen.view.stored = f.missing, f.stored
-	seen.view.setRevision(currentRevision(seen))
-	return seen
+	o.view.missing, o.view.stored = f.missing, f.stored
+	o.view.setRevision(currentRevision(o))
+	return o
 }
 
 // report is what is reported of the plan that is made now, with an error if there is one.
 func (f *fixture) report(err error) report[*addonsv1alpha1.SaaSAddon] {
-	seen := f.seen()
-	return makeReport(testKind{}, seen, makePlan(seen), result{err: err})
+	o := f.o()
+	return newReport(testKind{}, o, newPlan(o), result{err: err})
 }
 
 // settled is a policy that is ready in one cluster.
@@ -213,21 +213,21 @@ func TestReport(t *testing.T) {
 }
 
 func TestPlanStoresTheRevisionOnceAndKeepsWhatTargetsUse(t *testing.T) {
-	seen := settled(t)
-	if makePlan(seen.seen()).store == nil {
+	o := settled(t)
+	if newPlan(o.o()).store == nil {
 		t.Error("the revision is not stored")
 	}
-	seen.stored = []revision.Stored{{Name: seen.snapshot.Name, Label: seen.snapshot.Label, Complete: true, Secrets: []string{seen.snapshot.Name}}}
-	if todo := makePlan(seen.seen()); todo.store != nil || !todo.rollout.Empty() || len(todo.prune) > 0 || todo.addFinalizer {
+	o.stored = []revision.Stored{{Name: o.snapshot.Name, Label: o.snapshot.Label, Complete: true, Secrets: []string{o.snapshot.Name}}}
+	if todo := newPlan(o.o()); todo.store != nil || !todo.rollout.Empty() || len(todo.prune) > 0 || todo.addFinalizer {
 		t.Errorf("still to do: %+v", todo)
 	}
 }
 
 func TestRefusedSelectorLeavesTargetsAlone(t *testing.T) {
-	seen := settled(t)
-	seen.stall = &Stall{Reason: metav1alpha1.ReasonSelectorNotAllowed}
-	seen.targets[0].Spec.Revision = "cache-older"
-	if todo := makePlan(seen.seen()); !todo.rollout.Empty() {
+	o := settled(t)
+	o.stall = &Stall{Reason: metav1alpha1.ReasonSelectorNotAllowed}
+	o.targets[0].Spec.Revision = "cache-older"
+	if todo := newPlan(o.o()); !todo.rollout.Empty() {
 		t.Errorf("plan %+v", todo.rollout)
 	}
 }

@@ -21,16 +21,16 @@ import (
 // deselected is an add-on that is ready in some clusters, none of which it selects any more.
 func deselected(t *testing.T, clusters int) fixture {
 	t.Helper()
-	seen := settled(t)
-	template := seen.targets[0]
-	seen.clusters, seen.targets = nil, nil
+	o := settled(t)
+	template := o.targets[0]
+	o.clusters, o.targets = nil, nil
 	for i := range clusters {
 		target := template.DeepCopy()
 		target.Spec.ClusterRef.Name = fmt.Sprintf("prod-%d", i)
 		target.Name = rollout.TargetName("cache", rollout.ClusterKey(target.Spec.ClusterRef))
-		seen.targets = append(seen.targets, target)
+		o.targets = append(o.targets, target)
 	}
-	return seen
+	return o
 }
 
 func lostAt(at time.Time, count, clusters int32) metav1alpha1.WithdrawalMinute {
@@ -97,16 +97,16 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 }
 
 func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
-	seen := deselected(t, 5)
-	first := seen.report(nil)
+	o := deselected(t, 5)
+	first := o.report(nil)
 	if len(first.events) == 0 || first.events[len(first.events)-1].reason != metav1alpha1.ReasonWithdrawalGuard {
 		t.Errorf("events %+v", first.events)
 	}
-	seen.policy.Status = first.status.Status
-	another := seen.targets[0].DeepCopy()
+	o.policy.Status = first.status.Status
+	another := o.targets[0].DeepCopy()
 	another.Name = "another"
-	seen.targets = append(seen.targets, another)
-	second := seen.report(nil)
+	o.targets = append(o.targets, another)
+	second := o.report(nil)
 	if len(second.events) > 0 {
 		t.Errorf("events %+v", second.events)
 	}
@@ -114,19 +114,19 @@ func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
 
 // A confirmation whose record could not be stored is not lost: the status at the end has it.
 func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testing.T) {
-	seen := deselected(t, 5)
-	seen.policy.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
-	todo := makePlan(seen.seen())
-	first := makeReport(testKind{}, seen.seen(), todo, result{rollout: rollout.Plan{Withdrawal: todo.rollout.Withdrawal}, err: errors.New("timeout")})
+	o := deselected(t, 5)
+	o.policy.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
+	todo := newPlan(o.o())
+	first := newReport(testKind{}, o.o(), todo, result{rollout: rollout.Plan{Withdrawal: todo.rollout.Withdrawal}, err: errors.New("timeout")})
 	if len(first.events) != 1 || first.events[0].reason != eventConfirmed {
 		t.Errorf("events %+v", first.events)
 	}
-	seen.policy.Status = first.status.Status
-	todo = makePlan(seen.seen())
+	o.policy.Status = first.status.Status
+	todo = newPlan(o.o())
 	if len(todo.rollout.Delete) != 5 || todo.rollout.Withdrawal.Confirmed {
 		t.Errorf("plan %+v", todo.rollout)
 	}
-	second := makeReport(testKind{}, seen.seen(), todo, result{rollout: todo.rollout})
+	second := newReport(testKind{}, o.o(), todo, result{rollout: todo.rollout})
 	if record := second.status.Status.Withdrawals; record.Underway != nil || len(record.Recent) > 0 || record.SpentConfirmation != "5" {
 		t.Errorf("remembers %+v", record)
 	}
@@ -134,14 +134,14 @@ func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testin
 
 // What does not count any more causes no write, and goes with the next one.
 func TestOldWithdrawalsGoWithTheNextChangeOfTheStatus(t *testing.T) {
-	seen := settled(t)
-	seen.policy.Status = seen.report(nil).status.Status
-	seen.policy.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-2*time.Hour), 1, 2)}
-	if unchanged := seen.report(nil).status.Status; !reflect.DeepEqual(unchanged, seen.policy.Status) {
+	o := settled(t)
+	o.policy.Status = o.report(nil).status.Status
+	o.policy.Status.Withdrawals.Recent = []metav1alpha1.WithdrawalMinute{lostAt(noon.Add(-2*time.Hour), 1, 2)}
+	if unchanged := o.report(nil).status.Status; !reflect.DeepEqual(unchanged, o.policy.Status) {
 		t.Errorf("changed to %+v", unchanged)
 	}
-	seen.policy.Generation++
-	if left := seen.report(nil).status.Status.Withdrawals.Recent; len(left) > 0 {
+	o.policy.Generation++
+	if left := o.report(nil).status.Status.Withdrawals.Recent; len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }

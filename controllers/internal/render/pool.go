@@ -110,7 +110,7 @@ func (p *Pool) Close() {
 			p.turns <- struct{}{}
 		}
 		for w := p.takeIdle(); w != nil; w = p.takeIdle() {
-			w.bury()
+			w.reap()
 		}
 	})
 }
@@ -171,7 +171,7 @@ func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 		p.putIdle(w)
 		return answer, nil
 	}
-	end := w.bury()
+	end := w.reap()
 	if err == nil {
 		// The limit was reached when the answer was there already.
 		return answer, nil
@@ -185,7 +185,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	w, err := startProcess(limited, p.limits.Memory)
 	if ctx.Err() != nil {
 		if err == nil {
-			w.bury()
+			w.reap()
 		}
 		return nil, fmt.Errorf("start a render worker: %w", context.Cause(ctx))
 	}

@@ -46,7 +46,7 @@ func startProcess(ctx context.Context, memory int64) (*process, error) {
 	}
 	defer context.AfterFunc(ctx, w.kill)()
 	if _, err := sandbox.Expect(w.output, sandbox.FrameReady, 0); err != nil {
-		return nil, fmt.Errorf("wait until it is ready: %w (%s)", err, w.bury())
+		return nil, fmt.Errorf("wait until it is ready: %w (%s)", err, w.reap())
 	}
 	return w, nil
 }
@@ -109,8 +109,8 @@ func (w *process) kill() {
 	_ = w.command.Process.Kill()
 }
 
-// bury kills the worker, waits for its end, and returns how it ended.
-func (w *process) bury() string {
+// reap kills the worker, waits for its end, and returns how it ended.
+func (w *process) reap() string {
 	w.kill()
 	// The error repeats the state.
 	_ = w.command.Wait()
@@ -121,7 +121,7 @@ func (w *process) bury() string {
 // ranOutOfMemory reports whether the worker said so before it died. The words are those of the
 // Go runtime (malloc.go, stack.go, os_linux.go), its cgo part, and the race detector. A SIGSEGV
 // is the garbage collector's, which does not check all of its own allocations; one in Go code
-// would be a panic, which the worker survives. To be called after bury.
+// would be a panic, which the worker survives. To be called after reap.
 func (w *process) ranOutOfMemory() bool {
 	said := w.errors.String()
 	for _, words := range []string{

@@ -21,9 +21,9 @@ import (
 	"time"
 	_ "time/tzdata" // The same zones on every machine: a worker cannot read the machine's.
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // WorkerArgument is the first argument that makes the program a worker; see WorkerMain.
@@ -178,7 +178,7 @@ func renderAll(allowed template.FuncMap, request task) ([]map[string]any, *manif
 }
 
 func encodeFailure(failure *manifest.Error) []byte {
-	encoded, err := encode(reply{Failure: &manifest.Error{Reason: failure.Reason, Message: brief.Cut(failure.Message, maxMessage)}})
+	encoded, err := encode(reply{Failure: &manifest.Error{Reason: failure.Reason, Message: truncate.Cut(failure.Message, maxMessage)}})
 	if err != nil {
 		// Two strings can always be written as JSON.
 		panic(err)

@@ -11,9 +11,9 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // result is what became of a plan.
@@ -36,7 +36,7 @@ func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R], p plan, 
 	case p.clusters != nil:
 		status.Clusters = p.clusters
 	case p.end != nil:
-		status.Outcome, status.Message, status.EndedAt = p.end.outcome, brief.Message(p.end.message, conditions.MaxMessage), &now
+		status.Outcome, status.Message, status.EndedAt = p.end.outcome, truncate.Message(p.end.message, conditions.MaxMessage), &now
 		for i, a := range status.Actions {
 			if a.Outcome == "" {
 				status.Actions[i] = action.End(a, metav1alpha1.ActionCancelled, p.end.message, o.Now)

@@ -35,8 +35,8 @@ type Kind[R metav1alpha1.Run, S any] interface {
 	// Object is what an action makes; the room labels it, and names it if it has no name. It is nil as long as the clusters do
 	// not show what it is made from, as after a start of the manager. It is pure.
 	Object(view View[R], action string) (*unstructured.Unstructured, error)
-	// Judge says what became of the object of an action. It is pure.
-	Judge(run R, a metav1alpha1.Action, object *unstructured.Unstructured) action.Judgement
+	// Decide says what became of the object of an action. It is pure.
+	Decide(run R, a metav1alpha1.Action, object *unstructured.Unstructured) action.Verdict
 	// Keeps is whether the object of an action stays when the run has ended.
 	Keeps(run R, a metav1alpha1.Action) bool
 }

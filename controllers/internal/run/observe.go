@@ -131,8 +131,8 @@ func (o *observation[R]) selectionOf(a metav1alpha1.Action) (fleet.Selection, bo
 }
 
 // situationOf an action that is under way.
-func (o *observation[R]) situationOf(a metav1alpha1.Action, judge func(*unstructured.Unstructured) action.Judgement) action.Situation {
-	s := action.Situation{Action: a, Now: o.Now, Judge: judge}
+func (o *observation[R]) situationOf(a metav1alpha1.Action, decide func(*unstructured.Unstructured) action.Verdict) action.Situation {
+	s := action.Situation{Action: a, Now: o.Now, Decide: decide}
 	view := o.clusters[Key(a.ClusterRef)]
 	switch {
 	case view == nil || view.cluster == nil:

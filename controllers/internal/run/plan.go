@@ -43,8 +43,8 @@ type ending struct {
 	message string
 }
 
-// makePlan decides what to do for a run. It is pure.
-func makePlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan {
+// newPlan decides what to do for a run. It is pure.
+func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan {
 	status := o.Run.GetRunStatus()
 	claimed := controllerutil.ContainsFinalizer(o.Run, metav1alpha1.FinalizerRun)
 	switch {
@@ -90,8 +90,8 @@ func whyCancelled[R metav1alpha1.Run](o observation[R]) string {
 }
 
 func planAction[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R], a metav1alpha1.Action) plan {
-	judge := func(object *unstructured.Unstructured) action.Judgement { return kind.Judge(o.Run, a, object) }
-	next, step, awaited := o.situationOf(a, judge).Next()
+	decide := func(object *unstructured.Unstructured) action.Verdict { return kind.Decide(o.Run, a, object) }
+	next, step, awaited := o.situationOf(a, decide).Next()
 	return plan{action: &next, step: step, awaits: a.Name + ": " + awaited, until: a.Deadline.Time}
 }
 

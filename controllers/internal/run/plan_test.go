@@ -56,8 +56,8 @@ func (drills) Clusters(context.Context, *drill) ([]metav1alpha1.ClusterReference
 	return nil, nil
 }
 func (drills) Object(View[*drill], string) (*unstructured.Unstructured, error) { return nil, nil }
-func (drills) Judge(*drill, metav1alpha1.Action, *unstructured.Unstructured) action.Judgement {
-	return action.Judgement{}
+func (drills) Decide(*drill, metav1alpha1.Action, *unstructured.Unstructured) action.Verdict {
+	return action.Verdict{}
 }
 
 var prod = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}
@@ -148,7 +148,7 @@ func TestPlanOfARun(t *testing.T) {
 		"and then nothing is done any more":     {o: underWay(ended, func(of *drill) { of.status.FinishedAt, of.Finalizers = &at, nil }), move: begin, want: "wait: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := summarize(makePlan[*drill, metav1alpha1.RunStatus](drills{row.move}, row.o)); got != row.want {
+			if got := summarize(newPlan[*drill, metav1alpha1.RunStatus](drills{row.move}, row.o)); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})

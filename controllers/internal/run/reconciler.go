@@ -58,7 +58,7 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p := makePlan(r.Kind, o)
+	p := newPlan(r.Kind, o)
 	next := clone(run)
 	status := next.GetRunStatus()
 	done := r.apply(ctx, o, p, status)

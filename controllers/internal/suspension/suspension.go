@@ -17,8 +17,8 @@ type Suspension struct {
 	Until time.Time
 	// Why it holds, where a person did not ask for it.
 	Why string
-	// Complaint tells that the annotation cannot be read, and is ignored.
-	Complaint string
+	// ParseError tells that the annotation cannot be read, and is ignored.
+	ParseError string
 }
 
 // Of reads spec.suspend and the annotation daytwo.dev/suspend-until of one object.
@@ -30,7 +30,7 @@ func Of(suspend bool, annotations map[string]string, now time.Time) Suspension {
 	}
 	until, err := time.Parse(time.RFC3339, value)
 	if err != nil {
-		found.Complaint = fmt.Sprintf("the annotation %s is ignored: %q is no time as in 2006-01-02T15:04:05Z",
+		found.ParseError = fmt.Sprintf("the annotation %s is ignored: %q is no time as in 2006-01-02T15:04:05Z",
 			metav1alpha1.AnnotationSuspendUntil, value)
 		return found
 	}
@@ -46,9 +46,9 @@ func During(why string) Suspension { return Suspension{Active: true, Why: why} }
 
 // Or joins two: it holds while either does.
 func (s Suspension) Or(other Suspension) Suspension {
-	joined := Suspension{Active: s.Active || other.Active, Why: cmp.Or(s.Why, other.Why), Complaint: s.Complaint}
-	if joined.Complaint == "" {
-		joined.Complaint = other.Complaint
+	joined := Suspension{Active: s.Active || other.Active, Why: cmp.Or(s.Why, other.Why), ParseError: s.ParseError}
+	if joined.ParseError == "" {
+		joined.ParseError = other.ParseError
 	}
 	switch {
 	case !other.Active:

@@ -27,7 +27,7 @@ func TestSuspensionEndsByItself(t *testing.T) {
 
 func TestUnreadableTimeIsIgnoredWithAComplaint(t *testing.T) {
 	got := Of(false, map[string]string{metav1alpha1.AnnotationSuspendUntil: "tomorrow"}, now)
-	if got.Active || got.Complaint == "" {
+	if got.Active || got.ParseError == "" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -112,7 +112,7 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 	if o.IsWaiting() && !o.isObjectsAbandonable() {
 		return reconcile.Result{RequeueAfter: o.UntilGivenUp()}, nil
 	}
-	p := d.MakePlan(o)
+	p := d.NewPlan(o)
 	if err := d.commit(ctx, o, p, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -124,7 +124,7 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 		return reconcile.Result{}, err
 	}
 	o.Inventory = done.Inventory
-	told := d.MakeReport(o, p, done, o.Look(ctx, done.Result, cluster), d.acknowledged(o.Observation, cluster))
+	told := d.NewReport(o, p, done, o.Look(ctx, done.Result, cluster), d.acknowledged(o.Observation, cluster))
 	told.Due = times.Earliest(told.Due, d.lookAgain(o.Observation, told.Told, cluster))
 	if warning := done.Outcome.Warning; warning != nil {
 		d.Room.Recorder.Eventf(target, nil, corev1.EventTypeWarning, warning.Reason, warning.Action, "%s", warning.Message)

@@ -125,7 +125,7 @@ func (d *Declared[T, S, X]) observeDesired(ctx context.Context, o *DeclaredObser
 		return err
 	}
 	o.DesiredKnown = true
-	d.Room.ObserveHolders(ctx, &o.Observation, cluster.Tracker, o.Target)
+	d.Room.ObserveOwners(ctx, &o.Observation, cluster.Tracker, o.Target)
 	return nil
 }
 
@@ -135,16 +135,16 @@ func (d *Declared[T, S, X]) CheckRecordable(o *DeclaredObservation[T, S, X]) err
 	return cmp.Or(o.checkCount(), o.CheckRecordable(d.Name(), d.sizeWithoutStatus(o.Target)+d.staged().Size(o)))
 }
 
-// ObserveHolders looks which of the desired objects another target has.
-func (r *Reconciler[T, S, M]) ObserveHolders(ctx context.Context, o *Observation, tracker *tracker.Tracker, target T) {
+// ObserveOwners looks which of the desired objects another target has.
+func (r *Reconciler[T, S, M]) ObserveOwners(ctx context.Context, o *Observation, tracker *tracker.Tracker, target T) {
 	owner := r.Owner(target)
-	o.Holders = map[objects.Key]string{}
+	o.Owners = map[objects.Key]string{}
 	for _, one := range o.Desired {
 		if _, listed := o.Inventory[one.Key()]; listed {
 			continue
 		}
-		if holder, taken := tracker.Holder(one.Key()); taken && holder != owner {
-			o.Holders[one.Key()] = r.HolderName(ctx, holder)
+		if holder, taken := tracker.OwnerOf(one.Key()); taken && holder != owner {
+			o.Owners[one.Key()] = r.OwnerName(ctx, holder)
 		}
 	}
 }

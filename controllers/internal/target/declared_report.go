@@ -7,15 +7,15 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// MakeReport tells what was observed, planned and done; the inventory is as it is afterwards. It is pure.
-func (d *Declared[T, S, X]) MakeReport(
+// NewReport tells what was observed, planned and done; the inventory is as it is afterwards. It is pure.
+func (d *Declared[T, S, X]) NewReport(
 	o *DeclaredObservation[T, S, X], p Plan, done Carried[S], shown Shown, acknowledged *metav1alpha1.Acknowledgement,
 ) Conclusion[S] {
 	outcome := done.Outcome
 	findings := Findings{
 		Observation: o.Observation, Plan: p.Plan, Result: done.Result, Shown: shown, Corrections: done.corrections(),
 		LeftChanged: outcome.LeftChanged, Pending: outcome.Unfinished, Acknowledged: acknowledged,
-		Trouble: cmp.Or(JudgeProblem(o.Problem), JudgeWrites(p.Plan, done.Result), outcome.Trouble, JudgeWaits(done.Result)),
+		Trouble: cmp.Or(VerdictOfProblem(o.Problem), VerdictOfWrites(p.Plan, done.Result), outcome.Trouble, VerdictOfWaits(done.Result)),
 	}
 	next := d.nextStatus(o, done, findings)
 	told, beside := d.Parts(next), d.staged().Beside(next)

@@ -10,10 +10,10 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // An Event has at most 1024 bytes.
@@ -46,7 +46,7 @@ func (r *Reconciler[T, S, M]) recordUnremoved(ctx context.Context, target T, o O
 	}
 	if (o.IsAbandoned() || o.IsGivenUp()) && len(left.Inventory) > 0 {
 		r.Recorder.Eventf(target, nil, corev1.EventTypeWarning, eventAbandoned, actionDelete, "%d objects were left in TenantCluster %s: %s: %s",
-			len(left.Inventory), ClusterKey(target), brief.Cut(apply.Names(left.Inventory.Sorted()), maxNamesTold), brief.Cut(why.Message, maxWhyTold))
+			len(left.Inventory), ClusterKey(target), truncate.Cut(apply.Names(left.Inventory.Sorted()), maxNamesTold), truncate.Cut(why.Message, maxWhyTold))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (r *Reconciler[T, S, M]) recordExternal(ctx context.Context, target T, left
 		return err
 	}
 	r.Recorder.Eventf(target, nil, corev1.EventTypeWarning, eventOrphaned, actionDelete,
-		"what %s stand for may remain outside of TenantCluster %s: %s", orphans.Describe(left), ClusterKey(target), brief.Cut(left.Message, maxWhyTold))
+		"what %s stand for may remain outside of TenantCluster %s: %s", orphans.Describe(left), ClusterKey(target), truncate.Cut(left.Message, maxWhyTold))
 	return nil
 }
 

@@ -22,7 +22,7 @@ type Leftovers struct {
 // list is what is, or may be, in the cluster, without what was there before the target and would stay anyway.
 func (l Leftovers) list() []tenancyv1alpha1.OrphanObject {
 	return append(orphansOf(slices.DeleteFunc(l.Inventory.Sorted(), func(e apply.Entry) bool {
-		return e.Unwatched() || e.Adopted && objects.IsFoundation(e.GroupKind())
+		return e.Unwatched() || e.Adopted && objects.IsPrerequisite(e.GroupKind())
 	})), l.More...)
 }
 

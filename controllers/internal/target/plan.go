@@ -11,8 +11,8 @@ type Plan struct {
 	Finalize bool
 }
 
-// MakePlan decides what to do for a target. It is pure.
-func (d *Declared[T, S, X]) MakePlan(o *DeclaredObservation[T, S, X]) Plan {
+// NewPlan decides what to do for a target. It is pure.
+func (d *Declared[T, S, X]) NewPlan(o *DeclaredObservation[T, S, X]) Plan {
 	switch {
 	case o.isDeleted():
 		return d.planDeletion(o)
@@ -20,7 +20,7 @@ func (d *Declared[T, S, X]) MakePlan(o *DeclaredObservation[T, S, X]) Plan {
 		return Plan{}
 	}
 	status := d.Parts(&o.Status)
-	p := Plan{Plan: apply.MakePlan(o.Objects(status)), Staged: d.staged().Plan(o)}
+	p := Plan{Plan: apply.NewPlan(o.Objects(status)), Staged: d.staged().Plan(o)}
 	p.Wake(p.Staged.WakeAt)
 	isSettled := o.IsSettled(status) && !o.Unfinished
 	p.Begins = !isSettled && status.Applying != o.Inputs && (!p.IsEmpty() || p.Staged.Begins)

@@ -8,9 +8,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// JudgeProblem says what keeps the desired objects of a target from being known; nil for no problem. A kind's own
+// VerdictOfProblem says what keeps the desired objects of a target from being known; nil for no problem. A kind's own
 // Verdict stands. What is of no known sort may pass.
-func JudgeProblem(problem error) *Verdict {
+func VerdictOfProblem(problem error) *Verdict {
 	if problem == nil {
 		return nil
 	}

@@ -72,8 +72,8 @@ func (r *Reconciler[T, S, M]) Owner(target T) tracker.Owner {
 	return tracker.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(target)}
 }
 
-// HolderName says whom a person should talk to about an object that a target has: the policy of that target.
-func (r *Reconciler[T, S, M]) HolderName(ctx context.Context, holder tracker.Owner) string {
+// OwnerName says whom a person should talk to about an object that a target has: the policy of that target.
+func (r *Reconciler[T, S, M]) OwnerName(ctx context.Context, holder tracker.Owner) string {
 	return r.Targets.ResponsibleFor(ctx, r.Client, holder.Kind, holder.NamespacedName)
 }
 

@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // What the status keeps of corrections: how many, and how much of a field's name and a manager's, in bytes. Both names are
@@ -127,7 +127,7 @@ func orSomebody(manager string) string {
 func correctionOf(w apply.Written, rules managedfields.Rules) metav1alpha1.DriftCorrection {
 	b := w.Actor
 	correction := metav1alpha1.DriftCorrection{
-		Object: w.ID(), Fields: b.Fields, Manager: brief.Cut(b.Manager, maxManager), Operation: brief.Cut(b.Operation, maxManager), Changed: b.At,
+		Object: w.ID(), Fields: b.Fields, Manager: truncate.Cut(b.Manager, maxManager), Operation: truncate.Cut(b.Operation, maxManager), Changed: b.At,
 		Corrected: metav1.NewMicroTime(w.At),
 	}
 	switch {
@@ -140,7 +140,7 @@ func correctionOf(w apply.Written, rules managedfields.Rules) metav1alpha1.Drift
 	}
 	correction.Fields = slices.Clone(correction.Fields)
 	for i, field := range correction.Fields {
-		correction.Fields[i] = brief.Cut(field, maxField)
+		correction.Fields[i] = truncate.Cut(field, maxField)
 	}
 	return correction
 }

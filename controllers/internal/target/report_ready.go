@@ -50,8 +50,8 @@ func readyMessage(next Status, o Observation, drifted *metav1.Condition) string 
 	if o.Suspension.Active {
 		message = o.Suspension.String() + "; " + message
 	}
-	if o.Suspension.Complaint != "" {
-		message += "; " + o.Suspension.Complaint
+	if o.Suspension.ParseError != "" {
+		message += "; " + o.Suspension.ParseError
 	}
 	return message
 }

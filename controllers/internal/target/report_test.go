@@ -91,10 +91,10 @@ func TestNamesTenManagersOfWhatStays(t *testing.T) {
 
 func TestWhatIsNotVerifiedStalls(t *testing.T) {
 	err := fmt.Errorf("verify before it is applied: %w", &apply.VerificationError{Reason: "the key does not fit"})
-	if got := JudgeWrites(apply.Plan{}, apply.Result{Err: err}); !got.Stalled || got.Reason != metav1alpha1.ReasonRefused || got.Message != "the key does not fit" {
+	if got := VerdictOfWrites(apply.Plan{}, apply.Result{Err: err}); !got.Stalled || got.Reason != metav1alpha1.ReasonRefused || got.Message != "the key does not fit" {
 		t.Errorf("%+v", got)
 	}
-	if got := JudgeWrites(apply.Plan{}, apply.Result{Err: errors.New("no answer")}); got.Stalled || got.Reason != metav1alpha1.ReasonFailed {
+	if got := VerdictOfWrites(apply.Plan{}, apply.Result{Err: errors.New("no answer")}); got.Stalled || got.Reason != metav1alpha1.ReasonFailed {
 		t.Errorf("%+v", got)
 	}
 }

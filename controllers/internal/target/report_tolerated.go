@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // tolerated is what stays of what others set, as the watches show it now: our own writes may just have changed it, and
@@ -31,7 +31,7 @@ func countManagers(byObject [][]string) []metav1alpha1.ToleratedManager {
 	counts := map[string]int32{}
 	for _, managers := range byObject {
 		for _, manager := range managers {
-			counts[brief.Cut(manager, maxManager)]++
+			counts[truncate.Cut(manager, maxManager)]++
 		}
 	}
 	list := make([]metav1alpha1.ToleratedManager, 0, len(counts))

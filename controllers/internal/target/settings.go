@@ -24,11 +24,11 @@ func SettingsOf(policy metav1alpha1.DriftPolicy) apply.Settings {
 func additionsOf(policy metav1alpha1.DriftPolicy) managedfields.Additions {
 	switch policy.Additions {
 	case metav1alpha1.DriftAdditionsAll:
-		return managedfields.TakeBackAll
+		return managedfields.RevertAll
 	case metav1alpha1.DriftAdditionsNone:
-		return managedfields.TakeBackNone
+		return managedfields.RevertNone
 	}
-	return managedfields.TakeBackPeopleAndSensitive
+	return managedfields.RevertPeopleAndSensitive
 }
 
 // RulesVersion tells one set of rules, and of a policy's settings for them, from another.

@@ -17,7 +17,7 @@ const (
 	// statusReserve is for what no declaration tells: six conditions of 2 KiB, ten corrections of eleven fields, and
 	// the part of its kind.
 	statusReserve = 128 << 10
-	// entryReserve is for an entry of the inventory beside its ID and what it yields.
+	// entryReserve is for an entry of the inventory beside its ID and what it relinquishes.
 	entryReserve = 200
 	// maxRecorded is how many entries the inventory may have while one revision takes the place of another; the CRD
 	// says the same.
@@ -47,17 +47,17 @@ func (o Observation) CheckRecordable(kind string, size int) error {
 	count := 0
 	known := make(map[objects.Key]bool, len(o.Desired))
 	for _, d := range o.Desired {
-		yielded, err := mayYield(settings, d)
+		relinquished, err := mayYield(settings, d)
 		if err != nil {
 			return err
 		}
 		known[d.Key()] = true
-		size += len(d.ID()) + entryReserve + SizeOf(yielded)
+		size += len(d.ID()) + entryReserve + SizeOf(relinquished)
 		count++
 	}
 	for key, e := range o.Inventory {
 		if !known[key] {
-			size += len(e.ID()) + entryReserve + SizeOf(e.Yielded)
+			size += len(e.ID()) + entryReserve + SizeOf(e.Relinquished)
 			count++
 		}
 	}
@@ -82,9 +82,9 @@ func mayYield(settings apply.Settings, d apply.Object) ([]string, error) {
 	if err := json.Unmarshal(d.Body, &object); err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.Ref, err)
 	}
-	if spared = apply.DeclaredAmong(object, spared); len(spared) > apply.MaxYielded {
+	if spared = apply.DeclaredAmong(object, spared); len(spared) > apply.MaxRelinquished {
 		return nil, &UnrecordableError{fmt.Sprintf("spec.drift.ignore names %d fields that %s declares, more than the %d of one object that are kept track of; "+
-			"name the field above them, or leave them out of the manifest", len(spared), d.Ref, apply.MaxYielded)}
+			"name the field above them, or leave them out of the manifest", len(spared), d.Ref, apply.MaxRelinquished)}
 	}
 	return spared, nil
 }

@@ -27,9 +27,9 @@ func (v *Verdict) Error() string { return v.Message }
 // Unwrap returns the cause.
 func (v *Verdict) Unwrap() error { return v.Cause }
 
-// JudgeWrites finds the first thing that went wrong with the objects of a target, the most useful to know of first; nil
+// VerdictOfWrites finds the first thing that went wrong with the objects of a target, the most useful to know of first; nil
 // if nothing did.
-func JudgeWrites(p apply.Plan, done apply.Result) *Verdict {
+func VerdictOfWrites(p apply.Plan, done apply.Result) *Verdict {
 	var unverified *apply.VerificationError
 	if errors.As(done.Err, &unverified) {
 		return &Verdict{Reason: metav1alpha1.ReasonRefused, Message: unverified.Reason, Cause: done.Err, Stalled: true}
@@ -38,7 +38,7 @@ func JudgeWrites(p apply.Plan, done apply.Result) *Verdict {
 		return &Verdict{Reason: metav1alpha1.ReasonFailed, Message: done.Err.Error(), Cause: done.Err}
 	}
 	if len(p.Conflicts) > 0 {
-		return conflictVerdict(p.Conflicts[0].Ref, p.Conflicts[0].Holder)
+		return conflictVerdict(p.Conflicts[0].Ref, p.Conflicts[0].Owner)
 	}
 	failed := done.Failed()
 	for _, w := range failed {
@@ -47,13 +47,13 @@ func JudgeWrites(p apply.Plan, done apply.Result) *Verdict {
 		}
 	}
 	for _, w := range failed {
-		return judgeWrite(w, len(failed)-1)
+		return verdictOfWrite(w, len(failed)-1)
 	}
 	return nil
 }
 
-// JudgeWaits tells what the rest waits for; nil for nothing.
-func JudgeWaits(done apply.Result) *Verdict {
+// VerdictOfWaits tells what the rest waits for; nil for nothing.
+func VerdictOfWaits(done apply.Result) *Verdict {
 	if len(done.Awaiting) > 0 {
 		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: "waiting for " + apply.Names(done.Awaiting) + " to be established"}
 	}
@@ -70,7 +70,7 @@ func conflictVerdict(ref objects.Ref, owner string) *Verdict {
 	}
 }
 
-func judgeWrite(w apply.Written, others int) *Verdict {
+func verdictOfWrite(w apply.Written, others int) *Verdict {
 	message := fmt.Sprintf("%s %s: %s", w.Purpose, w.Ref, apply.Explain(w.Ref, w.Err))
 	if others > 0 {
 		message += fmt.Sprintf(" (and %d more)", others)

@@ -36,7 +36,7 @@ func (s Situation) deadlineOf(step tenancyv1alpha1.DeletionStep, since time.Time
 }
 
 // countsFrom is when a cluster that does not answer began to hold the deletion up.
-func (s Situation) countsFrom() time.Time { return times.Latest(s.deleted(), s.Silence.Since) }
+func (s Situation) countsFrom() time.Time { return times.Latest(s.deleted(), s.Unreachable.Since) }
 
 // shared is the deadline of a step in an ordered cluster that does not answer: until so much of the time is over in
 // all, but no longer than if it answered, and no shorter than what is the step's in any case.

@@ -13,8 +13,8 @@ type Situation struct {
 	Now time.Time
 	// Cluster is being deleted. Its status is what was on record before.
 	Cluster *tenancyv1alpha1.TenantCluster
-	// Silence of the cluster.
-	Silence Silence
+	// Unreachable of the cluster.
+	Unreachable Unreachable
 	// Drills that are under way in the cluster, by kind and name; read only until add-ons are removed.
 	Drills []string
 	// Backups of the cluster; read only until add-ons are removed.
@@ -25,8 +25,8 @@ type Situation struct {
 	Removal Removal
 }
 
-// Silence is how a cluster does not answer. The zero value is for one that does.
-type Silence struct {
+// Unreachable is how a cluster does not answer. The zero value is for one that does.
+type Unreachable struct {
 	// Since it does not; zero if it does.
 	Since time.Time
 	// Why it does not, for people.
@@ -84,7 +84,7 @@ func (s Situation) deleted() time.Time { return s.Cluster.DeletionTimestamp.Time
 func (s Situation) ordered() bool { return s.Cluster.Spec.Topology != nil }
 
 // silent is whether there is a cluster that is known not to answer.
-func (s Situation) silent() bool { return !s.Silence.Since.IsZero() }
+func (s Situation) silent() bool { return !s.Unreachable.Since.IsZero() }
 
 // reached is whether Daytwo ever worked in the cluster: its identity is on record before anything is written.
 func (s Situation) reached() bool { return s.Cluster.Status.ClusterID != "" }

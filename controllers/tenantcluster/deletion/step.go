@@ -95,7 +95,7 @@ func (s Situation) recordOf(name tenancyv1alpha1.DeletionStep) tenancyv1alpha1.D
 
 // overdue: the step has waited long enough.
 func (s Situation) overdue(record tenancyv1alpha1.Deletion) bool {
-	return record.Deadline != nil && !s.Silence.Untried && !s.Now.Before(record.Deadline.Time)
+	return record.Deadline != nil && !s.Unreachable.Untried && !s.Now.Before(record.Deadline.Time)
 }
 
 // wakeAtMost a minute later, or at the deadline.

@@ -55,7 +55,7 @@ func (s *Situation) on(step tenancyv1alpha1.DeletionStep, since float64) *Situat
 
 // dead since some minute.
 func (s *Situation) dead(since float64) *Situation {
-	s.Silence = Silence{Since: minutes(since), Why: "no answer in time"}
+	s.Unreachable = Unreachable{Since: minutes(since), Why: "no answer in time"}
 	return s
 }
 
@@ -95,7 +95,7 @@ func TestNext(t *testing.T) {
 		"a cluster that died later has as long from then":        {situation: ordered().at(5).on(drills, 0).drilled().dead(4), step: drills, deadline: 14},
 		"a drill in a dead cluster is given up":                  {situation: ordered().at(10).on(drills, 0).drilled().dead(0).addon("x"), step: addons, deadline: 15, givenUp: 1},
 		"nothing is given up before somebody tried to connect": {
-			situation: ordered().at(300).on(drills, 0).drilled().dead(0).with(func(s *Situation) { s.Silence.Untried = true }), step: drills, deadline: 10,
+			situation: ordered().at(300).on(drills, 0).drilled().dead(0).with(func(s *Situation) { s.Unreachable.Untried = true }), step: drills, deadline: 10,
 		},
 		"a drill that stopped passes": {situation: ordered().at(5).on(drills, 0).addon("x"), step: addons, deadline: 20, says: "AddonRelease acme/x"},
 

@@ -17,7 +17,7 @@ func awaitDrills(s Situation, step *Step) string {
 	}
 	waits := "drills are under way: " + list(s.Drills)
 	if s.overdue(step.Record) {
-		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: waits + ", and the cluster does not answer: " + s.Silence.Why})
+		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: waits + ", and the cluster does not answer: " + s.Unreachable.Why})
 		return ""
 	}
 	step.WakeAt = s.wakeAtMost(step.Record)
@@ -34,7 +34,7 @@ func awaitBackup(s Situation, step *Step) string {
 		return ""
 	}
 	if s.overdue(step.Record) {
-		why := "no final backup was made before the deletion was due: " + waits + "; the cluster does not answer: " + s.Silence.Why
+		why := "no final backup was made before the deletion was due: " + waits + "; the cluster does not answer: " + s.Unreachable.Why
 		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: why, Lost: true})
 		return ""
 	}
@@ -171,7 +171,7 @@ func (s Situation) until(record tenancyv1alpha1.Deletion) string {
 	if record.Deadline == nil {
 		return ""
 	}
-	return fmt.Sprintf(". The cluster does not answer, and is waited for until %s: %s", inWords(record.Deadline.Time), s.Silence.Why)
+	return fmt.Sprintf(". The cluster does not answer, and is waited for until %s: %s", inWords(record.Deadline.Time), s.Unreachable.Why)
 }
 
 // why the cluster does not answer, where it does not.
@@ -179,5 +179,5 @@ func (s Situation) why() string {
 	if !s.silent() {
 		return ""
 	}
-	return ". It cannot clean up: " + s.Silence.Why
+	return ". It cannot clean up: " + s.Unreachable.Why
 }

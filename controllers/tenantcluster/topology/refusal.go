@@ -24,7 +24,7 @@ func Refusal(err error, cluster string) (message string, refused bool) {
 }
 
 // IsUndecided knows the refusals that do not speak of the order: Cluster API could not find something out (which
-// class a Cluster that exists already changes to, say), or somebody's webhook cannot rehearse.
+// class a Cluster that exists already changes to, say), or somebody's webhook cannot run dry.
 func IsUndecided(err error) bool {
 	if LacksDryRun(err) {
 		return true
@@ -38,7 +38,7 @@ func IsUndecided(err error) bool {
 	})
 }
 
-// LacksDryRun says that somebody's webhook has side effects, so that nothing can be rehearsed.
+// LacksDryRun says that somebody's webhook has side effects, so that there is no dry run.
 func LacksDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 const (
@@ -41,12 +41,12 @@ func Excerpt(object *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata
 	kept.Labels, kept.Annotations = shortValues(object.Labels), shortValues(object.Annotations)
 	kept.Finalizers = slices.Clone(object.Finalizers[:min(len(object.Finalizers), maxKeptValues)])
 	for i, one := range kept.Finalizers {
-		kept.Finalizers[i] = brief.Cut(one, maxKeptValue)
+		kept.Finalizers[i] = truncate.Cut(one, maxKeptValue)
 	}
 	kept.OwnerReferences = slices.Clone(object.OwnerReferences[:min(len(object.OwnerReferences), maxKeptValues)])
 	for i := range kept.OwnerReferences {
 		owner := &kept.OwnerReferences[i]
-		owner.APIVersion, owner.Kind, owner.Name = brief.Cut(owner.APIVersion, maxKeptValue), brief.Cut(owner.Kind, maxKeptValue), brief.Cut(owner.Name, maxKeptValue)
+		owner.APIVersion, owner.Kind, owner.Name = truncate.Cut(owner.APIVersion, maxKeptValue), truncate.Cut(owner.Kind, maxKeptValue), truncate.Cut(owner.Name, maxKeptValue)
 	}
 	return kept
 }

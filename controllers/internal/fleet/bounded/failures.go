@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 const (
@@ -62,13 +62,13 @@ func unreadable(name string, code int) metav1.Status {
 }
 
 func shortenStatus(status *metav1.Status) {
-	status.Message = brief.Cut(status.Message, maxFailureText)
+	status.Message = truncate.Cut(status.Message, maxFailureText)
 	details := status.Details
 	if details == nil {
 		return
 	}
 	details.Causes = details.Causes[:min(len(details.Causes), maxCauses)]
 	for i := range details.Causes {
-		details.Causes[i].Message = brief.Cut(details.Causes[i].Message, maxFailureText)
+		details.Causes[i].Message = truncate.Cut(details.Causes[i].Message, maxFailureText)
 	}
 }

@@ -24,11 +24,11 @@ func TestTheOwnerHearsOnceWhoSetSomethingThatStays(t *testing.T) {
 
 func TestNothingIsToleratedUntilTheOwnerSaysSo(t *testing.T) {
 	tracker, _ := applied(t)
-	if tolerance, _ := tracker.Claimed(settings); tolerance.Additions != managedfields.TakeBackAll {
+	if tolerance, _ := tracker.Claimed(settings); tolerance.Additions != managedfields.RevertAll {
 		t.Errorf("got %+v", tolerance)
 	}
-	tracker.Tolerate(settings, managedfields.Tolerance{Additions: managedfields.TakeBackNone})
-	if tolerance, claimed := tracker.Claimed(settings); !claimed || tolerance.Additions != managedfields.TakeBackNone {
+	tracker.Tolerate(settings, managedfields.Tolerance{Additions: managedfields.RevertNone})
+	if tolerance, claimed := tracker.Claimed(settings); !claimed || tolerance.Additions != managedfields.RevertNone {
 		t.Errorf("got %+v", tolerance)
 	}
 }

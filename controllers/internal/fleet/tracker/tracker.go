@@ -126,8 +126,8 @@ func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
 	return owner, true
 }
 
-// Holder returns whose an object is, and false if no target claims it.
-func (t *Tracker) Holder(key objects.Key) (holder Owner, claimed bool) {
+// OwnerOf returns whose an object is, and false if no target claims it.
+func (t *Tracker) OwnerOf(key objects.Key) (holder Owner, claimed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if entry := t.objects[key]; entry != nil {

@@ -44,16 +44,16 @@ func TestATargetThatLosesTheRaceForAClaimPlansAgain(t *testing.T) {
 	ours, theirs := tracker.Owner{Kind: "Note"}, tracker.Owner{Kind: "Note"}
 	ours.Name, theirs.Name = "ours", "theirs"
 	c := declared(objects.Ref{Name: "c"}, "1")
-	o := Observation{Now: noon, Desired: []Object{c}, Inventory: Inventory{}, Holders: map[objects.Key]string{}}
-	if planned := MakePlan(o); len(planned.Rest) != 1 {
+	o := Observation{Now: noon, Desired: []Object{c}, Inventory: Inventory{}, Owners: map[objects.Key]string{}}
+	if planned := NewPlan(o); len(planned.Rest) != 1 {
 		t.Fatalf("before the race, %d writes are planned", len(planned.Rest))
 	}
 	tracked.Claim(theirs, c.Key())
 	if err := o.Claim(tracked, ours); err == nil {
 		t.Error("what another target was faster to claim is claimed too")
 	}
-	o.Holders[c.Key()] = "theirs"
-	if planned := MakePlan(o); len(planned.Rest) > 0 || len(planned.Conflicts) != 1 {
+	o.Owners[c.Key()] = "theirs"
+	if planned := NewPlan(o); len(planned.Rest) > 0 || len(planned.Conflicts) != 1 {
 		t.Errorf("planned again, there are %d writes and %d conflicts", len(planned.Rest), len(planned.Conflicts))
 	}
 	if err := o.Claim(tracked, ours); err != nil {

@@ -10,7 +10,7 @@ import (
 // Claim makes the desired objects that no other target holds the owner's.
 func (o Observation) Claim(tracker *tracker.Tracker, owner tracker.Owner) error {
 	for _, d := range o.Desired {
-		if _, taken := o.Holders[d.Key()]; taken {
+		if _, taken := o.Owners[d.Key()]; taken {
 			continue
 		}
 		if _, listed := o.Inventory[d.Key()]; !listed {

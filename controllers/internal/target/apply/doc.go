@@ -1,6 +1,6 @@
 // Package apply keeps a set of objects in a workload cluster as they are declared.
 //
-// A target observes its objects (Observation), plans what to write and what to remove (MakePlan, which is pure) and
+// A target observes its objects (Observation), plans what to write and what to remove (NewPlan, which is pure) and
 // carries that out (Applier), in two stages: namespaces and definitions first, everything else after them. Objects that
 // are there already are adopted unless they belong to somebody else; what others changed is reverted; what left the set
 // is removed. Corrections of the same object back off exponentially, and so do writes that the API server refuses.

@@ -15,8 +15,8 @@ import (
 // MaxInventory is how many objects a release may have; the CRD says the same.
 const MaxInventory = 2000
 
-// MaxYielded is how many fields of one object others may keep, beside an autoscaler's replicas; the CRD says the same.
-const MaxYielded = 32
+// MaxRelinquished is how many fields of one object others may keep, beside an autoscaler's replicas; the CRD says the same.
+const MaxRelinquished = 32
 
 // Entry is one object that is, or may be, in the cluster because of a release.
 type Entry struct {
@@ -28,8 +28,8 @@ type Entry struct {
 	Kept        bool
 	External    bool
 	// Environment: a pod template takes every key of the object as an environment variable.
-	Environment bool
-	Yielded     []string
+	Environment  bool
+	Relinquished []string
 }
 
 // Intended tells that the entry was written before the object was, and nothing is known of the object yet.
@@ -51,7 +51,7 @@ func ReadInventory(stored []metav1alpha1.InventoryEntry) (Inventory, error) {
 		}
 		found[ref.Key()] = Entry{
 			Ref: ref, UID: types.UID(one.UID), Hash: one.Hash, Fingerprint: one.Fingerprint,
-			Adopted: one.Adopted, Kept: one.Kept, External: one.External, Environment: one.Environment, Yielded: one.Yielded,
+			Adopted: one.Adopted, Kept: one.Kept, External: one.External, Environment: one.Environment, Relinquished: one.Relinquished,
 		}
 	}
 	return found, nil
@@ -63,7 +63,7 @@ func (i Inventory) Stored() []metav1alpha1.InventoryEntry {
 	for _, e := range i.Sorted() {
 		list = append(list, metav1alpha1.InventoryEntry{
 			ID: e.ID(), UID: string(e.UID), Hash: e.Hash, Fingerprint: e.Fingerprint,
-			Adopted: e.Adopted, Kept: e.Kept, External: e.External, Environment: e.Environment, Yielded: e.Yielded[:min(len(e.Yielded), MaxYielded+1)],
+			Adopted: e.Adopted, Kept: e.Kept, External: e.External, Environment: e.Environment, Relinquished: e.Relinquished[:min(len(e.Relinquished), MaxRelinquished+1)],
 		})
 	}
 	return list
@@ -95,7 +95,7 @@ func (i Inventory) Take(done Result) {
 		if w.Result != nil {
 			i[w.Key()] = Entry{
 				Ref: w.Ref, UID: w.Result.UID, Hash: w.Hash, Fingerprint: w.Fingerprint,
-				Adopted: w.adopted || w.Entry.Adopted, Kept: w.kept, External: w.external, Environment: w.Environment, Yielded: w.yielded,
+				Adopted: w.adopted || w.Entry.Adopted, Kept: w.kept, External: w.external, Environment: w.Environment, Relinquished: w.relinquished,
 			}
 		}
 	}

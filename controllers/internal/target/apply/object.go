@@ -30,7 +30,7 @@ const (
 
 // StageOf says in which stage objects of a kind are applied.
 func StageOf(kind schema.GroupKind) stage {
-	if objects.IsFoundation(kind) {
+	if objects.IsPrerequisite(kind) {
 		return prerequisites
 	}
 	return others

@@ -35,7 +35,7 @@ type Observation struct {
 
 	Inventory   Inventory
 	States      map[objects.Key]ObjectState
-	Holders     map[objects.Key]string
+	Owners      map[objects.Key]string
 	Contentions map[objects.Key]Contention
 	Refused     map[objects.Key]Refusal
 	Deletions   map[objects.Key]Deletion

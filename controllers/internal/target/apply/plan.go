@@ -38,7 +38,7 @@ type Write struct {
 // conflict is an object that belongs to another target.
 type conflict struct {
 	objects.Ref
-	Holder string
+	Owner string
 }
 
 // Plan is what to do to a set of objects. The zero plan is to do nothing.
@@ -65,8 +65,8 @@ type Plan struct {
 	WakeAt time.Time
 }
 
-// MakePlan decides what to do so that the desired objects, and none but those, are in the cluster. It is pure.
-func MakePlan(o Observation) Plan {
+// NewPlan decides what to do so that the desired objects, and none but those, are in the cluster. It is pure.
+func NewPlan(o Observation) Plan {
 	p := Plan{surroundings: o.Surroundings()}
 	for _, d := range o.Desired {
 		p.place(o, d)
@@ -83,11 +83,11 @@ func (p Plan) IsEmpty() bool { return len(p.Prerequisites)+len(p.Rest)+len(p.Rem
 // place finds out what one declared object needs.
 func (p *Plan) place(o Observation, d Object) {
 	known, listed := o.Inventory[d.Key()]
-	if holder, taken := o.Holders[d.Key()]; taken {
+	if holder, taken := o.Owners[d.Key()]; taken {
 		if d.implied {
 			return // Another target sees to it.
 		}
-		p.Conflicts = append(p.Conflicts, conflict{Ref: d.Ref, Holder: holder})
+		p.Conflicts = append(p.Conflicts, conflict{Ref: d.Ref, Owner: holder})
 		return
 	}
 	w := Write{Object: d, Entry: known, tolerance: o.Settings.Tolerance(o.RulesVersion, d.Ref, d.Environment)}

@@ -88,7 +88,7 @@ func (o Observation) Surroundings() string {
 			continue
 		}
 		_, _ = fmt.Fprintln(digest, e.ID(), e.UID, e.Hash)
-		if seen := o.States[e.Key()].Seen; seen != nil && objects.IsFoundation(e.GroupKind()) {
+		if seen := o.States[e.Key()].Seen; seen != nil && objects.IsPrerequisite(e.GroupKind()) {
 			_, _ = fmt.Fprintln(digest, seen.Gone, seen.UID, seen.Fingerprint, seen.Health.Status)
 		}
 	}

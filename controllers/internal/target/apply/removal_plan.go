@@ -81,7 +81,7 @@ func PlanRemovals(o Observation) []Removal {
 func (r Removal) stage() teardown.Stage { return teardown.StageOf(r.GroupKind()) }
 
 // isPrerequisite: what it holds decides whether it may go.
-func (r Removal) isPrerequisite() bool { return objects.IsFoundation(r.GroupKind()) }
+func (r Removal) isPrerequisite() bool { return objects.IsPrerequisite(r.GroupKind()) }
 
 // next is what to do next to remove an object.
 type step string

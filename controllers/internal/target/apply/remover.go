@@ -33,7 +33,7 @@ type removalCluster interface {
 	ServedRef(ctx context.Context, ref objects.Ref) (objects.Ref, bool, error)
 	Find(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error)
 	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
-	ContentOf(ctx context.Context, ref objects.Ref) (fleet.Occupant, error)
+	ContentOf(ctx context.Context, ref objects.Ref) (fleet.Blocker, error)
 }
 
 // remover removes objects from one cluster.

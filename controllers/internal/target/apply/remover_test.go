@@ -26,7 +26,7 @@ type unreliable struct {
 	answers []error
 	// effect of each deletion on the object, whatever the answer is.
 	effect  func(*unreliable)
-	content fleet.Occupant
+	content fleet.Blocker
 	trouble error
 	// other is why nobody knows which cluster answers.
 	other   error
@@ -43,7 +43,7 @@ func (u *unreliable) Find(context.Context, objects.Ref) (*metav1.PartialObjectMe
 	return u.object, nil
 }
 
-func (u *unreliable) ContentOf(context.Context, objects.Ref) (fleet.Occupant, error) {
+func (u *unreliable) ContentOf(context.Context, objects.Ref) (fleet.Blocker, error) {
 	return u.content, u.trouble
 }
 
@@ -178,8 +178,8 @@ func TestANamespaceGoesOnlyIfItIsKnownToBeEmpty(t *testing.T) {
 	}{
 		"it is empty":         {unreliable{}, false, "pending", ""},
 		"it was there before": {unreliable{}, true, "left", "it was there before"},
-		"it holds something":  {unreliable{content: fleet.Occupant{Kind: "Pod", Name: "p"}}, false, "left", "it still holds Pod p"},
-		"it holds what goes":  {unreliable{content: fleet.Occupant{Kind: "Pod", Name: "p", Passing: true}}, false, "pending", "it still holds Pod p, which is going"},
+		"it holds something":  {unreliable{content: fleet.Blocker{Kind: "Pod", Name: "p"}}, false, "left", "it still holds Pod p"},
+		"it holds what goes":  {unreliable{content: fleet.Blocker{Kind: "Pod", Name: "p", Passing: true}}, false, "pending", "it still holds Pod p, which is going"},
 		"nobody can tell":     {unreliable{trouble: undiscovered}, false, "failed", "APIService v1.broken.example.com"},
 	}
 	for name, row := range rows {

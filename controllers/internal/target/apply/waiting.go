@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/daytwo-dev/daytwo/controllers/internal/brief"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // finalizersOf says what holds an object that is being deleted; empty if nothing does. Clients choose the names.
@@ -15,7 +15,7 @@ func finalizersOf(object metav1.Object) string {
 	finalizers := object.GetFinalizers()
 	var text []string
 	for _, one := range finalizers[:min(most, len(finalizers))] {
-		text = append(text, brief.Cut(one, bytes))
+		text = append(text, truncate.Cut(one, bytes))
 	}
 	if more := len(finalizers) - most; more > 0 {
 		text = append(text, fmt.Sprintf("and %d more", more))

@@ -39,8 +39,8 @@ type Written struct {
 	Result *metav1.PartialObjectMetadata
 	// Fingerprint of the result.
 	Fingerprint string
-	// yielded are the fields that were left out.
-	yielded []string
+	// relinquished are the fields that were left out.
+	relinquished []string
 	// adopted: the object was there before.
 	adopted bool
 	// Contested: the answer showed changes of others, which were taken back as well.
@@ -184,14 +184,14 @@ func (w *Writer) overwrite(ctx context.Context, done *Written) {
 }
 
 // before returns the object as it was seen, where that matters: somebody changed it, or set what we
-// yield. One that is gone from the watch may only have lost our label. Of one with large metadata the watch kept too
+// relinquish. One that is gone from the watch may only have lost our label. Of one with large metadata the watch kept too
 // little.
 func (w *Writer) before(ctx context.Context, done *Written) (*metav1.PartialObjectMetadata, error) {
 	drifted := done.Seen != nil && done.Seen.Object != nil && !done.Seen.Gone
 	if drifted && len(done.Seen.Object.ManagedFields) > 0 {
 		return done.Seen.Object, nil
 	}
-	if !drifted && len(done.Entry.Yielded) == 0 {
+	if !drifted && len(done.Entry.Relinquished) == 0 {
 		return nil, nil
 	}
 	object, err := w.Cluster.Get(ctx, done.Ref)
@@ -201,15 +201,15 @@ func (w *Writer) before(ctx context.Context, done *Written) (*metav1.PartialObje
 	return object, err
 }
 
-// revert decides from what was seen what to yield, and moves ownership if an apply alone would not
+// revert decides from what was seen what to relinquish, and moves ownership if an apply alone would not
 // do.
 func (w *Writer) revert(ctx context.Context, done *Written, object *metav1.PartialObjectMetadata) error {
 	subject := done.subject()
-	yielded, err := w.Rules.Yielded(object, subject)
+	relinquished, err := w.Rules.Relinquished(object, subject)
 	if err != nil {
 		return err
 	}
-	done.yielded = DeclaredAmong(subject.Declared, yielded)
+	done.relinquished = DeclaredAmong(subject.Declared, relinquished)
 	if !managedfields.Intrudes(w.Rules.Foreign(object, subject), subject.Declared) {
 		return nil
 	}

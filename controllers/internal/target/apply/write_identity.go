@@ -46,7 +46,7 @@ func (w *Writer) identify(ctx context.Context, done *Written, read *metav1.Parti
 // apply applies an object. If the one that is known is not there any more, it is made anew, once it is certain that
 // the cluster is still the same.
 func (w *Writer) apply(ctx context.Context, done *Written) (*metav1.PartialObjectMetadata, error) {
-	body, err := withoutFields(done.Body, done.yielded)
+	body, err := withoutFields(done.Body, done.relinquished)
 	if err != nil {
 		return nil, err
 	}

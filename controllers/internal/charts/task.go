@@ -2,8 +2,8 @@ package charts
 
 import "slices"
 
-// job is one fetch, for all keys that wait for it.
-type job[K comparable] struct {
+// task is one fetch, for all keys that wait for it.
+type task[K comparable] struct {
 	asked       *request
 	fingerprint string
 	tenant      string // of the key that came first
@@ -11,29 +11,29 @@ type job[K comparable] struct {
 	cancel      func() // nil until it runs
 }
 
-// jobs are those that run or wait. It decides which may run, and knows nothing of how.
-type jobs[K comparable] struct {
+// tasks are those that run or wait. It decides which may run, and knows nothing of how.
+type tasks[K comparable] struct {
 	atOnce, perHost, perTenant int
 
-	current map[string]*job[K] // by fingerprint: those that can be joined
-	waiting []*job[K]          // in the order in which they came
+	current map[string]*task[K] // by fingerprint: those that can be joined
+	waiting []*task[K]          // in the order in which they came
 	running int
 	hosts   map[string]int // running ones
 	tenants map[string]int
 }
 
-func newJobs[K comparable](atOnce, perHost, perTenant int) jobs[K] {
-	return jobs[K]{
+func newJobs[K comparable](atOnce, perHost, perTenant int) tasks[K] {
+	return tasks[K]{
 		atOnce: atOnce, perHost: perHost, perTenant: perTenant,
-		current: map[string]*job[K]{}, hosts: map[string]int{}, tenants: map[string]int{},
+		current: map[string]*task[K]{}, hosts: map[string]int{}, tenants: map[string]int{},
 	}
 }
 
 // join returns the job for a source, a new one if there is none.
-func (j *jobs[K]) join(key K, fingerprint string, asked *request, tenant string) *job[K] {
+func (j *tasks[K]) join(key K, fingerprint string, asked *request, tenant string) *task[K] {
 	work := j.current[fingerprint]
 	if work == nil {
-		work = &job[K]{asked: asked, fingerprint: fingerprint, tenant: tenant, keys: map[K]struct{}{}}
+		work = &task[K]{asked: asked, fingerprint: fingerprint, tenant: tenant, keys: map[K]struct{}{}}
 		j.current[fingerprint] = work
 		j.waiting = append(j.waiting, work)
 	}
@@ -42,7 +42,7 @@ func (j *jobs[K]) join(key K, fingerprint string, asked *request, tenant string)
 }
 
 // leave ends a job that nobody waits for any longer. Until it has really ended it counts.
-func (j *jobs[K]) leave(key K, work *job[K]) {
+func (j *tasks[K]) leave(key K, work *task[K]) {
 	delete(work.keys, key)
 	if len(work.keys) > 0 {
 		return
@@ -52,16 +52,16 @@ func (j *jobs[K]) leave(key K, work *job[K]) {
 		work.cancel()
 		return
 	}
-	j.waiting = slices.DeleteFunc(j.waiting, func(other *job[K]) bool { return other == work })
+	j.waiting = slices.DeleteFunc(j.waiting, func(other *task[K]) bool { return other == work })
 }
 
 // next returns the first job that may run, and counts it as running, or nil. Those whose host or
 // tenant has its share already are passed over.
-func (j *jobs[K]) next() *job[K] {
+func (j *tasks[K]) next() *task[K] {
 	if j.running >= j.atOnce {
 		return nil
 	}
-	at := slices.IndexFunc(j.waiting, func(work *job[K]) bool {
+	at := slices.IndexFunc(j.waiting, func(work *task[K]) bool {
 		return j.hosts[work.asked.host] < j.perHost && j.tenants[work.tenant] < j.perTenant
 	})
 	if at < 0 {
@@ -76,7 +76,7 @@ func (j *jobs[K]) next() *job[K] {
 }
 
 // finish takes a job that ran out of the counts.
-func (j *jobs[K]) finish(work *job[K]) {
+func (j *tasks[K]) finish(work *task[K]) {
 	if j.current[work.fingerprint] == work {
 		delete(j.current, work.fingerprint)
 	}

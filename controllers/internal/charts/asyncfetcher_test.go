@@ -82,8 +82,8 @@ func of(host, name string) Source {
 	return Source{Repository: "https://" + host, Name: name, Version: "1.0.0"}
 }
 
-// inDesk runs a test with a desk that notes who was told, under a clock that runs by itself.
-func inDesk(t *testing.T, options DeskOptions[string], test func(*testing.T, *Desk[string], *clerk, func() []string)) {
+// inAsyncFetcher runs a test with an AsyncFetcher that notes who was told, under a clock that runs by itself.
+func inAsyncFetcher(t *testing.T, options AsyncFetcherOptions[string], test func(*testing.T, *AsyncFetcher[string], *clerk, func() []string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -94,7 +94,7 @@ func inDesk(t *testing.T, options DeskOptions[string], test func(*testing.T, *De
 			told = append(told, key)
 		}
 		c := newClerk()
-		d := newDesk(c.fetch, options)
+		d := newAsyncFetcher(c.fetch, options)
 		defer d.Close()
 		test(t, d, c, func() []string {
 			mu.Lock()
@@ -104,7 +104,7 @@ func inDesk(t *testing.T, options DeskOptions[string], test func(*testing.T, *De
 	})
 }
 
-func ready(t *testing.T, d *Desk[string], key string, source Source, token string) Result {
+func ready(t *testing.T, d *AsyncFetcher[string], key string, source Source, token string) Result {
 	t.Helper()
 	result, ready := d.Request(key, source, token)
 	if !ready {
@@ -113,7 +113,7 @@ func ready(t *testing.T, d *Desk[string], key string, source Source, token strin
 	return result
 }
 
-func notReady(t *testing.T, d *Desk[string], key string, source Source, token string) {
+func notReady(t *testing.T, d *AsyncFetcher[string], key string, source Source, token string) {
 	t.Helper()
 	if result, ready := d.Request(key, source, token); ready {
 		t.Fatalf("%s is ready: %v", key, result)
@@ -121,7 +121,7 @@ func notReady(t *testing.T, d *Desk[string], key string, source Source, token st
 }
 
 func TestRequestNeverWaitsAndTheKeyIsTold(t *testing.T) {
-	inDesk(t, DeskOptions[string]{}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		start := time.Now()
 		notReady(t, d, "a", of("x.test", "web"), "1")
 		notReady(t, d, "a", of("x.test", "web"), "1")
@@ -147,7 +147,7 @@ func TestRequestNeverWaitsAndTheKeyIsTold(t *testing.T) {
 }
 
 func TestNewTokenOrSourceIsFetchedAgain(t *testing.T) {
-	inDesk(t, DeskOptions[string]{}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		for i, attempt := range []struct {
 			source Source
 			token  string
@@ -168,7 +168,7 @@ func TestFailureIsKeptUntilANewToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
 		calls := 0
-		d := newDesk(func(context.Context, Source) (*Chart, error) { calls++; return nil, broken }, DeskOptions[string]{})
+		d := newAsyncFetcher(func(context.Context, Source) (*Chart, error) { calls++; return nil, broken }, AsyncFetcherOptions[string]{})
 		defer d.Close()
 		for attempt := range 3 {
 			token := fmt.Sprint(attempt)
@@ -187,7 +187,7 @@ func TestFailureIsKeptUntilANewToken(t *testing.T) {
 }
 
 func TestInvalidSourceIsToldAtOnce(t *testing.T) {
-	inDesk(t, DeskOptions[string]{}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		notReady(t, d, "a", of("x.test", "web"), "1")
 		source := of("x.test", "web")
 		source.Version = ""
@@ -200,7 +200,7 @@ func TestInvalidSourceIsToldAtOnce(t *testing.T) {
 }
 
 func TestSameSourceIsFetchedOnceForAllWhoWait(t *testing.T) {
-	inDesk(t, DeskOptions[string]{}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		other := of("x.test", "web")
 		other.Credentials = alice
 		for _, key := range []string{"a", "b", "c"} {
@@ -223,7 +223,7 @@ func TestSameSourceIsFetchedOnceForAllWhoWait(t *testing.T) {
 }
 
 func TestFetchThatNobodyWaitsForIsEnded(t *testing.T) {
-	inDesk(t, DeskOptions[string]{AtOnce: 1}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{AtOnce: 1}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		notReady(t, d, "a", of("x.test", "web"), "1")
 		notReady(t, d, "b", of("x.test", "web"), "1")
 		notReady(t, d, "waits", of("x.test", "app"), "1")

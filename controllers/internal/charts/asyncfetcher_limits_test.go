@@ -11,7 +11,7 @@ import (
 )
 
 func TestStallingHostHoldsUpNobodyElse(t *testing.T) {
-	inDesk(t, DeskOptions[string]{AtOnce: 4, PerHost: 2}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{AtOnce: 4, PerHost: 2}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		c.stall("https://stalls.test")
 		for i := range 20 {
 			notReady(t, d, fmt.Sprint("stalls ", i), of("stalls.test", fmt.Sprint("web-", i)), "1")
@@ -30,15 +30,15 @@ func TestStallingHostHoldsUpNobodyElse(t *testing.T) {
 		if got := told(); len(got) != 26 {
 			t.Errorf("told: %v", got)
 		}
-		if len(d.jobs.current)+len(d.jobs.waiting)+len(d.jobs.hosts)+len(d.jobs.tenants)+d.jobs.running != 0 {
-			t.Errorf("something is still counted: %+v", d.jobs)
+		if len(d.tasks.current)+len(d.tasks.waiting)+len(d.tasks.hosts)+len(d.tasks.tenants)+d.tasks.running != 0 {
+			t.Errorf("something is still counted: %+v", d.tasks)
 		}
 	})
 }
 
 func TestTenantWithManyStallingHostsHoldsUpNobodyElse(t *testing.T) {
 	tenant := func(key string) string { return strings.SplitN(key, "/", 2)[0] }
-	inDesk(t, DeskOptions[string]{AtOnce: 4, PerTenant: 3, Tenant: tenant}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{AtOnce: 4, PerTenant: 3, Tenant: tenant}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		for i := range 20 {
 			host := fmt.Sprintf("h%d.evil.test", i)
 			c.stall("https://" + host)
@@ -53,14 +53,14 @@ func TestTenantWithManyStallingHostsHoldsUpNobodyElse(t *testing.T) {
 }
 
 func TestOldestResultsAreDroppedAboveTheBytes(t *testing.T) {
-	inDesk(t, DeskOptions[string]{KeepBytes: 1000}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{KeepBytes: 1000}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		c.size = 400
 		for i, name := range []string{"one", "two", "three"} {
 			notReady(t, d, name, of("x.test", name), "1")
 			notReady(t, d, name+" again", of("x.test", name), "1") // shares it, and costs nothing
 			after(time.Minute)
-			if i < 2 && d.shelf.bytes != int64(i+1)*400 {
-				t.Errorf("%d bytes", d.shelf.bytes)
+			if i < 2 && d.resultCache.bytes != int64(i+1)*400 {
+				t.Errorf("%d bytes", d.resultCache.bytes)
 			}
 		}
 		for _, name := range []string{"two", "three"} {
@@ -71,21 +71,21 @@ func TestOldestResultsAreDroppedAboveTheBytes(t *testing.T) {
 		c.size = 5000
 		notReady(t, d, "large", of("x.test", "large"), "1")
 		after(time.Minute)
-		if d.shelf.bytes > 5000 {
-			t.Errorf("%d bytes are kept", d.shelf.bytes)
+		if d.resultCache.bytes > 5000 {
+			t.Errorf("%d bytes are kept", d.resultCache.bytes)
 		}
 		for key := range d.orders {
 			d.Forget(key)
 		}
-		if d.shelf.bytes != 0 || len(d.shelf.kept) != 0 || len(d.shelf.uses) != 0 {
-			t.Errorf("something is still counted: %+v", d.shelf)
+		if d.resultCache.bytes != 0 || len(d.resultCache.kept) != 0 || len(d.resultCache.uses) != 0 {
+			t.Errorf("something is still counted: %+v", d.resultCache)
 		}
 	})
 }
 
 func TestCloseEndsEverything(t *testing.T) {
 	// synctest fails the test if a goroutine is left.
-	inDesk(t, DeskOptions[string]{AtOnce: 2}, func(t *testing.T, d *Desk[string], c *clerk, told func() []string) {
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{AtOnce: 2}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
 		for i := range 5 {
 			notReady(t, d, fmt.Sprint(i), of("x.test", fmt.Sprint("web-", i)), "1")
 		}
@@ -107,7 +107,7 @@ func TestDeskFetchesFromRealServersAndLeavesNothing(t *testing.T) {
 	w.serve(s.mux, "charts.test")
 	stalls := w.serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), "stalls.test")
 	told := make(chan string, 10)
-	d := NewDesk(w.fetcher(Options{}), DeskOptions[string]{AtOnce: 3, PerHost: 2, Done: func(key string) { told <- key }})
+	d := NewAsyncFetcher(w.fetcher(Options{}), AsyncFetcherOptions[string]{AtOnce: 3, PerHost: 2, Done: func(key string) { told <- key }})
 	defer d.Close()
 	for i := range 5 {
 		source := w.source("https://stalls.test/" + fmt.Sprint(i))

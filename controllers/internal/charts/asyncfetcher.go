@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// DeskOptions of a Desk. The zero value is the default.
-type DeskOptions[K comparable] struct {
+// AsyncFetcherOptions of an AsyncFetcher. The zero value is the default.
+type AsyncFetcherOptions[K comparable] struct {
 	// Done, unless nil, is called when a Request of the key would return a result, from a goroutine
-	// of the Desk that it must not hold up. It may call the Desk, except Close.
+	// of the AsyncFetcher that it must not hold up. It may call the AsyncFetcher, except Close.
 	Done func(K)
 	// AtOnce is the most fetches at a time; if zero, 16.
 	AtOnce int
@@ -25,7 +25,7 @@ type DeskOptions[K comparable] struct {
 	KeepBytes int64
 }
 
-func (o DeskOptions[K]) withDefaults() DeskOptions[K] {
+func (o AsyncFetcherOptions[K]) withDefaults() AsyncFetcherOptions[K] {
 	o.AtOnce = orDefault(o.AtOnce, 16)
 	o.PerHost = orDefault(o.PerHost, 4)
 	o.PerTenant = orDefault(o.PerTenant, 4)
@@ -46,46 +46,46 @@ type Result struct {
 	Err   error
 }
 
-// Desk takes requests for charts and has them fetched in the background. One result is kept for
+// AsyncFetcher takes requests for charts and has them fetched in the background. One result is kept for
 // each key, until it is forgotten. Requests for the same Source that are under way at the same time
 // share one fetch.
-type Desk[K comparable] struct {
-	options DeskOptions[K]
+type AsyncFetcher[K comparable] struct {
+	options AsyncFetcherOptions[K]
 	fetch   func(context.Context, Source) (*Chart, error)
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu     sync.Mutex
-	closed bool
-	orders map[K]*order[K]
-	jobs   jobs[K]
-	shelf  shelf[K]
+	mu          sync.Mutex
+	closed      bool
+	orders      map[K]*order[K]
+	tasks       tasks[K]
+	resultCache resultCache[K]
 }
 
 // order is what was last requested for a key. Its job is nil when the result is there.
 type order[K comparable] struct {
 	source, token string // the Source's fingerprint
-	job           *job[K]
+	job           *task[K]
 	result        Result
 }
 
-// NewDesk returns a Desk that fetches with fetcher. Close it when it is no longer needed.
-func NewDesk[K comparable](fetcher *Fetcher, options DeskOptions[K]) *Desk[K] {
-	return newDesk(fetcher.Fetch, options)
+// NewAsyncFetcher returns an AsyncFetcher that fetches with fetcher. Close it when it is no longer needed.
+func NewAsyncFetcher[K comparable](fetcher *Fetcher, options AsyncFetcherOptions[K]) *AsyncFetcher[K] {
+	return newAsyncFetcher(fetcher.Fetch, options)
 }
 
-func newDesk[K comparable](fetch func(context.Context, Source) (*Chart, error), options DeskOptions[K]) *Desk[K] {
+func newAsyncFetcher[K comparable](fetch func(context.Context, Source) (*Chart, error), options AsyncFetcherOptions[K]) *AsyncFetcher[K] {
 	options = options.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Desk[K]{
-		options: options,
-		fetch:   fetch,
-		ctx:     ctx,
-		cancel:  cancel,
-		orders:  map[K]*order[K]{},
-		jobs:    newJobs[K](options.AtOnce, options.PerHost, options.PerTenant),
-		shelf:   shelf[K]{limit: options.KeepBytes, uses: map[*byte]int{}},
+	return &AsyncFetcher[K]{
+		options:     options,
+		fetch:       fetch,
+		ctx:         ctx,
+		cancel:      cancel,
+		orders:      map[K]*order[K]{},
+		tasks:       newJobs[K](options.AtOnce, options.PerHost, options.PerTenant),
+		resultCache: resultCache[K]{limit: options.KeepBytes, uses: map[*byte]int{}},
 	}
 }
 
@@ -93,7 +93,7 @@ func newDesk[K comparable](fetch func(context.Context, Source) (*Chart, error), 
 // never blocks. The token stands for one attempt: with another one, or another source, the chart is
 // fetched again, and a kept result no longer counts; with the same, a failed fetch stays failed. A
 // fetch that is already under way for the same source will do for a new token.
-func (d *Desk[K]) Request(key K, source Source, token string) (Result, bool) {
+func (d *AsyncFetcher[K]) Request(key K, source Source, token string) (Result, bool) {
 	asked, err := check(source)
 	fingerprint := source.fingerprint()
 	d.mu.Lock()
@@ -110,7 +110,7 @@ func (d *Desk[K]) Request(key K, source Source, token string) (Result, bool) {
 		return placed.result, placed.job == nil
 	}
 	// The new one is placed first: the job of the old one may be the same, and goes on then.
-	placed := &order[K]{source: fingerprint, token: token, job: d.jobs.join(key, fingerprint, asked, d.options.Tenant(key))}
+	placed := &order[K]{source: fingerprint, token: token, job: d.tasks.join(key, fingerprint, asked, d.options.Tenant(key))}
 	d.forget(key, placed.job)
 	d.orders[key] = placed
 	d.startWhatMay()
@@ -119,7 +119,7 @@ func (d *Desk[K]) Request(key K, source Source, token string) (Result, bool) {
 
 // Forget drops the key's result, or ends its fetch if nobody else waits for it. Forget a result as
 // soon as it was put to use, and whenever what the key stands for is deleted.
-func (d *Desk[K]) Forget(key K) {
+func (d *AsyncFetcher[K]) Forget(key K) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget(key, nil)
@@ -127,21 +127,21 @@ func (d *Desk[K]) Forget(key K) {
 }
 
 // forget leaves the key's job alone if that is still needed.
-func (d *Desk[K]) forget(key K, needed *job[K]) {
+func (d *AsyncFetcher[K]) forget(key K, needed *task[K]) {
 	placed := d.orders[key]
 	if placed == nil {
 		return
 	}
 	delete(d.orders, key)
-	d.shelf.remove(key)
+	d.resultCache.remove(key)
 	if placed.job != nil && placed.job != needed {
-		d.jobs.leave(key, placed.job)
+		d.tasks.leave(key, placed.job)
 	}
 }
 
 // Close ends all fetches and waits for them. Later requests get ErrClosed. Done is not called for
 // what was under way.
-func (d *Desk[K]) Close() {
+func (d *AsyncFetcher[K]) Close() {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
@@ -149,15 +149,15 @@ func (d *Desk[K]) Close() {
 	d.running.Wait()
 }
 
-func (d *Desk[K]) startWhatMay() {
-	for next := d.jobs.next(); next != nil && !d.closed; next = d.jobs.next() {
+func (d *AsyncFetcher[K]) startWhatMay() {
+	for next := d.tasks.next(); next != nil && !d.closed; next = d.tasks.next() {
 		ctx, cancel := context.WithCancel(d.ctx)
 		next.cancel = cancel
 		d.running.Go(func() { d.run(ctx, next) })
 	}
 }
 
-func (d *Desk[K]) run(ctx context.Context, work *job[K]) {
+func (d *AsyncFetcher[K]) run(ctx context.Context, work *task[K]) {
 	defer work.cancel()
 	chart, err := d.fetch(ctx, work.asked.Source)
 	for _, key := range d.finish(work, Result{Chart: chart, Err: err}) {
@@ -166,10 +166,10 @@ func (d *Desk[K]) run(ctx context.Context, work *job[K]) {
 }
 
 // finish hands the result to those who wait for it, and returns them.
-func (d *Desk[K]) finish(work *job[K], result Result) []K {
+func (d *AsyncFetcher[K]) finish(work *task[K], result Result) []K {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.jobs.finish(work)
+	d.tasks.finish(work)
 	if d.closed {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (d *Desk[K]) finish(work *job[K], result Result) []K {
 		placed := d.orders[key]
 		placed.job, placed.result = nil, result
 		keys = append(keys, key)
-		for _, dropped := range d.shelf.add(key, result) {
+		for _, dropped := range d.resultCache.add(key, result) {
 			delete(d.orders, dropped)
 		}
 	}

@@ -9,49 +9,49 @@ import (
 
 const replicasPointer = "/spec/replicas"
 
-// Yielded returns the declared fields, as JSON pointers into the declared object, that are left to others, given
-// who owns what now. An ignored field is yielded once somebody else has set it, one of the catalog once its
+// Relinquished returns the declared fields, as JSON pointers into the declared object, that are left to others, given
+// who owns what now. An ignored field is relinquished once somebody else has set it, one of the catalog once its
 // program has, the number of replicas once an autoscaler has. A field that Daytwo still owns is not: to leave it
 // out would remove it.
-func (r Rules) Yielded(object metav1.Object, s Subject) ([]string, error) {
+func (r Rules) Relinquished(object metav1.Object, s Subject) ([]string, error) {
 	entries := object.GetManagedFields()
 	own, err := r.OwnFields(entries)
 	if err != nil {
 		return nil, err
 	}
 	s.own = own
-	var yielded []string
+	var relinquished []string
 	for _, pointer := range s.Ignored {
 		if !OwnsPointer(own, pointer) {
-			yielded = append(yielded, pointer)
+			relinquished = append(relinquished, pointer)
 		}
 	}
 	if _, scaled := r.Scaler(entries); scaled && !OwnsPointer(own, replicasPointer) {
-		yielded = append(yielded, replicasPointer)
+		relinquished = append(relinquished, replicasPointer)
 	}
 	for i := range entries {
 		if r.isForeign(&entries[i]) {
-			yielded = append(yielded, r.catalog.yielded(s, &entries[i])...)
+			relinquished = append(relinquished, r.catalog.relinquished(s, &entries[i])...)
 		}
 	}
-	slices.Sort(yielded)
-	return slices.Compact(yielded), nil
+	slices.Sort(relinquished)
+	return slices.Compact(relinquished), nil
 }
 
-// yielded are the declared fields that a foreign entry took from ours, and that a row names.
-func (c Catalog) yielded(s Subject, entry *metav1.ManagedFieldsEntry) []string {
+// relinquished are the declared fields that a foreign entry took from ours, and that a row names.
+func (c Catalog) relinquished(s Subject, entry *metav1.ManagedFieldsEntry) []string {
 	fields, err := Fields(entry)
 	if err != nil || len(c) == 0 {
 		return nil
 	}
-	var yielded []string
+	var relinquished []string
 	fields.Leaves().Iterate(func(path fieldpath.Path) {
 		if s.own.Has(path) || !c.excepts(s, entry, path) {
 			return
 		}
 		if pointer, ok := Pointer(s.Declared, path); ok {
-			yielded = append(yielded, pointer)
+			relinquished = append(relinquished, pointer)
 		}
 	})
-	return yielded
+	return relinquished
 }

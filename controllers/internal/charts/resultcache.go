@@ -2,8 +2,8 @@ package charts
 
 import "slices"
 
-// shelf counts the bytes of archives in results that are kept, and says which results have to go.
-type shelf[K comparable] struct {
+// resultCache counts the bytes of archives in results that are kept, and says which results have to go.
+type resultCache[K comparable] struct {
 	limit int64
 	bytes int64
 	kept  []kept[K] // the oldest first
@@ -18,7 +18,7 @@ type kept[K comparable] struct {
 
 // add keeps a result and returns the keys of those dropped for it; it is never dropped itself.
 // Results without an archive cost nothing.
-func (s *shelf[K]) add(key K, result Result) []K {
+func (s *resultCache[K]) add(key K, result Result) []K {
 	if result.Chart == nil || len(result.Chart.Archive) == 0 {
 		return nil
 	}
@@ -35,13 +35,13 @@ func (s *shelf[K]) add(key K, result Result) []K {
 	return dropped
 }
 
-func (s *shelf[K]) remove(key K) {
+func (s *resultCache[K]) remove(key K) {
 	if at := slices.IndexFunc(s.kept, func(k kept[K]) bool { return k.key == key }); at >= 0 {
 		s.removeAt(at)
 	}
 }
 
-func (s *shelf[K]) removeAt(at int) {
+func (s *resultCache[K]) removeAt(at int) {
 	archive := s.kept[at].archive
 	s.kept = slices.Delete(s.kept, at, at+1)
 	s.uses[&archive[0]]--

@@ -14,9 +14,9 @@ import (
 
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;create;patch
 
-// rehearse asks Cluster API what it says to an order, as a dry run. A refusal is for a person to mend; an error says
+// dryRun asks Cluster API what it says to an order, as a dry run. A refusal is for a person to mend; an error says
 // why there is no answer.
-func (v *tenantClusters) rehearse(ctx context.Context, before, after *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
+func (v *tenantClusters) dryRun(ctx context.Context, before, after *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
 	live := &clusterv1.Cluster{}
 	err = v.client.Get(ctx, client.ObjectKeyFromObject(after), live)
 	if apierrors.IsNotFound(err) {
@@ -29,18 +29,18 @@ func (v *tenantClusters) rehearse(ctx context.Context, before, after *tenancyv1a
 	case !topology.IsOurs(live, v.installation):
 		return "", fmt.Errorf("there is a Cluster %s in this namespace already which Daytwo did not make", live.Name)
 	case !live.DeletionTimestamp.IsZero():
-		return v.rehearseAnother(ctx, after)
+		return v.dryRunAnother(ctx, after)
 	}
-	return v.rehearseChange(ctx, live, before, after)
+	return v.dryRunChange(ctx, live, before, after)
 }
 
 func (v *tenantClusters) desired(cluster *tenancyv1alpha1.TenantCluster) *clusterv1.Cluster {
 	return topology.Desired(cluster, cluster.Spec.Topology.Version, v.installation)
 }
 
-// rehearseChange tries the version apart from everything else: that may only have to wait. Cluster API refuses a
+// dryRunChange tries the version apart from everything else: that may only have to wait. Cluster API refuses a
 // change of version while another one is under way, for instance, and then the controller waits.
-func (v *tenantClusters) rehearseChange(
+func (v *tenantClusters) dryRunChange(
 	ctx context.Context, live *clusterv1.Cluster, before, after *tenancyv1alpha1.TenantCluster,
 ) (refusal string, err error) {
 	var undecided error
@@ -49,7 +49,7 @@ func (v *tenantClusters) rehearseChange(
 		if refusal := topology.Skew(ordered, wanted); refusal != "" {
 			return refusal, nil
 		}
-		if refusal, undecided = v.rehearseAnother(ctx, after); refusal != "" {
+		if refusal, undecided = v.dryRunAnother(ctx, after); refusal != "" {
 			return refusal, nil
 		}
 	}
@@ -65,9 +65,9 @@ func changesVersion(before, after *tenancyv1alpha1.TenantCluster) bool {
 	return before.Spec.Topology == nil || before.Spec.Topology.Version != after.Spec.Topology.Version
 }
 
-// rehearseAnother tries a Cluster like the one that is ordered under a name that nobody has: what the class says to
+// dryRunAnother tries a Cluster like the one that is ordered under a name that nobody has: what the class says to
 // it, its version above all, and not what the Cluster that is there says.
-func (v *tenantClusters) rehearseAnother(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
+func (v *tenantClusters) dryRunAnother(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
 	another := v.desired(cluster)
 	another.Name, another.GenerateName = "", cluster.Name+"-"
 	return answerForAnother(v.client.Create(ctx, another, client.DryRunAll), cluster.Name)

@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Spare lists fields, as JSON pointers (RFC 6901), that others may set. managedFields has keys where
+// Ignored lists fields, as JSON pointers (RFC 6901), that others may set. managedFields has keys where
 // a pointer has an index, so an index in a pointer stands for every element of the list.
-type Spare []string
+type Ignored []string
 
 // OwnsPointer says whether a set of fields holds the field of a JSON pointer, or anything below it.
 func OwnsPointer(fields *fieldpath.Set, pointer string) bool {

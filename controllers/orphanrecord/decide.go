@@ -41,8 +41,8 @@ type result struct {
 	sent bool
 }
 
-// sighting is what a look at one object showed: nil, without an error, if it is not in the cluster.
-type sighting struct {
+// itemState is what a look at one object showed: nil, without an error, if it is not in the cluster.
+type itemState struct {
 	object *metav1.PartialObjectMetadata
 	err    error
 }
@@ -83,8 +83,8 @@ func newGuard(installation string, members []targets.Member) guard {
 	return g
 }
 
-// judge decides about one object. It is pure. Only what it calls removable is removed.
-func (g guard) judge(one item, seen sighting) (outcome, string) {
+// decide decides about one object. It is pure. Only what it calls removable is removed.
+func (g guard) decide(one item, seen itemState) (outcome, string) {
 	switch {
 	case seen.err != nil:
 		return failed, one.because(seen.err)
@@ -99,7 +99,7 @@ func (g guard) judge(one item, seen sighting) (outcome, string) {
 	case one.uid == "" && !ours:
 		return gone, "" // It never was there.
 	}
-	if result, why := g.judgeUse(one, object); result != removable {
+	if result, why := g.decideByUse(one, object); result != removable {
 		return result, why
 	}
 	switch {
@@ -112,11 +112,11 @@ func (g guard) judge(one item, seen sighting) (outcome, string) {
 	case helm.IsKept(object):
 		return left, "it is marked helm.sh/resource-policy: keep"
 	}
-	return g.judgeOwner(one, object)
+	return g.decideByOwner(one, object)
 }
 
-// judgeUse looks for the object among what the targets of today have.
-func (g guard) judgeUse(one item, object *metav1.PartialObjectMetadata) (outcome, string) {
+// decideByUse looks for the object among what the targets of today have.
+func (g guard) decideByUse(one item, object *metav1.PartialObjectMetadata) (outcome, string) {
 	if g.owners[string(object.UID)] != "" {
 		return taken, ""
 	}
@@ -129,8 +129,8 @@ func (g guard) judgeUse(one item, object *metav1.PartialObjectMetadata) (outcome
 	return removable, ""
 }
 
-// judgeOwner leaves what somebody else claims, be it with Helm.
-func (g guard) judgeOwner(one item, object *metav1.PartialObjectMetadata) (outcome, string) {
+// decideByOwner leaves what somebody else claims, be it with Helm.
+func (g guard) decideByOwner(one item, object *metav1.PartialObjectMetadata) (outcome, string) {
 	if one.release != nil && g.changed[*one.release] {
 		return left, fmt.Sprintf("Helm release %s was changed by somebody else", one.release)
 	}

@@ -18,9 +18,9 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// awaitsSuccessor: the policy whose target left a record selects the cluster again, and has no target there yet. Its rollout
+// awaitsReplacement: the policy whose target left a record selects the cluster again, and has no target there yet. Its rollout
 // may be paused, or wait for a slot; what it left runs on until then.
-func (r *Reconciler) awaitsSuccessor(ctx context.Context, left tenancyv1alpha1.OrphanRecordSpec, cluster *tenancyv1alpha1.TenantCluster, members []targets.Member) (bool, error) {
+func (r *Reconciler) awaitsReplacement(ctx context.Context, left tenancyv1alpha1.OrphanRecordSpec, cluster *tenancyv1alpha1.TenantCluster, members []targets.Member) (bool, error) {
 	kind := r.Targets.Kind(schema.GroupKind{Group: left.Owner.Group, Kind: left.Owner.Kind})
 	if left.Owner.Policy == "" || kind == nil || kind.Policy == nil {
 		return false, nil

@@ -8,15 +8,15 @@ import (
 	"net/http"
 )
 
-// session is one fetch.
-type session struct {
+// fetch is one fetch.
+type fetch struct {
 	*request
-	fetcher *Fetcher
-	gate    *gate
-	client  *http.Client
+	fetcher             *Fetcher
+	restrictedTransport *restrictedTransport
+	client              *http.Client
 }
 
-func (s *session) fetch(ctx context.Context) (*Chart, error) {
+func (s *fetch) run(ctx context.Context) (*Chart, error) {
 	if directory, mirrored := s.fetcher.options.Mirrors[s.location()]; mirrored {
 		return s.fromMirror(ctx, directory)
 	}
@@ -37,7 +37,7 @@ type found struct {
 }
 
 // chart returns the archive from the cache, or downloads it, and checks its digest.
-func (s *session) chart(ctx context.Context, what found) (*Chart, error) {
+func (s *fetch) chart(ctx context.Context, what found) (*Chart, error) {
 	if err := s.checkPinned(what.version, what.announced); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *session) chart(ctx context.Context, what found) (*Chart, error) {
 	return &Chart{Name: s.Name, Version: what.version, Digest: digest, Archive: archive}, nil
 }
 
-func (s *session) verified(ctx context.Context, what found) ([]byte, error) {
+func (s *fetch) verified(ctx context.Context, what found) ([]byte, error) {
 	archive, err := what.download(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *session) verified(ctx context.Context, what found) ([]byte, error) {
 }
 
 // checkPinned holds a digest against that of the Source, if both are known.
-func (s *session) checkPinned(version, digest string) error {
+func (s *fetch) checkPinned(version, digest string) error {
 	if s.Digest == "" || digest == "" || s.Digest == digest {
 		return nil
 	}
@@ -94,7 +94,7 @@ func get(client doer, req *http.Request) (*http.Response, error) {
 }
 
 // downloadArchive reads an archive of at most limit bytes.
-func (s *session) downloadArchive(client doer, req *http.Request, limit int64) ([]byte, error) {
+func (s *fetch) downloadArchive(client doer, req *http.Request, limit int64) ([]byte, error) {
 	resp, err := get(client, req)
 	if err != nil {
 		return nil, err
@@ -110,13 +110,13 @@ func (s *session) downloadArchive(client doer, req *http.Request, limit int64) (
 	return archive, nil
 }
 
-func (s *session) tooLarge() error {
+func (s *fetch) tooLarge() error {
 	return errorf(ArchiveTooLarge, "%s: the archive has more than %d bytes: take large files out of the chart (.helmignore)",
 		s.subject(), s.fetcher.options.MaxArchive)
 }
 
 // missing is the error for a version that is not there.
-func (s *session) missing(available string) error {
+func (s *fetch) missing(available string) error {
 	if s.wanted.exact != nil {
 		return errorf(VersionNotFound, "%s has no version %s; %s", s.subject(), s.Version, available)
 	}

@@ -43,8 +43,8 @@ func ordered(version string) *tenancyv1alpha1.TenantCluster {
 	return order
 }
 
-// rehearsing returns what answers where the Cluster of an order is as Cluster API took it.
-func rehearsing(order *tenancyv1alpha1.TenantCluster) (*tenantClusters, *clusterAPI) {
+// dryRunning returns what answers where the Cluster of an order is as Cluster API took it.
+func dryRunning(order *tenancyv1alpha1.TenantCluster) (*tenantClusters, *clusterAPI) {
 	api := &clusterAPI{}
 	validator := &tenantClusters{client: api, installation: "test"}
 	api.live = validator.desired(order)
@@ -71,7 +71,7 @@ func TestAnUpgradeIsRefusedForItsVersionOnly(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			before, after := ordered("v1.35.4"), ordered("v1.36.3")
-			validator, api := rehearsing(before)
+			validator, api := dryRunning(before)
 			api.toAnother, api.toPatch = test.toAnother, test.toPatch
 			warnings, err := validator.checkOrder(t.Context(), before, after)
 			if test.refusal != "" {
@@ -89,7 +89,7 @@ func TestAnUpgradeIsRefusedForItsVersionOnly(t *testing.T) {
 // Cluster API may have changed its mind: its class may be another one than when it took the order.
 func TestAnOrderIsTriedThoughItsClusterIsLikeIt(t *testing.T) {
 	order := ordered("v1.36.3")
-	validator, api := rehearsing(order)
+	validator, api := dryRunning(order)
 	api.toPatch = wrongTopology("variables", "no longer defined")
 	_, err := validator.checkOrder(t.Context(), &tenancyv1alpha1.TenantCluster{}, order)
 	expectRefusal(t, err, "no longer defined")

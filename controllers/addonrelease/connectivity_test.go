@@ -60,7 +60,7 @@ func TestADeletedReleaseIsGivenUpForWhatIsFoundOutNow(t *testing.T) {
 			o := scene(deleting)
 			o.ClusterDeletion = &connectivity.ClusterDeletion{Outcome: connectivity.ClusterKept, Deadline: noon.Add(-time.Hour)}
 			o.NotConnected(tenantWith(row.conditions...), fleet.State{Phase: row.phase}, row.phase != "")
-			if got := summarize(makePlan(o)); got != row.plan || o.Unreachable != row.why || o.Pending != (row.why == "") {
+			if got := summarize(newPlan(o)); got != row.plan || o.Unreachable != row.why || o.Pending != (row.why == "") {
 				t.Errorf("plan is %q, unreachable %q, pending %v", got, o.Unreachable, o.Pending)
 			}
 		})
@@ -103,13 +103,13 @@ func TestADeletedReleaseSaysThatItWaitsForTheFinalBackup(t *testing.T) {
 	tenant.DeletionTimestamp, tenant.Spec.Deletion.FinalBackup = &now, true
 	o := scene(deleting)
 	o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.Target)
-	next := makeReport(o, makePlan(o), nothingDone(o), target.Shown{}).status
+	next := newReport(o, newPlan(o), nothingDone(o), target.Shown{}).status
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
 	if ready.Reason != metav1alpha1.ReasonDeleting || !strings.Contains(ready.Message, "2 objects stay until the final backup") || !strings.Contains(ready.Message, "spec.deletion.finalBackup") {
 		t.Errorf("it says %s: %s", ready.Reason, ready.Message)
 	}
 	tenant.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionRemovingTargets, Since: now}
-	if o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.Target); summarize(makePlan(o)) != "remove a; remove b; release; " {
-		t.Errorf("when it is made the plan is %q", summarize(makePlan(o)))
+	if o.ClusterDeletion = connectivity.ClusterDeletionOf(tenant, o.Target); summarize(newPlan(o)) != "remove a; remove b; release; " {
+		t.Errorf("when it is made the plan is %q", summarize(newPlan(o)))
 	}
 }

@@ -16,7 +16,7 @@ const maxLine = 8 * 1024
 // errLayout means that a large index is not laid out as all programs that write large ones do.
 var errLayout = malformed("it has more than %d bytes, and is not laid out in lines as helm repo index does it: make it again with that", wholeIndex)
 
-// outline reads an index line by line, and keeps nothing but the version that it is at. It knows
+// indexScanner reads an index line by line, and keeps nothing but the version that it is at. It knows
 // block mappings and sequences by their indentation, and has the YAML parser read single values:
 //
 //	entries:
@@ -24,7 +24,7 @@ var errLayout = malformed("it has more than %d bytes, and is not laid out in lin
 //	  - version: 1.2.3     a version, at itemIndent, which may be nameIndent
 //	    urls:              its fields, at keyIndent
 //	    - web-1.2.3.tgz
-type outline struct {
+type indexScanner struct {
 	chart string
 	offer func(entry)
 
@@ -38,7 +38,7 @@ type outline struct {
 }
 
 func readOutline(text io.Reader, chart string, offer func(entry)) (bool, error) {
-	o := &outline{chart: chart, offer: offer}
+	o := &indexScanner{chart: chart, offer: offer}
 	lines := bufio.NewReaderSize(text, maxLine)
 	for {
 		line, err := nextLine(lines)
@@ -72,7 +72,7 @@ func nextLine(lines *bufio.Reader) ([]byte, error) {
 	return line, err
 }
 
-func (o *outline) take(line string) error {
+func (o *indexScanner) take(line string) error {
 	line = strings.TrimRight(line, " \t\r\n")
 	text := strings.TrimLeft(line, " ")
 	indent := len(line) - len(text)
@@ -99,7 +99,7 @@ func (o *outline) take(line string) error {
 }
 
 // root takes a line without indentation.
-func (o *outline) root(text string) error {
+func (o *indexScanner) root(text string) error {
 	o.endItem()
 	o.inEntries, o.inChart = false, false
 	key, value, _ := splitKey(text)
@@ -114,7 +114,7 @@ func (o *outline) root(text string) error {
 }
 
 // name takes a line with the name of a chart.
-func (o *outline) name(text string) error {
+func (o *indexScanner) name(text string) error {
 	o.endItem()
 	key, value, ok := splitKey(text)
 	if !ok {
@@ -133,7 +133,7 @@ func (o *outline) name(text string) error {
 }
 
 // within takes a line about the chart.
-func (o *outline) within(indent int, text string) error {
+func (o *indexScanner) within(indent int, text string) error {
 	if isItem(text) && (o.itemIndent < 0 || indent == o.itemIndent) {
 		o.endItem()
 		rest := strings.TrimLeft(text[1:], " ")
@@ -162,7 +162,7 @@ func (o *outline) within(indent int, text string) error {
 }
 
 // field takes a line with a key of a version.
-func (o *outline) field(text string) error {
+func (o *indexScanner) field(text string) error {
 	key, value, _ := splitKey(text)
 	o.inURLs = key == "urls"
 	switch key {
@@ -176,7 +176,7 @@ func (o *outline) field(text string) error {
 	return nil
 }
 
-func (o *outline) flowURLs(value string) error {
+func (o *indexScanner) flowURLs(value string) error {
 	if value == "" {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (o *outline) flowURLs(value string) error {
 	return nil
 }
 
-func (o *outline) endItem() {
+func (o *indexScanner) endItem() {
 	if o.inItem {
 		o.offer(o.current)
 	}
