@@ -18,7 +18,7 @@ import (
 
 // describe is all that a release left: what is in the cluster, in the records, and in the inventory; and how
 // often each object was made.
-func (w *chartWorld) describe(name string) string {
+func (w *chartEnv) describe(name string) string {
 	w.t.Helper()
 	var text []string
 	release := helm.Release{Namespace: name, Name: name}
@@ -64,7 +64,7 @@ func (w *chartWorld) describe(name string) string {
 	return strings.Join(append(text, w.describeTargets(name)...), "\n")
 }
 
-func (w *chartWorld) describeTargets(name string) []string {
+func (w *chartEnv) describeTargets(name string) []string {
 	w.t.Helper()
 	targets := &addonsv1alpha1.AddonReleaseList{}
 	if err := w.management.List(w.t.Context(), targets, client.MatchingLabels{metav1alpha1.LabelPolicy: name}); err != nil {
@@ -87,7 +87,7 @@ func (w *chartWorld) describeTargets(name string) []string {
 	return append(text, fmt.Sprintf("%d renderings", len(kept.Items)))
 }
 
-func (w *chartWorld) list(list client.ObjectList, options ...client.ListOption) {
+func (w *chartEnv) list(list client.ObjectList, options ...client.ListOption) {
 	w.t.Helper()
 	if err := w.workload.List(w.t.Context(), list, options...); err != nil {
 		w.t.Fatal(err)
@@ -96,7 +96,7 @@ func (w *chartWorld) list(list client.ObjectList, options ...client.ListOption) 
 
 // checkRecord makes sure that a record of ours that says deployed does not say so before it is: whoever looks
 // at the release now, with nobody there who might put it right, must find what it says.
-func (w *chartWorld) checkRecord(name string) {
+func (w *chartEnv) checkRecord(name string) {
 	w.t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{}
 	err := w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, addon)

@@ -90,9 +90,9 @@ func crashArchive(t *testing.T, version string) []byte {
 	return archive
 }
 
-// chartWorld has a registry with the chart, somebody who lets Jobs succeed, and somebody who watches.
-type chartWorld struct {
-	*crashWorld
+// chartEnv has a registry with the chart, somebody who lets Jobs succeed, and somebody who watches.
+type chartEnv struct {
+	*crashEnv
 	// repository of charts.
 	repository string
 	// archives of the chart, by version.
@@ -103,9 +103,9 @@ type chartWorld struct {
 	played []string
 }
 
-func newChartWorld(t *testing.T) *chartWorld {
+func newChartEnv(t *testing.T) *chartEnv {
 	t.Helper()
-	w := &chartWorld{crashWorld: newCrashWorld(t), archives: map[string][]byte{}}
+	w := &chartEnv{crashEnv: newCrashEnv(t), archives: map[string][]byte{}}
 	var err error
 	if w.helmSettings, err = helmclient.Fastest(w.workloadConfig); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func newChartWorld(t *testing.T) *chartWorld {
 }
 
 // serveCharts starts a registry with two versions of the chart.
-func (w *chartWorld) serveCharts() {
+func (w *chartEnv) serveCharts() {
 	w.t.Helper()
 	server, err := registry.Start(context.Background(), registry.Options{})
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *chartWorld) serveCharts() {
 }
 
 // finishJobs plays the controller of Jobs, which bare clusters have not: every Job succeeds at once.
-func (w *chartWorld) finishJobs() {
+func (w *chartEnv) finishJobs() {
 	ctx, cancel := context.WithCancel(context.Background())
 	jobs, err := w.workload.Watch(ctx, &batchv1.JobList{})
 	if err != nil {

@@ -34,29 +34,29 @@ type chartPhase struct {
 	every int
 }
 
-type chartStep func(w *chartWorld, name string)
+type chartStep func(w *chartEnv, name string)
 
 // TestKilledInTheLifeOfAChartItEndsWhereAnUndisturbedRunEnds does to charts, with their hooks, records
 // and generated passwords, what TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds does to manifests.
 func TestKilledInTheLifeOfAChartItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
-	w := newChartWorld(t)
+	w := newChartEnv(t)
 	w.killInEach([]chartPhase{
-		{name: "install", act: (*chartWorld).installChart},
-		{name: "upgrade", before: []chartStep{(*chartWorld).installChart}, act: (*chartWorld).upgradeChart},
-		{name: "rollback", before: []chartStep{(*chartWorld).installChart, (*chartWorld).upgradeChart}, act: (*chartWorld).rollbackChart},
-		{name: "uninstall", before: []chartStep{(*chartWorld).installChart}, act: (*chartWorld).uninstallChart},
+		{name: "install", act: (*chartEnv).installChart},
+		{name: "upgrade", before: []chartStep{(*chartEnv).installChart}, act: (*chartEnv).upgradeChart},
+		{name: "rollback", before: []chartStep{(*chartEnv).installChart, (*chartEnv).upgradeChart}, act: (*chartEnv).rollbackChart},
+		{name: "uninstall", before: []chartStep{(*chartEnv).installChart}, act: (*chartEnv).uninstallChart},
 	})
 }
 
 // killInEach plays each phase undisturbed, and then with each of its writes as the manager's last.
-func (w *chartWorld) killInEach(phases []chartPhase) {
+func (w *chartEnv) killInEach(phases []chartPhase) {
 	t := w.t
 	for i, phase := range phases {
 		if phase.kills == nil {
 			phase.kills = anyWrite
 		}
-		w.fuse.count(phase.kills)
+		w.failpoint.count(phase.kills)
 		undisturbed, _ := w.play(phase, phase.name+"-undisturbed", forever, "")
 		killAfterEach(t, phase.name+"/", i, max(phase.every, sampledKills), func(t *testing.T, last int) bool {
 			w.t = t
@@ -70,20 +70,20 @@ func (w *chartWorld) killInEach(phases []chartPhase) {
 
 // play lets one write be the last. It returns where it ends, which must be as wanted unless that is empty, and
 // whether there was such a write.
-func (w *chartWorld) play(p chartPhase, name string, last int, want string) (end string, blew bool) {
+func (w *chartEnv) play(p chartPhase, name string, last int, want string) (end string, blew bool) {
 	w.t.Helper()
 	undone := func() string { return w.unsettled(name) }
 	for _, step := range p.before {
 		step(w, name)
 		w.await(undone)
 	}
-	blown := w.fuse.arm(last)
+	blown := w.failpoint.arm(last)
 	p.act(w, name)
 	if last != forever && w.blows(blown, undone) {
 		blew = true
 		w.end()
 		w.checkRecord(name)
-		w.reborn()
+		w.restarted()
 	}
 	w.await(func() string {
 		if why := w.unsettled(name); why != "" {
@@ -97,7 +97,7 @@ func (w *chartWorld) play(p chartPhase, name string, last int, want string) (end
 }
 
 // sweep uninstalls what the manager was killed over, all at once, and looks whether anything is left.
-func (w *chartWorld) sweep() {
+func (w *chartEnv) sweep() {
 	w.t.Helper()
 	for _, name := range w.played {
 		addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
@@ -117,7 +117,7 @@ func (w *chartWorld) sweep() {
 }
 
 // unsettled says why an add-on is not ready at its newest generation, nor gone if it was deleted.
-func (w *chartWorld) unsettled(name string) string {
+func (w *chartEnv) unsettled(name string) string {
 	addon := &addonsv1alpha1.SaaSAddon{}
 	err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, addon)
 	if apierrors.IsNotFound(err) {
@@ -131,7 +131,7 @@ func (w *chartWorld) unsettled(name string) string {
 }
 
 // chartExplanation tells of each target that is not ready, and of what the manager is doing.
-func (w *chartWorld) chartExplanation() string {
+func (w *chartEnv) chartExplanation() string {
 	targets := &addonsv1alpha1.AddonReleaseList{}
 	text := ""
 	if err := w.management.List(context.Background(), targets); err != nil {
@@ -167,12 +167,12 @@ func working() string {
 	return strings.Join(slices.DeleteFunc(all, func(stack string) bool { return !strings.Contains(stack, "daytwo/controllers/") }), "\n\n")
 }
 
-func (w *chartWorld) installChart(name string) {
+func (w *chartEnv) installChart(name string) {
 	w.t.Helper()
 	w.create(w.addon(name, olderChart))
 }
 
-func (w *chartWorld) addon(name, version string) *addonsv1alpha1.SaaSAddon {
+func (w *chartEnv) addon(name, version string) *addonsv1alpha1.SaaSAddon {
 	return &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
@@ -184,18 +184,18 @@ func (w *chartWorld) addon(name, version string) *addonsv1alpha1.SaaSAddon {
 	}
 }
 
-func (w *chartWorld) create(addon *addonsv1alpha1.SaaSAddon) {
+func (w *chartEnv) create(addon *addonsv1alpha1.SaaSAddon) {
 	w.t.Helper()
 	if err := w.management.Create(w.t.Context(), addon); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *chartWorld) upgradeChart(name string)   { w.setVersion(name, newerChart) }
-func (w *chartWorld) rollbackChart(name string)  { w.setVersion(name, olderChart) }
-func (w *chartWorld) uninstallChart(name string) { w.delete(name) }
+func (w *chartEnv) upgradeChart(name string)   { w.setVersion(name, newerChart) }
+func (w *chartEnv) rollbackChart(name string)  { w.setVersion(name, olderChart) }
+func (w *chartEnv) uninstallChart(name string) { w.delete(name) }
 
-func (w *chartWorld) setVersion(name, version string) {
+func (w *chartEnv) setVersion(name, version string) {
 	w.t.Helper()
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"source": map[string]any{"chart": map[string]any{"version": version}}}})
 	if err != nil {

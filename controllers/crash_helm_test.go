@@ -21,13 +21,13 @@ import (
 // those of an upgrade, which another test kills after each, so a part of them does here.
 func TestKilledWhileItTakesOverAReleaseItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
-	w := newChartWorld(t)
+	w := newChartEnv(t)
 	w.killInEach([]chartPhase{
-		{name: "adoption", before: []chartStep{(*chartWorld).installByHand}, act: (*chartWorld).adoptNewer},
-		{name: "repair-installation", before: []chartStep{(*chartWorld).installByHandAndDie}, act: (*chartWorld).adoptNewer, kills: inWorkOnRelease, every: 3},
+		{name: "adoption", before: []chartStep{(*chartEnv).installByHand}, act: (*chartEnv).adoptNewer},
+		{name: "repair-installation", before: []chartStep{(*chartEnv).installByHandAndDie}, act: (*chartEnv).adoptNewer, kills: inWorkOnRelease, every: 3},
 		{
-			name: "repair-upgrade", before: []chartStep{(*chartWorld).installByHand, (*chartWorld).upgradeByHandAndDie},
-			act: (*chartWorld).adoptOlder, kills: inWorkOnRelease, every: 3,
+			name: "repair-upgrade", before: []chartStep{(*chartEnv).installByHand, (*chartEnv).upgradeByHandAndDie},
+			act: (*chartEnv).adoptOlder, kills: inWorkOnRelease, every: 3,
 		},
 	})
 }
@@ -39,10 +39,10 @@ func inWorkOnRelease(request *http.Request) bool {
 	return anyWrite(request) && !isPolicy
 }
 
-func (w *chartWorld) adoptNewer(name string) { w.adopt(name, newerChart) }
-func (w *chartWorld) adoptOlder(name string) { w.adopt(name, olderChart) }
+func (w *chartEnv) adoptNewer(name string) { w.adopt(name, newerChart) }
+func (w *chartEnv) adoptOlder(name string) { w.adopt(name, olderChart) }
 
-func (w *chartWorld) adopt(name, version string) {
+func (w *chartEnv) adopt(name, version string) {
 	w.t.Helper()
 	addon := w.addon(name, version)
 	addon.Spec.Adopt = true
@@ -50,14 +50,14 @@ func (w *chartWorld) adopt(name, version string) {
 }
 
 // installByHand does what a person does with helm install --no-hooks, which is quicker.
-func (w *chartWorld) installByHand(name string) {
+func (w *chartEnv) installByHand(name string) {
 	w.t.Helper()
 	if err := w.helmInstall(w.workloadConfig, name, func(install *action.Install) { install.DisableHooks = true }); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *chartWorld) helmInstall(config *rest.Config, name string, options ...func(*action.Install)) error {
+func (w *chartEnv) helmInstall(config *rest.Config, name string, options ...func(*action.Install)) error {
 	w.t.Helper()
 	options = append(options, func(install *action.Install) { install.CreateNamespace = true })
 	_, err := w.helm(config).Install(w.t.Context(), releaseOf(name), w.archives[olderChart], nil, options...)
@@ -65,13 +65,13 @@ func (w *chartWorld) helmInstall(config *rest.Config, name string, options ...fu
 }
 
 // installByHandAndDie ends helm when it has made the hook that comes last.
-func (w *chartWorld) installByHandAndDie(name string) {
+func (w *chartEnv) installByHandAndDie(name string) {
 	w.t.Helper()
 	w.killHelm(name, name+"-migrate", helmcommon.StatusPendingInstall, func(config *rest.Config) error { return w.helmInstall(config, name) })
 }
 
 // upgradeByHandAndDie ends helm when it has made an object that the version before does not have.
-func (w *chartWorld) upgradeByHandAndDie(name string) {
+func (w *chartEnv) upgradeByHandAndDie(name string) {
 	w.t.Helper()
 	onlyInNewer := name + "-only-in-" + strings.ReplaceAll(newerChart, ".", "-")
 	w.killHelm(name, onlyInNewer, helmcommon.StatusPendingUpgrade, func(config *rest.Config) error {
@@ -82,9 +82,9 @@ func (w *chartWorld) upgradeByHandAndDie(name string) {
 
 // killHelm runs helm until it applies an object: that is done, and helm does not live to hear of it. It checks
 // that the release is left as helm leaves one then.
-func (w *chartWorld) killHelm(name, last string, left helmcommon.Status, run func(*rest.Config) error) {
+func (w *chartEnv) killHelm(name, last string, left helmcommon.Status, run func(*rest.Config) error) {
 	w.t.Helper()
-	deadly := newFuse(func(request *http.Request) bool {
+	deadly := newFailpoint(func(request *http.Request) bool {
 		return request.Method == http.MethodPatch && path.Base(request.URL.Path) == last
 	})
 	deadly.arm(1)
@@ -100,7 +100,7 @@ func (w *chartWorld) killHelm(name, last string, left helmcommon.Status, run fun
 	}
 }
 
-func (w *chartWorld) helm(config *rest.Config) *helmclient.Client {
+func (w *chartEnv) helm(config *rest.Config) *helmclient.Client {
 	w.t.Helper()
 	made, err := helmclient.New(config, w.helmSettings)
 	if err != nil {

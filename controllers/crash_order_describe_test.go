@@ -19,7 +19,7 @@ import (
 )
 
 // isNotRunning says why a cluster does not run as ordered, with its add-on as declared.
-func (w *orderWorld) isNotRunning(name string) string {
+func (w *orderEnv) isNotRunning(name string) string {
 	ctx := context.Background()
 	tenant, addon := tenantCluster(name), &addonsv1alpha1.SaaSAddon{}
 	key := client.ObjectKeyFromObject(tenant)
@@ -47,7 +47,7 @@ func (w *orderWorld) isNotRunning(name string) string {
 }
 
 // isNotGone says what is left of a cluster and what was in it.
-func (w *orderWorld) isNotGone(name string) string {
+func (w *orderEnv) isNotGone(name string) string {
 	key := client.ObjectKey{Namespace: "default", Name: name}
 	for object, key := range map[client.Object]client.ObjectKey{
 		tenantCluster(name): key, &clusterv1.Cluster{}: key, &corev1.Secret{}: {Namespace: key.Namespace, Name: name + "-kubeconfig"},
@@ -67,7 +67,7 @@ func (w *orderWorld) isNotGone(name string) string {
 	return ""
 }
 
-func (w *orderWorld) addonIsNotGone(name string) string {
+func (w *orderEnv) addonIsNotGone(name string) string {
 	addon := &addonsv1alpha1.SaaSAddon{}
 	if err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, addon); !apierrors.IsNotFound(err) {
 		return fmt.Sprintf("SaaSAddon %s is there: %v, %+v", name, err, addon.Status.Conditions)
@@ -76,7 +76,7 @@ func (w *orderWorld) addonIsNotGone(name string) string {
 }
 
 // describe is everything that there is of a cluster, and everything that ever happened to it.
-func (w *orderWorld) describe(name string) string {
+func (w *orderEnv) describe(name string) string {
 	w.t.Helper()
 	var text []string
 	for _, complaint := range w.provider.complaintsAbout(name) {
@@ -99,7 +99,7 @@ func (w *orderWorld) describe(name string) string {
 }
 
 // describeDeletion tells of a step that came again. Which of them show depends on when the manager is killed.
-func (w *orderWorld) describeDeletion(name string) []string {
+func (w *orderEnv) describeDeletion(name string) []string {
 	var text []string
 	for _, line := range w.steps.testimony("default", name) {
 		last := 0
@@ -119,7 +119,7 @@ var deletionSteps = []tenancyv1alpha1.DeletionStep{
 	tenancyv1alpha1.DeletionRemovingCluster, tenancyv1alpha1.DeletionReleasing,
 }
 
-func (w *orderWorld) describeTenant(name string) []string {
+func (w *orderEnv) describeTenant(name string) []string {
 	w.t.Helper()
 	tenant, secret := tenantCluster(name), &corev1.Secret{}
 	err := w.management.Get(w.t.Context(), client.ObjectKeyFromObject(tenant), tenant)
@@ -145,7 +145,7 @@ func (w *orderWorld) describeTenant(name string) []string {
 }
 
 // describeContent is what is in the cluster, and what is known of that.
-func (w *orderWorld) describeContent(name string) []string {
+func (w *orderEnv) describeContent(name string) []string {
 	w.t.Helper()
 	var text []string
 	settings, balancer := &corev1.ConfigMap{}, &corev1.Service{}

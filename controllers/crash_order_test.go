@@ -21,9 +21,9 @@ const (
 	newerCluster = "v1.36.3"
 )
 
-// orderWorld has somebody who plays Cluster API, and somebody who watches.
-type orderWorld struct {
-	*crashWorld
+// orderEnv has somebody who plays Cluster API, and somebody who watches.
+type orderEnv struct {
+	*crashEnv
 	provider                   *provider
 	tenants, clusters, targets *witness
 	// steps of deletions.
@@ -35,15 +35,15 @@ type orderWorld struct {
 // orderPhase is something in the life of an ordered cluster that a manager is killed in.
 type orderPhase struct {
 	name string
-	act  func(w *orderWorld, name string)
+	act  func(w *orderEnv, name string)
 	// undone says why it is not over.
-	undone func(w *orderWorld, name string) string
+	undone func(w *orderEnv, name string) string
 }
 
 var orderPhases = []orderPhase{
-	{"order", (*orderWorld).order, (*orderWorld).isNotRunning},
-	{"upgrade", (*orderWorld).upgrade, (*orderWorld).isNotRunning},
-	{"deletion", (*orderWorld).deleteCluster, (*orderWorld).isNotGone},
+	{"order", (*orderEnv).order, (*orderEnv).isNotRunning},
+	{"upgrade", (*orderEnv).upgrade, (*orderEnv).isNotRunning},
+	{"deletion", (*orderEnv).deleteCluster, (*orderEnv).isNotGone},
 }
 
 // TestKilledInTheLifeOfAnOrderedClusterItEndsWhereAnUndisturbedRunEnds lets clusters be ordered, upgraded and
@@ -51,7 +51,7 @@ var orderPhases = []orderPhase{
 // the second after the second one, until it makes no more writes.
 func TestKilledInTheLifeOfAnOrderedClusterItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
-	w := newOrderWorld(t)
+	w := newOrderEnv(t)
 	undisturbed, _ := w.live("undisturbed", forever, nil)
 	lives := []string{"undisturbed"}
 	killAfterEach(t, "", 0, sampledKills, func(t *testing.T, last int) bool {
@@ -71,9 +71,9 @@ func TestKilledInTheLifeOfAnOrderedClusterItEndsWhereAnUndisturbedRunEnds(t *tes
 	}
 }
 
-func newOrderWorld(t *testing.T) *orderWorld {
+func newOrderEnv(t *testing.T) *orderEnv {
 	t.Helper()
-	w := &orderWorld{crashWorld: newEmptyWorld(t)}
+	w := &orderEnv{crashEnv: newEmptyEnv(t)}
 	if err := w.fleet.InstallClusterAPI(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func newOrderWorld(t *testing.T) *orderWorld {
 	w.clusters = newWitness(t, w.management, &clusterv1.ClusterList{}, orderedVersion)
 	w.targets = newWitness(t, w.management, &addonsv1alpha1.AddonReleaseList{}, nothing)
 	w.steps = newWitness(t, w.management, &tenancyv1alpha1.TenantClusterList{}, deletionStep)
-	w.provider = startProvider(t, w.crashWorld)
+	w.provider = startProvider(t, w.crashEnv)
 	w.start()
 	return w
 }
@@ -112,16 +112,16 @@ func orderedVersion(object client.Object) string {
 
 // live lets one write of each phase be the last. It returns where each phase ends, which must be as wanted unless
 // that is empty, and whether there was such a write in any of them.
-func (w *orderWorld) live(name string, last int, want []string) (ends []string, blew bool) {
+func (w *orderEnv) live(name string, last int, want []string) (ends []string, blew bool) {
 	w.t.Helper()
 	for i, phase := range orderPhases {
 		undone := func() string { return phase.undone(w, name) }
-		blown := w.fuse.arm(last)
+		blown := w.failpoint.arm(last)
 		phase.act(w, name)
 		if last != forever && w.blows(blown, undone) {
 			blew = true
 			w.end()
-			w.reborn()
+			w.restarted()
 		}
 		end := ""
 		w.await(func() string {
@@ -141,7 +141,7 @@ func (w *orderWorld) live(name string, last int, want []string) (ends []string, 
 
 // order makes an add-on, with something that is only in the cluster and something that is not, and orders the
 // cluster for it.
-func (w *orderWorld) order(name string) {
+func (w *orderEnv) order(name string) {
 	w.t.Helper()
 	manifests := strings.ReplaceAll(`apiVersion: v1
 kind: ConfigMap
@@ -174,7 +174,7 @@ spec: {type: LoadBalancer, ports: [{port: 80}], selector: {app: web}}
 	}
 }
 
-func (w *orderWorld) upgrade(name string) {
+func (w *orderEnv) upgrade(name string) {
 	w.t.Helper()
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"topology":{"version":"`+newerCluster+`"}}}`))
 	if err := w.management.Patch(w.t.Context(), tenantCluster(name), patch); err != nil {
@@ -182,7 +182,7 @@ func (w *orderWorld) upgrade(name string) {
 	}
 }
 
-func (w *orderWorld) deleteCluster(name string) {
+func (w *orderEnv) deleteCluster(name string) {
 	w.t.Helper()
 	if err := w.management.Delete(w.t.Context(), tenantCluster(name)); err != nil {
 		w.t.Fatal(err)

@@ -35,7 +35,7 @@ type provider struct {
 }
 
 // startProvider plays until the test is over.
-func startProvider(t *testing.T, w *crashWorld) *provider {
+func startProvider(t *testing.T, w *crashEnv) *provider {
 	t.Helper()
 	p := &provider{
 		management: w.management, workload: w.workload, kubeconfig: w.workloadProxy.kubeconfig(t),

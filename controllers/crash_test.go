@@ -24,9 +24,9 @@ type phase struct {
 	name string
 	// before is what the add-on is before it, if there is one.
 	before state
-	act    func(*crashWorld, string)
+	act    func(*crashEnv, string)
 	// meanwhile is what people do between the manager's death and the next manager's start.
-	meanwhile func(*crashWorld, string)
+	meanwhile func(*crashEnv, string)
 	after     state
 }
 
@@ -35,13 +35,13 @@ type phase struct {
 // and nothing that the manager says after it is heard. The next manager must end where an undisturbed
 // one ends, also where people changed their mind in between.
 func TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
-	w := newCrashWorld(t)
+	w := newCrashEnv(t)
 	for i, phase := range []phase{
-		{name: "Install", act: (*crashWorld).install, after: installed},
-		{name: "InstallThenChange", act: (*crashWorld).install, meanwhile: (*crashWorld).prune, after: pruned},
-		{name: "InstallThenDelete", act: (*crashWorld).install, meanwhile: (*crashWorld).delete, after: state{}},
-		{name: "Prune", before: installed, act: (*crashWorld).prune, after: pruned},
-		{name: "Deletion", before: installed, act: (*crashWorld).delete, after: state{}},
+		{name: "Install", act: (*crashEnv).install, after: installed},
+		{name: "InstallThenChange", act: (*crashEnv).install, meanwhile: (*crashEnv).prune, after: pruned},
+		{name: "InstallThenDelete", act: (*crashEnv).install, meanwhile: (*crashEnv).delete, after: state{}},
+		{name: "Prune", before: installed, act: (*crashEnv).prune, after: pruned},
+		{name: "Deletion", before: installed, act: (*crashEnv).delete, after: state{}},
 	} {
 		killAfterEach(t, phase.name+"/", i, sampledKills, func(t *testing.T, last int) bool {
 			w.t = t
@@ -51,13 +51,13 @@ func TestKilledBetweenAnyTwoWritesItEndsWhereAnUndisturbedRunEnds(t *testing.T) 
 }
 
 // play lets one write be the last. It returns whether there was such a write.
-func (w *crashWorld) play(p phase, name string, last int) bool {
+func (w *crashEnv) play(p phase, name string, last int) bool {
 	w.t.Helper()
 	if p.before != nil {
 		w.install(name)
 		w.waitState(name, p.before)
 	}
-	blown := w.fuse.arm(last)
+	blown := w.failpoint.arm(last)
 	p.act(w, name)
 	undisturbed := p.after
 	if p.meanwhile != nil {
@@ -71,7 +71,7 @@ func (w *crashWorld) play(p phase, name string, last int) bool {
 		p.meanwhile(w, name)
 	}
 	if blew {
-		w.reborn()
+		w.restarted()
 	}
 	w.waitState(name, p.after)
 	w.checkNothingLeaked(name)
@@ -94,7 +94,7 @@ func (s state) manifests(name string) string {
 	return text.String()
 }
 
-func (w *crashWorld) install(name string) {
+func (w *crashEnv) install(name string) {
 	w.t.Helper()
 	if err := w.management.Create(w.t.Context(), &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -107,7 +107,7 @@ func (w *crashWorld) install(name string) {
 	}
 }
 
-func (w *crashWorld) prune(name string) {
+func (w *crashEnv) prune(name string) {
 	w.t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"source": map[string]any{"manifests": map[string]any{"inline": pruned.manifests(name)}}}})
@@ -119,7 +119,7 @@ func (w *crashWorld) prune(name string) {
 	}
 }
 
-func (w *crashWorld) delete(name string) {
+func (w *crashEnv) delete(name string) {
 	w.t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	if err := w.management.Delete(w.t.Context(), addon); err != nil {
@@ -127,13 +127,13 @@ func (w *crashWorld) delete(name string) {
 	}
 }
 
-func (w *crashWorld) waitState(name string, want state) {
+func (w *crashEnv) waitState(name string, want state) {
 	w.t.Helper()
 	w.await(func() string { return w.differs(name, want) })
 }
 
 // differs says how an add-on is not as wanted, in the workload cluster and in its status.
-func (w *crashWorld) differs(name string, want state) string {
+func (w *crashEnv) differs(name string, want state) string {
 	var list corev1.ConfigMapList
 	if err := w.workload.List(context.Background(), &list, client.InNamespace("default"), client.MatchingLabels{"addon": name}); err != nil {
 		return err.Error()
@@ -160,7 +160,7 @@ func (w *crashWorld) differs(name string, want state) string {
 	return w.inventoryDiffers(name, want)
 }
 
-func (w *crashWorld) inventoryDiffers(name string, want state) string {
+func (w *crashEnv) inventoryDiffers(name string, want state) string {
 	var releases addonsv1alpha1.AddonReleaseList
 	if err := w.management.List(context.Background(), &releases, client.MatchingLabels{metav1alpha1.LabelPolicy: name}); err != nil {
 		return err.Error()
@@ -182,7 +182,7 @@ func (w *crashWorld) inventoryDiffers(name string, want state) string {
 }
 
 // checkNothingLeaked looks for what a deleted add-on may leave in the management cluster.
-func (w *crashWorld) checkNothingLeaked(name string) {
+func (w *crashEnv) checkNothingLeaked(name string) {
 	w.t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{}
 	err := w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, addon)

@@ -22,10 +22,10 @@ const hanging = "hanging"
 
 func TestWritesThatAreNeverAnsweredHoldUpNobodyElse(t *testing.T) {
 	t.Parallel()
-	w := newEmptyWorld(t)
+	w := newEmptyEnv(t)
 	w.limits.Write = time.Second
 	var swallowed atomic.Int32
-	w.fuse.swallows = func(r *http.Request) bool {
+	w.failpoint.swallows = func(r *http.Request) bool {
 		if !anyWrite(r) || !strings.Contains(r.URL.Path, "/namespaces/"+hanging+"/") {
 			return false
 		}

@@ -20,9 +20,9 @@ import (
 // forever is more writes than a manager makes.
 const forever = math.MaxInt
 
-// fuse blows after a number of writes: the last is carried out and its answer lost, and nothing passes
+// failpoint blows after a number of writes: the last is carried out and its answer lost, and nothing passes
 // any more. To an API server, that is a manager, or a helm, that was killed.
-type fuse struct {
+type failpoint struct {
 	mu sync.Mutex
 	// counts says what is one of those writes.
 	counts func(*http.Request) bool
@@ -32,8 +32,8 @@ type fuse struct {
 	swallows func(*http.Request) bool
 }
 
-func newFuse(counts func(*http.Request) bool) *fuse {
-	return &fuse{counts: counts, left: forever, blown: make(chan struct{})}
+func newFailpoint(counts func(*http.Request) bool) *failpoint {
+	return &failpoint{counts: counts, left: forever, blown: make(chan struct{})}
 }
 
 // anyWrite is what leaves a trace on which something depends. Events are written at any time by a goroutine
@@ -43,22 +43,22 @@ func anyWrite(request *http.Request) bool {
 }
 
 // count changes what is one of the writes.
-func (f *fuse) count(counts func(*http.Request) bool) {
+func (f *failpoint) count(counts func(*http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts = counts
 }
 
-// arm replaces the fuse, and returns a channel that is closed when it blows.
-func (f *fuse) arm(writes int) <-chan struct{} {
+// arm sets the failpoint anew, and returns a channel that is closed when it blows.
+func (f *failpoint) arm(writes int) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.left, f.blown = writes, make(chan struct{})
 	return f.blown
 }
 
-// disarm lets everything pass, and returns whether the fuse had blown already.
-func (f *fuse) disarm() bool {
+// disarm lets everything pass, and returns whether it had blown already.
+func (f *failpoint) disarm() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left == 0 {
@@ -69,7 +69,7 @@ func (f *fuse) disarm() bool {
 }
 
 // admit says whether a request may pass, and whether it is the last.
-func (f *fuse) admit(request *http.Request) (pass, last bool) {
+func (f *failpoint) admit(request *http.Request) (pass, last bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left == 0 {
@@ -101,7 +101,7 @@ func (p *proxy) sever() {
 // restore ends what sever began.
 func (p *proxy) restore() { p.severed.Store(false) }
 
-func newProxy(t *testing.T, upstream *rest.Config, f *fuse) *proxy {
+func newProxy(t *testing.T, upstream *rest.Config, f *failpoint) *proxy {
 	t.Helper()
 	transport, err := rest.TransportFor(upstream)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 // abandon deletes a cluster that does not answer any more, and has targets of two kinds. It ends when a person abandons
 // both, and what they leave is recorded.
-func (w *toyWorld) abandon(name string) {
+func (w *toyEnv) abandon(name string) {
 	const cluster = "three"
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	addon.Spec.ClusterNames = []string{cluster}
@@ -72,7 +72,7 @@ func readyMessageOf(tenant *tenancyv1alpha1.TenantCluster) string {
 }
 
 // abandonedBy says which kind of target recorded nothing of what it abandoned; empty if all did.
-func (w *toyWorld) abandonedBy(key client.ObjectKey, kinds ...string) string {
+func (w *toyEnv) abandonedBy(key client.ObjectKey, kinds ...string) string {
 	records := &tenancyv1alpha1.OrphanRecordList{}
 	if err := w.management.List(w.t.Context(), records); err != nil {
 		return err.Error()

@@ -16,25 +16,25 @@ type copyPhase struct {
 	name string
 	// act begins it, with a run that is under way if underWay is true.
 	underWay bool
-	act      func(*toyWorld, string)
+	act      func(*toyEnv, string)
 	// ends says how the run has not come to its end, and does what people do until then.
-	ends func(*toyWorld, string) string
+	ends func(*toyEnv, string) string
 	// copies that were made in all.
 	copies int
 }
 
 var copyPhases = []copyPhase{
-	{name: "Copy", act: func(w *toyWorld, name string) { w.createCopy(name, "two", asItIs) }, ends: (*toyWorld).copyEnds, copies: 1},
-	{name: "Cancel", underWay: true, act: func(w *toyWorld, name string) {
+	{name: "Copy", act: func(w *toyEnv, name string) { w.createCopy(name, "two", asItIs) }, ends: (*toyEnv).copyEnds, copies: 1},
+	{name: "Cancel", underWay: true, act: func(w *toyEnv, name string) {
 		w.changeCopy(name, func(of *CopyRun) { of.Spec.Cancel = true })
-	}, ends: func(w *toyWorld, name string) string {
+	}, ends: func(w *toyEnv, name string) string {
 		return w.finished(name, metav1alpha1.RunCancelled, "spec.cancel is true", "two")
 	}, copies: 1},
-	{name: "Delete", underWay: true, act: (*toyWorld).deleteRun, ends: (*toyWorld).copyGone, copies: 1},
+	{name: "Delete", underWay: true, act: (*toyEnv).deleteRun, ends: (*toyEnv).copyGone, copies: 1},
 }
 
 // copyEnds checks a copy as soon as there is one.
-func (w *toyWorld) copyEnds(name string) string {
+func (w *toyEnv) copyEnds(name string) string {
 	if ended := w.finished(name, metav1alpha1.RunSucceeded, "copied to two", "two"); ended != "" {
 		w.check("two", name, "good")
 		return ended
@@ -43,19 +43,19 @@ func (w *toyWorld) copyEnds(name string) string {
 }
 
 // playCopy lets one write be the last. It returns whether there was such a write.
-func (w *toyWorld) playCopy(p copyPhase, name string, last int) bool {
+func (w *toyEnv) playCopy(p copyPhase, name string, last int) bool {
 	w.t.Helper()
 	witness := w.witnessCopies(name)
 	if p.underWay {
 		w.createCopy(name, "two", asItIs)
 		w.await(func() string { return w.underWay(name) })
 	}
-	blown := w.fuse.arm(last)
+	blown := w.failpoint.arm(last)
 	p.act(w, name)
 	blew := w.blows(blown, func() string { return p.ends(w, name) })
 	if blew {
 		w.end()
-		w.reborn()
+		w.restarted()
 	}
 	w.await(func() string { return p.ends(w, name) })
 	if made := witness(); made != p.copies {
@@ -65,7 +65,7 @@ func (w *toyWorld) playCopy(p copyPhase, name string, last int) bool {
 }
 
 // witnessCopies counts the copies that are ever made in two, until the returned function is called.
-func (w *toyWorld) witnessCopies(name string) func() int {
+func (w *toyEnv) witnessCopies(name string) func() int {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())
 	events, err := w.clusters["two"].Watch(ctx, &corev1.ConfigMapList{}, client.InNamespace("default"), client.HasLabels{metav1alpha1.LabelAction})

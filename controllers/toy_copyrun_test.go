@@ -19,20 +19,20 @@ import (
 )
 
 // aRun lets CopyRuns live on real API servers.
-func aRun(t *testing.T, w *toyWorld) {
-	for name, play := range map[string]func(*toyWorld, string){
-		"EndsAndRemovesWhatItMade":                    (*toyWorld).copyOnce,
-		"KeepsWhatItsKindKeeps":                       (*toyWorld).copyAndKeep,
-		"FailsAsItsObjectDoes":                        (*toyWorld).copyBadly,
-		"FailsWithoutWhatItNeeds":                     (*toyWorld).copyNothing,
-		"FailsWhenSomebodyRemovesItsObject":           (*toyWorld).copyAndLose,
-		"TimesOut":                                    (*toyWorld).copyTooSlowly,
-		"WaitsForAClusterThatIsKnownLate":             (*toyWorld).copyLate,
-		"IsCancelled":                                 (*toyWorld).cancelCopy,
-		"IsDeletedOnTheWay":                           (*toyWorld).deleteCopy,
-		"GoesOnWhenItsClusterIsBack":                  (*toyWorld).copyToALostCluster,
-		"IsAbandonedInAClusterThatDoesNotAnswer":      (*toyWorld).abandonCopy,
-		"EndsWithTheDeletionOfAClusterInWhichItWorks": (*toyWorld).copyToADeletedCluster,
+func aRun(t *testing.T, w *toyEnv) {
+	for name, play := range map[string]func(*toyEnv, string){
+		"EndsAndRemovesWhatItMade":                    (*toyEnv).copyOnce,
+		"KeepsWhatItsKindKeeps":                       (*toyEnv).copyAndKeep,
+		"FailsAsItsObjectDoes":                        (*toyEnv).copyBadly,
+		"FailsWithoutWhatItNeeds":                     (*toyEnv).copyNothing,
+		"FailsWhenSomebodyRemovesItsObject":           (*toyEnv).copyAndLose,
+		"TimesOut":                                    (*toyEnv).copyTooSlowly,
+		"WaitsForAClusterThatIsKnownLate":             (*toyEnv).copyLate,
+		"IsCancelled":                                 (*toyEnv).cancelCopy,
+		"IsDeletedOnTheWay":                           (*toyEnv).deleteCopy,
+		"GoesOnWhenItsClusterIsBack":                  (*toyEnv).copyToALostCluster,
+		"IsAbandonedInAClusterThatDoesNotAnswer":      (*toyEnv).abandonCopy,
+		"EndsWithTheDeletionOfAClusterInWhichItWorks": (*toyEnv).copyToADeletedCluster,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
@@ -48,7 +48,7 @@ func aRun(t *testing.T, w *toyWorld) {
 }
 
 // createCopy makes a CopyRun from the cluster one, and something to copy there. Its second cluster gets the label.
-func (w *toyWorld) createCopy(name, to string, change func(*CopyRun)) {
+func (w *toyEnv) createCopy(name, to string, change func(*CopyRun)) {
 	w.t.Helper()
 	source := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"copy": name}}, Data: map[string]string{"text": name}}
 	if err := w.clusters["one"].Create(w.t.Context(), source); err != nil {
@@ -60,7 +60,7 @@ func (w *toyWorld) createCopy(name, to string, change func(*CopyRun)) {
 	w.createBareCopy(name, change)
 }
 
-func (w *toyWorld) createBareCopy(name string, change func(*CopyRun)) {
+func (w *toyEnv) createBareCopy(name string, change func(*CopyRun)) {
 	w.t.Helper()
 	of := &CopyRun{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	of.Spec = CopyRunSpec{From: "one", To: name, Patience: metav1.Duration{Duration: time.Hour}}
@@ -72,7 +72,7 @@ func (w *toyWorld) createBareCopy(name string, change func(*CopyRun)) {
 
 func asItIs(*CopyRun) {}
 
-func (w *toyWorld) copyRun(name string) *CopyRun {
+func (w *toyEnv) copyRun(name string) *CopyRun {
 	of := &CopyRun{}
 	if err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, of); err != nil {
 		return nil
@@ -80,7 +80,7 @@ func (w *toyWorld) copyRun(name string) *CopyRun {
 	return of
 }
 
-func (w *toyWorld) changeCopy(name string, change func(*CopyRun)) {
+func (w *toyEnv) changeCopy(name string, change func(*CopyRun)) {
 	w.t.Helper()
 	of := w.copyRun(name)
 	before := of.DeepCopyObject().(*CopyRun)
@@ -91,7 +91,7 @@ func (w *toyWorld) changeCopy(name string, change func(*CopyRun)) {
 }
 
 // copiesIn lists what runs of a name made in a cluster.
-func (w *toyWorld) copiesIn(cluster, name string) []corev1.ConfigMap {
+func (w *toyEnv) copiesIn(cluster, name string) []corev1.ConfigMap {
 	list := &corev1.ConfigMapList{}
 	if err := w.clusters[cluster].List(context.Background(), list, client.InNamespace("default"), client.HasLabels{metav1alpha1.LabelAction}); err != nil {
 		return nil
@@ -106,7 +106,7 @@ func (w *toyWorld) copiesIn(cluster, name string) []corev1.ConfigMap {
 }
 
 // check lets somebody find a copy good, or not; it says what is missing for that.
-func (w *toyWorld) check(cluster, name, verdict string) string {
+func (w *toyEnv) check(cluster, name, verdict string) string {
 	found := w.copiesIn(cluster, name)
 	if len(found) != 1 {
 		return fmt.Sprintf("there are %d copies: %s", len(found), w.describeCopy(name))
@@ -121,7 +121,7 @@ func (w *toyWorld) check(cluster, name, verdict string) string {
 	return ""
 }
 
-func (w *toyWorld) describeCopy(name string) string {
+func (w *toyEnv) describeCopy(name string) string {
 	of := w.copyRun(name)
 	if of == nil {
 		return "there is no run"
@@ -130,7 +130,7 @@ func (w *toyWorld) describeCopy(name string) string {
 }
 
 // finished says how a run has not finished with an outcome, or left something; want begins Ready's description.
-func (w *toyWorld) finished(name string, outcome metav1alpha1.RunOutcome, want string, clusters ...string) string {
+func (w *toyEnv) finished(name string, outcome metav1alpha1.RunOutcome, want string, clusters ...string) string {
 	of := w.copyRun(name)
 	if of == nil || of.Status.Outcome != outcome || of.Status.FinishedAt == nil || controllerutil.ContainsFinalizer(of, metav1alpha1.FinalizerRun) {
 		return "not finished as " + string(outcome) + ": " + w.describeCopy(name)
@@ -150,7 +150,7 @@ func (w *toyWorld) finished(name string, outcome metav1alpha1.RunOutcome, want s
 	return ""
 }
 
-func (w *toyWorld) copyOnce(name string) {
+func (w *toyEnv) copyOnce(name string) {
 	w.createCopy(name, "two", asItIs)
 	w.await(func() string { return w.check("two", name, "good") })
 	w.await(func() string {
@@ -158,7 +158,7 @@ func (w *toyWorld) copyOnce(name string) {
 	})
 }
 
-func (w *toyWorld) copyAndKeep(name string) {
+func (w *toyEnv) copyAndKeep(name string) {
 	w.createCopy(name, "two", func(of *CopyRun) { of.Spec.Keep = true })
 	w.await(func() string { return w.check("two", name, "good") })
 	w.await(func() string { return w.finished(name, metav1alpha1.RunSucceeded, "True Succeeded: copied to two") })
@@ -167,7 +167,7 @@ func (w *toyWorld) copyAndKeep(name string) {
 	}
 }
 
-func (w *toyWorld) copyBadly(name string) {
+func (w *toyEnv) copyBadly(name string) {
 	w.createCopy(name, "two", asItIs)
 	w.await(func() string { return w.check("two", name, "bad") })
 	w.await(func() string {
@@ -178,7 +178,7 @@ func (w *toyWorld) copyBadly(name string) {
 	}
 }
 
-func (w *toyWorld) copyNothing(name string) {
+func (w *toyEnv) copyNothing(name string) {
 	w.labelCluster("two", name)
 	w.createBareCopy(name, asItIs)
 	w.await(func() string {
@@ -186,7 +186,7 @@ func (w *toyWorld) copyNothing(name string) {
 	})
 }
 
-func (w *toyWorld) copyAndLose(name string) {
+func (w *toyEnv) copyAndLose(name string) {
 	w.createCopy(name, "two", asItIs)
 	w.await(func() string { return w.underWay(name) })
 	if err := w.clusters["two"].Delete(w.t.Context(), &w.copiesIn("two", name)[0]); err != nil {
@@ -198,7 +198,7 @@ func (w *toyWorld) copyAndLose(name string) {
 }
 
 // underWay says how a run does not wait for its copy to be checked.
-func (w *toyWorld) underWay(name string) string {
+func (w *toyEnv) underWay(name string) string {
 	of := w.copyRun(name)
 	ready := meta.FindStatusCondition(of.Status.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionUnknown || !strings.HasSuffix(ready.Message, "waits to be checked") {
@@ -207,7 +207,7 @@ func (w *toyWorld) underWay(name string) string {
 	return ""
 }
 
-func (w *toyWorld) copyTooSlowly(name string) {
+func (w *toyEnv) copyTooSlowly(name string) {
 	w.createCopy(name, "two", func(of *CopyRun) { of.Spec.Patience = metav1.Duration{Duration: 2 * time.Second} })
 	w.await(func() string { return w.finished(name, metav1alpha1.RunFailed, "did not end within 2s", "two") })
 	if a := w.copyRun(name).Status.Actions[0]; a.Outcome != metav1alpha1.ActionTimedOut {
@@ -215,7 +215,7 @@ func (w *toyWorld) copyTooSlowly(name string) {
 	}
 }
 
-func (w *toyWorld) copyLate(name string) {
+func (w *toyEnv) copyLate(name string) {
 	w.createCopy(name, "", asItIs)
 	w.await(func() string {
 		of := w.copyRun(name)
@@ -232,7 +232,7 @@ func (w *toyWorld) copyLate(name string) {
 	})
 }
 
-func (w *toyWorld) cancelCopy(name string) {
+func (w *toyEnv) cancelCopy(name string) {
 	w.createCopy(name, "two", asItIs)
 	w.await(func() string { return w.underWay(name) })
 	w.changeCopy(name, func(of *CopyRun) { of.Spec.Cancel = true })
@@ -241,14 +241,14 @@ func (w *toyWorld) cancelCopy(name string) {
 	})
 }
 
-func (w *toyWorld) deleteCopy(name string) {
+func (w *toyEnv) deleteCopy(name string) {
 	w.createCopy(name, "two", asItIs)
 	w.await(func() string { return w.underWay(name) })
 	w.deleteRun(name)
 	w.await(func() string { return w.copyGone(name) })
 }
 
-func (w *toyWorld) deleteRun(name string) {
+func (w *toyEnv) deleteRun(name string) {
 	w.t.Helper()
 	if err := w.management.Delete(w.t.Context(), w.copyRun(name)); err != nil {
 		w.t.Fatal(err)
@@ -256,7 +256,7 @@ func (w *toyWorld) deleteRun(name string) {
 }
 
 // copyGone says how a run, or what it made in two, is still there.
-func (w *toyWorld) copyGone(name string) string {
+func (w *toyEnv) copyGone(name string) string {
 	err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, &CopyRun{})
 	if left := w.copiesIn("two", name); !apierrors.IsNotFound(err) || len(left) > 0 {
 		return fmt.Sprintf("%d copies are left; %s", len(left), w.describeCopy(name))
@@ -264,7 +264,7 @@ func (w *toyWorld) copyGone(name string) string {
 	return ""
 }
 
-func (w *toyWorld) copyToALostCluster(name string) {
+func (w *toyEnv) copyToALostCluster(name string) {
 	w.createCopy(name, "three", asItIs)
 	w.await(func() string { return w.underWay(name) })
 	w.clusters["three"].proxy.sever()
@@ -282,7 +282,7 @@ func (w *toyWorld) copyToALostCluster(name string) {
 	w.await(func() string { return w.finished(name, metav1alpha1.RunSucceeded, "copied to three", "three") })
 }
 
-func (w *toyWorld) abandonCopy(name string) {
+func (w *toyEnv) abandonCopy(name string) {
 	w.createCopy(name, "three", asItIs)
 	w.await(func() string { return w.underWay(name) })
 	w.clusters["three"].proxy.sever()
@@ -307,7 +307,7 @@ func (w *toyWorld) abandonCopy(name string) {
 }
 
 // copyToADeletedCluster deletes a cluster while a run works there: the run ends by itself, and then the cluster goes.
-func (w *toyWorld) copyToADeletedCluster(name string) {
+func (w *toyEnv) copyToADeletedCluster(name string) {
 	w.await(func() string { return w.connected("three") })
 	w.createCopy(name, "three", asItIs)
 	w.await(func() string { return w.underWay(name) })
@@ -325,7 +325,7 @@ func (w *toyWorld) copyToADeletedCluster(name string) {
 	w.await(func() string { return w.connected("three") })
 }
 
-func (w *toyWorld) connected(cluster string) string {
+func (w *toyEnv) connected(cluster string) string {
 	tenant := &tenancyv1alpha1.TenantCluster{}
 	if err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: cluster}, tenant); err != nil {
 		return err.Error()

@@ -13,7 +13,7 @@ type toyPhase struct {
 	name string
 	// before are what the clusters were told before it; empty for no policy.
 	before string
-	act    func(*toyWorld, string)
+	act    func(*toyEnv, string)
 	// after are what they are told in the end; empty for no policy.
 	after string
 }
@@ -21,15 +21,15 @@ type toyPhase struct {
 // toyPhases are those of a pair in two clusters, one of which is first: between the record of a phase and the change of
 // targets the manager dies as well.
 var toyPhases = []toyPhase{
-	{name: "RollOut", act: func(w *toyWorld, name string) { w.createPhased(name, "first") }, after: "first"},
-	{name: "Edit", before: "first", act: func(w *toyWorld, name string) {
+	{name: "RollOut", act: func(w *toyEnv, name string) { w.createPhased(name, "first") }, after: "first"},
+	{name: "Edit", before: "first", act: func(w *toyEnv, name string) {
 		w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "second" })
 	}, after: "second"},
-	{name: "Deletion", before: "first", act: (*toyWorld).deleteNote},
+	{name: "Deletion", before: "first", act: (*toyEnv).deleteNote},
 }
 
 // createPhased makes a NotePolicy that reaches the cluster one first, and then two.
-func (w *toyWorld) createPhased(name, text string) {
+func (w *toyEnv) createPhased(name, text string) {
 	w.t.Helper()
 	w.createNoteWith(name, text, []string{"one", "two"}, func(note *NotePolicy) {
 		metav1.SetMetaDataAnnotation(&note.ObjectMeta, annotationFirst, "one")
@@ -37,7 +37,7 @@ func (w *toyWorld) createPhased(name, text string) {
 }
 
 // ends says how a policy did not come to its end; an empty text is that of a deleted one.
-func (w *toyWorld) ends(name, text string) string {
+func (w *toyEnv) ends(name, text string) string {
 	if text == "" {
 		return w.gone(name, "one", "two")
 	}
@@ -45,7 +45,7 @@ func (w *toyWorld) ends(name, text string) string {
 }
 
 // play lets one write be the last. It returns whether there was such a write.
-func (w *toyWorld) play(p toyPhase, name string, last int) bool {
+func (w *toyEnv) play(p toyPhase, name string, last int) bool {
 	w.t.Helper()
 	if p.before != "" {
 		w.createPhased(name, p.before)
@@ -55,20 +55,20 @@ func (w *toyWorld) play(p toyPhase, name string, last int) bool {
 	if second := w.target(name, "two"); second != nil {
 		before = second.Spec.Revision
 	}
-	blown := w.fuse.arm(last)
+	blown := w.failpoint.arm(last)
 	p.act(w, name)
 	blew := w.blows(blown, func() string { return w.ends(name, p.after) })
 	if blew {
 		w.end()
 		w.checkPhase(name, before)
-		w.reborn()
+		w.restarted()
 	}
 	w.await(func() string { return w.ends(name, p.after) })
 	return blew
 }
 
 // checkPhase makes sure that the manager told the second cluster nothing new before it recorded that the first was done.
-func (w *toyWorld) checkPhase(name, before string) {
+func (w *toyEnv) checkPhase(name, before string) {
 	w.t.Helper()
 	second := w.target(name, "two")
 	if second == nil || second.Spec.Revision == before {

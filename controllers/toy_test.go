@@ -20,23 +20,23 @@ import (
 // TestKindsOfAHundredAndFiftyLines lets a run, and a policy with its target, live on real API servers: what they can do, the
 // rooms do for every kind.
 func TestKindsOfAHundredAndFiftyLines(t *testing.T) {
-	w := newToyWorld(t)
+	w := newToyEnv(t)
 	w.start()
 	t.Run("ARun", func(t *testing.T) { aRun(t, w) })
 	t.Run("APair", func(t *testing.T) { aPair(t, w) })
 }
 
 // aPair lets NotePolicy and Note live on real API servers.
-func aPair(t *testing.T, w *toyWorld) {
-	for name, play := range map[string]func(*toyWorld, string){
-		"IsRolledOutEditedAndDeleted":             (*toyWorld).liveFromFirstToLast,
-		"TakesAHandEditBack":                      (*toyWorld).editByHand,
-		"IsHeldOffBySuspension":                   (*toyWorld).suspend,
-		"LosesAClusterThatIsNotSelected":          (*toyWorld).withdraw,
-		"IsRefusedBeforeItIsWritten":              (*toyWorld).refuse,
-		"HasContentOfItsOwnInACluster":            (*toyWorld).tellOneClusterSomethingElse,
-		"AcknowledgesWhatWasReadBack":             (*toyWorld).acknowledge,
-		"WaitsForItsGatesAndPassesThemWhenUrgent": (*toyWorld).freeze,
+func aPair(t *testing.T, w *toyEnv) {
+	for name, play := range map[string]func(*toyEnv, string){
+		"IsRolledOutEditedAndDeleted":             (*toyEnv).liveFromFirstToLast,
+		"TakesAHandEditBack":                      (*toyEnv).editByHand,
+		"IsHeldOffBySuspension":                   (*toyEnv).suspend,
+		"LosesAClusterThatIsNotSelected":          (*toyEnv).withdraw,
+		"IsRefusedBeforeItIsWritten":              (*toyEnv).refuse,
+		"HasContentOfItsOwnInACluster":            (*toyEnv).tellOneClusterSomethingElse,
+		"AcknowledgesWhatWasReadBack":             (*toyEnv).acknowledge,
+		"WaitsForItsGatesAndPassesThemWhenUrgent": (*toyEnv).freeze,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
@@ -59,7 +59,7 @@ func aPair(t *testing.T, w *toyWorld) {
 	}
 }
 
-func (w *toyWorld) liveFromFirstToLast(name string) {
+func (w *toyEnv) liveFromFirstToLast(name string) {
 	w.createNote(name, "first", "one", "two")
 	w.await(func() string { return w.told(name, "first", "one", "two") })
 	w.changeNote(name, func(note *NotePolicy) { note.Spec.Text = "second" })
@@ -68,7 +68,7 @@ func (w *toyWorld) liveFromFirstToLast(name string) {
 	w.await(func() string { return w.gone(name, "one", "two") })
 }
 
-func (w *toyWorld) editByHand(name string) {
+func (w *toyEnv) editByHand(name string) {
 	w.createNote(name, "ours", "one")
 	w.await(func() string { return w.told(name, "ours", "one") })
 	w.editNote(name, "one", "theirs")
@@ -81,7 +81,7 @@ func (w *toyWorld) editByHand(name string) {
 }
 
 // editNote lets somebody change what a cluster was told.
-func (w *toyWorld) editNote(name, cluster, text string) {
+func (w *toyEnv) editNote(name, cluster, text string) {
 	w.t.Helper()
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"data":{"text":%q}}`, text))
@@ -90,7 +90,7 @@ func (w *toyWorld) editNote(name, cluster, text string) {
 	}
 }
 
-func (w *toyWorld) suspend(name string) {
+func (w *toyEnv) suspend(name string) {
 	w.createNote(name, "before", "one")
 	w.await(func() string { return w.told(name, "before", "one") })
 	w.changeNote(name, func(note *NotePolicy) { note.Spec.Suspend = true })
@@ -115,7 +115,7 @@ func (w *toyWorld) suspend(name string) {
 	w.await(func() string { return w.told(name, "before", "one") })
 }
 
-func (w *toyWorld) withdraw(name string) {
+func (w *toyEnv) withdraw(name string) {
 	w.createNote(name, "text", "one", "two")
 	w.await(func() string { return w.told(name, "text", "one", "two") })
 	w.changeNote(name, func(note *NotePolicy) { note.Spec.ClusterNames = []string{"one"} })
@@ -130,7 +130,7 @@ func (w *toyWorld) withdraw(name string) {
 	})
 }
 
-func (w *toyWorld) freeze(name string) {
+func (w *toyEnv) freeze(name string) {
 	w.labelCluster("two", labelUrgent)
 	w.createNote(name, "before", "one", "two")
 	w.await(func() string { return w.told(name, "before", "one", "two") })
@@ -153,7 +153,7 @@ func (w *toyWorld) freeze(name string) {
 }
 
 // tellOneClusterSomethingElse gives one cluster a revision that somebody stored for it alone, as an issuer stores a key.
-func (w *toyWorld) tellOneClusterSomethingElse(name string) {
+func (w *toyEnv) tellOneClusterSomethingElse(name string) {
 	w.createNote(name, "for all", "one", "two")
 	w.await(func() string { return w.told(name, "for all", "one", "two") })
 	own, err := revision.NewSnapshot(name, []byte("for two alone"))
@@ -179,19 +179,19 @@ func (w *toyWorld) tellOneClusterSomethingElse(name string) {
 }
 
 // holds says how a cluster does not have a text.
-func (w *toyWorld) holds(name, text, cluster string) string {
+func (w *toyEnv) holds(name, text, cluster string) string {
 	if got := w.text(name, cluster); got != text {
 		return fmt.Sprintf("%s has %q, want %q", cluster, got, text)
 	}
 	return ""
 }
 
-func (w *toyWorld) labelCluster(name, label string) {
+func (w *toyEnv) labelCluster(name, label string) {
 	w.t.Helper()
 	w.labelClusterWith(name, label, "true")
 }
 
-func (w *toyWorld) labelClusterWith(name, label, value string) {
+func (w *toyEnv) labelClusterWith(name, label, value string) {
 	w.t.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, label, value))
@@ -200,7 +200,7 @@ func (w *toyWorld) labelClusterWith(name, label, value string) {
 	}
 }
 
-func (w *toyWorld) loseACluster(name string) {
+func (w *toyEnv) loseACluster(name string) {
 	w.createNote(name, "before", "one", "three")
 	w.await(func() string { return w.told(name, "before", "one", "three") })
 	w.clusters["three"].proxy.sever()
@@ -221,7 +221,7 @@ func (w *toyWorld) loseACluster(name string) {
 	w.await(func() string { return w.gone(name, "one", "three") })
 }
 
-func (w *toyWorld) refuse(name string) {
+func (w *toyEnv) refuse(name string) {
 	w.createNote(name, "harmless", "one")
 	w.await(func() string { return w.told(name, "harmless", "one") })
 	written := w.resourceVersion(name, "one")
@@ -244,7 +244,7 @@ func (w *toyWorld) refuse(name string) {
 }
 
 // resourceVersion is that of the ConfigMap in a cluster.
-func (w *toyWorld) resourceVersion(name, cluster string) string {
+func (w *toyEnv) resourceVersion(name, cluster string) string {
 	w.t.Helper()
 	config := &corev1.ConfigMap{}
 	if err := w.clusters[cluster].Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, config); err != nil {
@@ -253,7 +253,7 @@ func (w *toyWorld) resourceVersion(name, cluster string) string {
 	return config.ResourceVersion
 }
 
-func (w *toyWorld) acknowledge(name string) {
+func (w *toyEnv) acknowledge(name string) {
 	w.createNote(name, "first", "one", "two")
 	w.await(func() string { return w.told(name, "first", "one", "two") })
 	first, second := w.target(name, "one").Status.Acknowledged, w.target(name, "two").Status.Acknowledged

@@ -339,7 +339,7 @@ subjects: [{kind: ServiceAccount, name: default}]
 func TestAMissingRevisionIsNamed(t *testing.T) {
 	t.Parallel()
 	a := newAddon(t, fmt.Sprintf(oneConfigMap, "a"), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.Revision = "gone-0123456789" })
-	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, addonsv1alpha1.ReasonRevisionNotFound)
+	release := a.waitFor(metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonRevisionNotFound)
 	if !strings.Contains(messageOf(release), "gone-0123456789") {
 		t.Error(messageOf(release))
 	}

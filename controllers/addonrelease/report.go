@@ -1,7 +1,6 @@
 package addonrelease
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -91,12 +89,6 @@ func wayOut(event string) string {
 func verdictOfProblem(problem error) error {
 	if reason, isRender := manifest.ReasonOf(problem); isRender {
 		return &target.Verdict{Reason: renderReasons[reason], Message: problem.Error(), Stalled: true}
-	}
-	if errors.Is(problem, revision.ErrNotFound) || errors.Is(problem, revision.ErrTorn) {
-		return &target.Verdict{
-			Reason: addonsv1alpha1.ReasonRevisionNotFound, Stalled: true, Cause: problem,
-			Message: problem.Error() + "; change the SaaSAddon, or remove what is left of the revision, to have one written again",
-		}
 	}
 	return problem
 }

@@ -91,8 +91,8 @@ func TestReport(t *testing.T) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Owner: "Helm release x/y"}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
 		{"AMissingRevision", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
-			o.Problem = verdictOfProblem(revision.ErrNotFound)
-		}, metav1.ConditionFalse, addonsv1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the SaaSAddon"},
+			o.Problem = revision.ErrNotFound
+		}, metav1.ConditionFalse, metav1alpha1.ReasonRevisionNotFound, metav1alpha1.ConditionStalled, "change the policy"},
 		{"Removing", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
 			done.Removing = []apply.Removed{{Removal: apply.Removal{Entry: apply.Entry{Ref: a}}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonWaiting, metav1alpha1.ConditionReconciling, "ConfigMap cache/a to be gone"},

@@ -149,7 +149,7 @@ func (a *addon) expectOthersKept(group, news string) {
 
 // restart has the manager know nothing of the cluster, and of a release nothing that is not in its status. Meanwhile
 // happens while the cluster is not connected.
-func (w *world) restart(t *testing.T, a *addon, meanwhile func()) {
+func (w *env) restart(t *testing.T, a *addon, meanwhile func()) {
 	t.Helper()
 	w.connections.Forget(types.NamespacedName{Namespace: "default", Name: tenantName})
 	w.reconciler.Room.Forget(types.NamespacedName{Namespace: "default", Name: a.name})

@@ -111,7 +111,7 @@ func scheme() *runtime.Scheme {
 }
 
 // installNotes makes these kinds, and lets the manager read them.
-func (w *world) installNotes(ctx context.Context) error {
+func (w *env) installNotes(ctx context.Context) error {
 	const reader = "daytwo-manager-notes"
 	err := manifests.Apply(ctx, w.fleet.Management().Config(), []*unstructured.Unstructured{definitionOf(notes), definitionOf(notePolicies), definitionOf(copyRuns)})
 	return errors.Join(err,

@@ -31,9 +31,9 @@ const (
 	expiryWarning     = 48 * time.Hour
 )
 
-// world is what the tests of this package share: a management cluster in which the manager runs with
+// env is what the tests of this package share: a management cluster in which the manager runs with
 // nothing but its generated role, and two workload clusters.
-type world struct {
+type env struct {
 	fleet       *localfleet.Fleet
 	blue, green *localfleet.Cluster
 	connections *fleet.Fleet
@@ -41,11 +41,11 @@ type world struct {
 	admin client.Client
 }
 
-var shared world
+var shared env
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m, 0, shared.start)) }
 
-func (w *world) start(ctx context.Context, dir string) (end func() error, err error) {
+func (w *env) start(ctx context.Context, dir string) (end func() error, err error) {
 	w.fleet, err = fixture.StartFleet(ctx, dir, localfleet.Options{}, "../../config/manager/namespace.yaml", "../../config/crd/bases", "../../config/rbac/role.yaml")
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (w *world) start(ctx context.Context, dir string) (end func() error, err er
 	}, nil
 }
 
-func (w *world) prepare(ctx context.Context) (err error) {
+func (w *env) prepare(ctx context.Context) (err error) {
 	bare := localfleet.ClusterOptions{Bare: true}
 	if w.blue, err = w.fleet.AddCluster(ctx, "blue", bare); err != nil {
 		return err
@@ -94,7 +94,7 @@ func timeouts() fleet.Timeouts {
 	}
 }
 
-func (w *world) manager(ctx context.Context) (ctrl.Manager, error) {
+func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 	content, err := w.fleet.Management().KubeconfigFor(managerUser, nil, time.Hour)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,6 @@ import (
 
 // Reasons of an AddonRelease's conditions, beside the common ones.
 const (
-	// ReasonRevisionNotFound: the revision is gone; only the policy can make a new one.
-	ReasonRevisionNotFound = "RevisionNotFound"
 	// ReasonRenderFailed: a template failed; the message names source, line and key.
 	ReasonRenderFailed = "RenderFailed"
 	// ReasonRenderLimit: rendering went beyond its limit of time, output or memory.

@@ -17,6 +17,8 @@ const (
 const (
 	// ReasonConflict: an object belongs to somebody else; the message names the owner.
 	ReasonConflict = "Conflict"
+	// ReasonRevisionNotFound: the revision is gone, or not whole; only the policy can write it again.
+	ReasonRevisionNotFound = "RevisionNotFound"
 	// ReasonStatusTooLarge: the status could not tell of all that would be in the cluster.
 	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonUnknownKind: the cluster does not serve a kind.

@@ -27,7 +27,7 @@ func TestNameIsRefusedForTheAddressThatItResolvesTo(t *testing.T) {
 }
 
 func TestRepositoryNearTheManagerIsReachedOnlyWherePermitted(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	server := w.serve(s.mux)
 	source := w.source("https://" + server.address + "/stable")
@@ -45,7 +45,7 @@ func TestRepositoryNearTheManagerIsReachedOnlyWherePermitted(t *testing.T) {
 }
 
 func TestProxyOfTheEnvironmentIsForPrivateSourcesOnly(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	asked, err := check(w.source(stable))
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func TestCloseEndsEverything(t *testing.T) {
 }
 
 func TestDeskFetchesFromRealServersAndLeavesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	w.serve(s.mux, "charts.test")
 	stalls := w.serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), "stalls.test")

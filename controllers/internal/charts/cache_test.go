@@ -13,7 +13,7 @@ import (
 )
 
 func TestArchiveIsDownloadedOnceForAll(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s, r := newShop(t, "", "1.0.0"), newRegistry(t)
 	pushed := r.push("1.0.0")
 	charts, registry := w.serve(s.mux, "charts.test"), w.serve(r, "registry.test")
@@ -45,7 +45,7 @@ func TestArchiveIsDownloadedOnceForAll(t *testing.T) {
 }
 
 func TestCredentialsOfOneOpenTheCacheToNobodyElse(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	mux := http.NewServeMux()
 	mux.Handle("/stable/index.yaml", s.mux) // for all to see
@@ -74,7 +74,7 @@ func TestCredentialsOfOneOpenTheCacheToNobodyElse(t *testing.T) {
 }
 
 func TestSecretURLOfAnArchiveOpensTheCacheOnlyToThoseWhoKnowIt(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	mux := http.NewServeMux()
 	mux.Handle("/guid-7f3a/", http.StripPrefix("/guid-7f3a", s.mux))
@@ -91,7 +91,7 @@ func TestSecretURLOfAnArchiveOpensTheCacheOnlyToThoseWhoKnowIt(t *testing.T) {
 }
 
 func TestRegistryOpensTheCacheToWhomItGivesTheManifest(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	bob := &Credentials{Username: "bob", Password: "of-bob"}

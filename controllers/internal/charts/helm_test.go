@@ -14,7 +14,7 @@ import (
 )
 
 func TestChartThatHelmPushedIsFetched(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	w.serve(r, "registry.test")
 	roots := x509.NewCertPool()
@@ -40,7 +40,7 @@ func TestChartThatHelmPushedIsFetched(t *testing.T) {
 }
 
 func TestManifestOfUnknownLengthIsRead(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	w.serve(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) { r.ServeHTTP(chunked{rw}, req) }), "registry.test")
@@ -74,7 +74,7 @@ func TestCredentialFilesOfTheMachineAreNotRead(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("DOCKER_CONFIG", home)
 	t.Setenv("HELM_REGISTRY_CONFIG", filepath.Join(home, "config.json"))
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	r.push("1.0.0")
 	server := w.serve(guarded(r), "registry.test", "charts.test")

@@ -43,7 +43,7 @@ func TestEndlessBodyIsCutAtTheLimit(t *testing.T) {
 		"index of many entries": {"/stable/index.yaml", "entries:\n  web:\n  - version: 1.0.0\n", InvalidIndex},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newEnv(t)
 			var written atomic.Int64
 			s := newShop(t, "", "1.0.0")
 			mux := http.NewServeMux()
@@ -69,7 +69,7 @@ func TestEndlessBodyIsCutAtTheLimit(t *testing.T) {
 }
 
 func TestArchiveOf21MiBIsTooLarge(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	large := packed(t, "1.0.1", 21<<20)
 	s.index.Entries["web"][0].Digest = strings.TrimPrefix(digestOf(large), digestPrefix)
@@ -84,7 +84,7 @@ func TestArchiveOf21MiBIsTooLarge(t *testing.T) {
 }
 
 func TestBombOfAnIndexDoesNotInflateBeyondTheLimit(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	const limit = 4 << 20
 	w.serve(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Encoding", "gzip")
@@ -124,7 +124,7 @@ func TestIndexThatIsNoneIsRefused(t *testing.T) {
 		"a long mistake": body("entries: "+strings.Repeat("\x01", 1000), false),
 		"echo":           body(alice.Password+": [", false),
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		w.serve(handler, "charts.test")
 		source := w.source(stable)
 		source.Credentials = alice
@@ -135,7 +135,7 @@ func TestIndexThatIsNoneIsRefused(t *testing.T) {
 }
 
 func TestCompressedStallIsNoMistakeOfTheIndex(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.serve(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Encoding", "gzip")
 		rw.Header().Set("Content-Length", "100")
@@ -166,7 +166,7 @@ func TestStallEndsWithTheTimeout(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newEnv(t)
 			w.serve(handler, "charts.test")
 			for _, repository := range []string{stable, "oci://charts.test/stable"} {
 				start := time.Now()
@@ -185,7 +185,7 @@ func TestStallEndsWithTheTimeout(t *testing.T) {
 }
 
 func TestServerThatNeverSpeaksTLSIsCutAtTheTimeout(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestServerThatNeverSpeaksTLSIsCutAtTheTimeout(t *testing.T) {
 }
 
 func TestWhatMayPassIsNoErrorOfTheSource(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.serve(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		http.Error(rw, alice.Password, http.StatusServiceUnavailable)
 	}), "charts.test")
@@ -229,10 +229,10 @@ func TestWhatMayPassIsNoErrorOfTheSource(t *testing.T) {
 }
 
 func TestServerOfAnotherCAIsNotBelieved(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	server := w.serve(newShop(t, "", "1.0.0").mux, "charts.test", "charts.example")
 	for name, change := range map[string]func(*Source){
-		"another CA":       func(s *Source) { s.CA = newWorld(t).ca },
+		"another CA":       func(s *Source) { s.CA = newEnv(t).ca },
 		"the system's CAs": func(s *Source) { s.CA = nil },
 		"another name":     func(s *Source) { s.Repository = "https://charts.example/stable" },
 	} {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRegistryIsLoggedInToByBasicAuthentication(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	w.serve(guarded(r), "registry.test")
@@ -41,7 +41,7 @@ func tokens(rw http.ResponseWriter, _ *http.Request) {
 }
 
 func TestRegistryIsLoggedInToByATokenOfItsOwnHost(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	mux := http.NewServeMux()
@@ -61,7 +61,7 @@ func TestRegistryIsLoggedInToByATokenOfItsOwnHost(t *testing.T) {
 }
 
 func TestTokenServiceOnAnotherHostGetsNoCredentials(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	strict := w.serve(guarded(http.HandlerFunc(tokens)), "strict.test")
@@ -84,7 +84,7 @@ func TestTokenServiceOnAnotherHostGetsNoCredentials(t *testing.T) {
 }
 
 func TestUselessTokenOfAnotherHostIsToldFromWrongCredentials(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	open := w.serve(http.HandlerFunc(tokens), "open.test")
 	w.serve(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Www-Authenticate", `Bearer realm="https://open.test/token"`)
@@ -100,7 +100,7 @@ func TestUselessTokenOfAnotherHostIsToldFromWrongCredentials(t *testing.T) {
 }
 
 func TestTokenServiceThatMayNotBeReachedIsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	inside := w.serve(http.HandlerFunc(tokens), "inside.test")
 	w.near[inside.address] = true
 	for _, realm := range []string{
@@ -131,7 +131,7 @@ func TestArchiveInTheStorageOfARegistryIsFetchedWithoutCredentials(t *testing.T)
 			return mux.ServeHTTP
 		},
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		r := newRegistry(t)
 		archive := r.push("1.0.0")
 		storage := w.serve(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -154,7 +154,7 @@ func TestArchiveInTheStorageOfARegistryIsFetchedWithoutCredentials(t *testing.T)
 }
 
 func TestSignatureOfAStorageURLIsInNoMessage(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	r.push("1.0.0")
 	for name, storage := range map[string]http.HandlerFunc{

@@ -35,7 +35,7 @@ func TestAMirrorStandsInForItsRepository(t *testing.T) {
 		"https://charts.test/stable": "https://CHARTS.test/stable/",
 		"oci://charts.test/team/":    "oci://charts.test/team",
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		outside := w.serve(http.NotFoundHandler(), "charts.test")
 		mirrors, directory, archives := newMirror(t, repository, "1.0.0", "1.2.3", "2.0.0")
 		// What has the name of another chart, and what is no chart, is passed over.
@@ -60,7 +60,7 @@ func TestAMirrorStandsInForItsRepository(t *testing.T) {
 }
 
 func TestAMirrorOpensNothingElse(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	outside := w.serve(http.NotFoundHandler(), "charts.test")
 	mirrors, directory, _ := newMirror(t, stable, "1.0.0")
 	putFile(t, filepath.Dir(directory), "web-1.5.0.tgz", packed(t, "1.5.0", 100))
@@ -87,7 +87,7 @@ func TestAMirrorOpensNothingElse(t *testing.T) {
 }
 
 func TestAMirrorThatCannotBeReadMayBeReadLater(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	mirrors, directory, _ := newMirror(t, stable, "1.0.0")
 	f := w.fetcher(Options{Mirrors: mirrors})
 	if err := os.RemoveAll(directory); err != nil {

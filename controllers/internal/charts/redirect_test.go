@@ -8,7 +8,7 @@ import (
 )
 
 func TestRedirectsAreFollowedToHTTPSOnlyAndWithoutCredentials(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	inside := w.serve(s.mux, "inside.test")
 	w.near[inside.address] = true
@@ -62,7 +62,7 @@ func port(address string) string {
 }
 
 func TestCredentialsThatARedirectLacksAreTold(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	files := w.serve(guarded(http.NotFoundHandler()), "files.test", "files.charts.test")
 	for _, host := range []string{"files.test", "files.charts.test"} {
 		w.serve(redirect("https://"+host+"/index.yaml"), "charts.test")

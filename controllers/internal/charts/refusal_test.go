@@ -18,7 +18,7 @@ func TestIndexWithAnUnusableURLIsRefused(t *testing.T) {
 		"":                                                InvalidIndex,
 		"https://charts.test/stable/web-1.0.0.tgz?gone=1": ChartNotFound,
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		s := newShop(t, "", "1.0.0")
 		s.index.Entries["web"][0].URLs = []string{url}
 		w.serve(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,7 @@ func TestIndexWithAnUnusableURLIsRefused(t *testing.T) {
 }
 
 func TestForbiddenChartSaysSo(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.serve(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }), "charts.test")
 	source := w.source(stable)
 	source.Credentials = alice
@@ -46,7 +46,7 @@ func TestForbiddenChartSaysSo(t *testing.T) {
 }
 
 func TestArchiveWithAnotherDigestIsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	server := w.serve(s.mux, "charts.test")
 	f := w.fetcher(Options{})

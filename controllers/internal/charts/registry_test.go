@@ -80,7 +80,7 @@ func (r *ociRegistry) push(version string) []byte {
 }
 
 func TestNewestWantedVersionIsFetchedFromARegistry(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archives := map[string][]byte{}
 	for _, version := range []string{"1.2.3", "1.10.0", "1.10.0+build.7", "2.0.0-rc.1", "v3.0.0", "1.2.3-rc.1"} {
@@ -103,7 +103,7 @@ func TestNewestWantedVersionIsFetchedFromARegistry(t *testing.T) {
 }
 
 func TestWhatIsNotInTheRegistryIsNamed(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	r.push("1.0.0")
 	r.push("1.1.0-rc.1")
@@ -126,7 +126,7 @@ func TestWhatIsNotInTheRegistryIsNamed(t *testing.T) {
 }
 
 func TestRegistryThatListsNothingStillHasExactVersions(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	mux := http.NewServeMux()
@@ -164,7 +164,7 @@ func TestWhatIsNoChartIsRefused(t *testing.T) {
 		"not a manifest":  {"manifest", NotAChart, "JSON"},
 		"a huge manifest": {object{"config": chartConfig, "x": strings.Repeat("x", maxManifest)}, NotAChart, "262144 bytes"},
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		r := newRegistry(t)
 		r.blob(archive)
 		r.blob(config)
@@ -181,7 +181,7 @@ func TestWhatIsNoChartIsRefused(t *testing.T) {
 			t.Errorf("%s: it was downloaded", name)
 		}
 	}
-	w := newWorld(t)
+	w := newEnv(t)
 	w.serve(body("<html>", false), "registry.test")
 	_, err := w.fetcher(Options{}).Fetch(t.Context(), w.source(library))
 	refusedFor(t, err, NotAChart, "registry.test does not answer as a registry")
@@ -221,7 +221,7 @@ func TestRegistryThatServesAnotherContentIsRefused(t *testing.T) {
 			_, _ = io.WriteString(rw, "{}")
 		}), digestOf([]byte("other"))},
 	} {
-		w := newWorld(t)
+		w := newEnv(t)
 		w.serve(test.handler, "registry.test")
 		_, err := w.fetcher(Options{}).Fetch(t.Context(), w.source(library))
 		t.Logf("%s: %v", name, err)
@@ -233,7 +233,7 @@ func TestRegistryThatServesAnotherContentIsRefused(t *testing.T) {
 }
 
 func TestTagThatMovedLeadsToTheNewChartOrIsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	before := r.push("1.0.0")
 	server := w.serve(r, "registry.test")

@@ -57,7 +57,7 @@ func (s *shop) text(t *testing.T) []byte {
 const stable = "https://charts.test/stable"
 
 func TestNewestWantedVersionIsFetchedFromARepository(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.2.3", "1.10.0", "2.0.0-rc.1", "1.2.3-rc.1", "0.9.0")
 	w.serve(s.mux, "charts.test")
 	f := w.fetcher(Options{})
@@ -74,7 +74,7 @@ func TestNewestWantedVersionIsFetchedFromARepository(t *testing.T) {
 }
 
 func TestWhatIsNotInTheIndexIsNamed(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	w.serve(newShop(t, "", "1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0", "2.0.0-rc.1").mux, "charts.test")
 	f := w.fetcher(Options{})
 	for asked, reason := range map[string]Reason{
@@ -119,7 +119,7 @@ func TestAllFormsOfAnIndexAreRead(t *testing.T) {
 	} {
 		for _, compressed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, compressed %t", name, compressed), func(t *testing.T) {
-				w := newWorld(t)
+				w := newEnv(t)
 				mux := http.NewServeMux()
 				mux.Handle("/stable/index.yaml", body(index, compressed))
 				mux.Handle("/stable/web-1.0.0.tgz", body(string(archive), false))
@@ -159,7 +159,7 @@ func guarded(inner http.Handler) http.HandlerFunc {
 }
 
 func TestCredentialsAreSentToTheirRepository(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "", "1.0.0")
 	w.serve(guarded(s.mux), "charts.test")
 	f := w.fetcher(Options{})
@@ -178,7 +178,7 @@ func TestCredentialsAreSentToTheirRepository(t *testing.T) {
 }
 
 func TestArchiveOnAnotherHostIsFetchedWithoutCredentials(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	s := newShop(t, "https://files.test/stable", "1.0.0")
 	w.serve(guarded(s.mux), "charts.test")
 	files := w.serve(s.mux, "files.test")

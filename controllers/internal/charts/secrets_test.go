@@ -68,7 +68,7 @@ func TestSecretThatCannotBeUsedSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestCAIsFoundUnderItsKey(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	fromSecret, err := CAFromSecret(secret(corev1.SecretTypeOpaque, map[string]string{"ca.crt": string(w.ca)}))
 	if err != nil || string(fromSecret) != string(w.ca) {
 		t.Errorf("got %v", err)

@@ -5,7 +5,7 @@ import (
 )
 
 func TestSourceThatCannotBeUsedIsRefusedUnread(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	for name, test := range map[string]struct {
 		change func(*Source)
 		reason Reason

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFurtherPagesOfTagsGetNoCredentialsElsewhere(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	r := newRegistry(t)
 	archive := r.push("1.0.0")
 	elsewhere := w.serve(guarded(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
@@ -48,7 +48,7 @@ func TestFurtherPagesOfTagsGetNoCredentialsElsewhere(t *testing.T) {
 }
 
 func TestEndlessTagsAreCut(t *testing.T) {
-	w := newWorld(t)
+	w := newEnv(t)
 	var written atomic.Int64
 	w.serve(endless(`{"tags": ["1.0.0", `+strings.Repeat(`"1.0.0", `, 100), &written), "registry.test")
 	used := allocated(func() {

@@ -45,13 +45,13 @@ var (
 	release    = tracker.Owner{Kind: "AddonRelease", NamespacedName: types.NamespacedName{Namespace: "acme", Name: "cache-prod"}}
 )
 
-// world is two API servers that take the same token. That of the second one keeps an audit log.
-type world struct {
+// env is two API servers that take the same token. That of the second one keeps an audit log.
+type env struct {
 	first, second *localfleet.Cluster
 	audit         string
 }
 
-var shared world
+var shared env
 
 func TestMain(m *testing.M) {
 	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func (w *world) start(ctx context.Context, servers *localfleet.Fleet, dir string) (err error) {
+func (w *env) start(ctx context.Context, servers *localfleet.Fleet, dir string) (err error) {
 	tokens, policy := filepath.Join(dir, "tokens.csv"), filepath.Join(dir, "policy.yaml")
 	w.audit = filepath.Join(dir, "audit.log")
 	for file, content := range map[string]string{
@@ -86,7 +86,7 @@ func (w *world) start(ctx context.Context, servers *localfleet.Fleet, dir string
 }
 
 // access by way of an address, with the CAs of both clusters.
-func (w *world) access(address string) kubeconfig.Access {
+func (w *env) access(address string) kubeconfig.Access {
 	return kubeconfig.Access{
 		Server: "https://" + address, TLSServerName: "127.0.0.1", Token: token,
 		CAData: append(append([]byte{}, w.first.Config().CAData...), w.second.Config().CAData...),

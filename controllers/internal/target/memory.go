@@ -70,7 +70,9 @@ func (k *Known[T, S, M]) Postpone(target T, status S) {
 func (k *Known[T, S, M]) Saved() { k.unsaved, k.untold = nil, untold{} }
 
 // NotSaved keeps the corrections of which the status was to tell that could not be written.
-func (k *Known[T, S, M]) NotSaved(o Observation, corrections []apply.Written) { k.untold = o.untold.and(corrections) }
+func (k *Known[T, S, M]) NotSaved(o Observation, corrections []apply.Written) {
+	k.untold = o.untold.and(corrections)
+}
 
 // Postponed returns the status of a target that was not written yet, if there is one. If it is lost with the manager, it
 // is found out anew: what was about to be applied was written before.

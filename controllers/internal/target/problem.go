@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -24,6 +25,11 @@ func VerdictOfProblem(problem error) *Verdict {
 		return &Verdict{Reason: metav1alpha1.ReasonUnknownKind, Message: problem.Error(), Stalled: true}
 	case errors.As(problem, &unrecordable):
 		return &Verdict{Reason: metav1alpha1.ReasonStatusTooLarge, Message: problem.Error(), Stalled: true}
+	case errors.Is(problem, revision.ErrNotFound) || errors.Is(problem, revision.ErrTorn):
+		return &Verdict{
+			Reason: metav1alpha1.ReasonRevisionNotFound, Stalled: true, Cause: problem,
+			Message: problem.Error() + "; change the policy, or remove what is left of the revision, to have one written again",
+		}
 	}
 	return &Verdict{Reason: metav1alpha1.ReasonFailed, Message: problem.Error(), Cause: problem}
 }

@@ -39,12 +39,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crashWorld is two API servers behind fuses, and a manager that can be put an end to.
-type crashWorld struct {
-	t     *testing.T
-	fleet *localfleet.Fleet
-	fuse  *fuse
-	// management and workload are used by people, whom no fuse stops.
+// crashEnv is two API servers behind failpoints, and a manager that can be put an end to.
+type crashEnv struct {
+	t         *testing.T
+	fleet     *localfleet.Fleet
+	failpoint *failpoint
+	// management and workload are used by people, whom no failpoint stops.
 	management, workload client.WithWatch
 	workloadConfig       *rest.Config
 	// managementProxy and workloadProxy are how the manager gets there.
@@ -62,23 +62,23 @@ type crashWorld struct {
 	ended chan error
 }
 
-// newCrashWorld has a workload cluster that is registered as prod.
-func newCrashWorld(t *testing.T) *crashWorld {
+// newCrashEnv has a workload cluster that is registered as prod.
+func newCrashEnv(t *testing.T) *crashEnv {
 	t.Helper()
-	w := newEmptyWorld(t)
+	w := newEmptyEnv(t)
 	w.register(w.workloadProxy.kubeconfig(t))
 	w.start()
 	return w
 }
 
-// newEmptyWorld has a workload cluster that nobody knows, and no manager yet.
-func newEmptyWorld(t *testing.T) *crashWorld {
+// newEmptyEnv has a workload cluster that nobody knows, and no manager yet.
+func newEmptyEnv(t *testing.T) *crashEnv {
 	t.Helper()
-	return newEmptyWorldOf(t, 1)
+	return newEmptyEnvOf(t, 1)
 }
 
-// newEmptyWorldOf has several workload clusters, the first of which is the world's.
-func newEmptyWorldOf(t *testing.T, clusters int) *crashWorld {
+// newEmptyEnvOf has several workload clusters, the first of which is the env's.
+func newEmptyEnvOf(t *testing.T, clusters int) *crashEnv {
 	t.Helper()
 	fleet, err := localfleet.Start(t.Context(), localfleet.Options{
 		StateDir: t.TempDir(), Clusters: clusters, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
@@ -95,8 +95,8 @@ func newEmptyWorldOf(t *testing.T, clusters int) *crashWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &crashWorld{
-		t: t, fleet: fleet, fuse: newFuse(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits(), log: &latest{}, setUp: SetupAll,
+	w := &crashEnv{
+		t: t, fleet: fleet, failpoint: newFailpoint(anyWrite), workloadConfig: cluster.Config(), limits: DefaultRequestLimits(), log: &latest{}, setUp: SetupAll,
 	}
 	w.management, w.workload = newClient(t, fleet.Management()), newClient(t, cluster)
 	for _, path := range []string{"../config/crd/bases", "../config/manager/namespace.yaml"} {
@@ -108,7 +108,7 @@ func newEmptyWorldOf(t *testing.T, clusters int) *crashWorld {
 			t.Fatal(err)
 		}
 	}
-	w.managementProxy, w.workloadProxy = newProxy(t, fleet.Management().Config(), w.fuse), newProxy(t, cluster.Config(), w.fuse)
+	w.managementProxy, w.workloadProxy = newProxy(t, fleet.Management().Config(), w.failpoint), newProxy(t, cluster.Config(), w.failpoint)
 	return w
 }
 
@@ -121,13 +121,13 @@ func newClient(t *testing.T, cluster *localfleet.Cluster) client.WithWatch {
 	return made
 }
 
-func (w *crashWorld) register(kubeconfig []byte) {
+func (w *crashEnv) register(kubeconfig []byte) {
 	w.t.Helper()
 	w.registerAs("prod", "access", kubeconfig)
 }
 
 // registerAs makes a TenantCluster whose kubeconfig is in a Secret.
-func (w *crashWorld) registerAs(name, secret string, kubeconfig []byte) {
+func (w *crashEnv) registerAs(name, secret string, kubeconfig []byte) {
 	w.t.Helper()
 	for _, object := range []client.Object{
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: secret}, Data: map[string][]byte{"value": kubeconfig}},
@@ -143,14 +143,14 @@ func (w *crashWorld) registerAs(name, secret string, kubeconfig []byte) {
 }
 
 // start starts the first manager, and ends the last one after the test.
-func (w *crashWorld) start() {
+func (w *crashEnv) start() {
 	w.t.Helper()
 	w.begin()
 	w.t.Cleanup(func() { w.end() })
 }
 
 // begin starts a manager that knows nothing of the one before.
-func (w *crashWorld) begin() {
+func (w *crashEnv) begin() {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	mgr, err := ctrl.NewManager(ManagementConfig(w.managementProxy.config(), w.limits, nil), ctrl.Options{
@@ -184,20 +184,20 @@ func (w *crashWorld) begin() {
 	}()
 }
 
-func (w *crashWorld) end() {
+func (w *crashEnv) end() {
 	w.stop()
 	<-w.ended // Whatever it says, it is dead.
 }
 
-// reborn starts the next manager, which the API servers hear again.
-func (w *crashWorld) reborn() {
+// restarted starts the next manager, which the API servers hear again.
+func (w *crashEnv) restarted() {
 	w.t.Helper()
-	w.fuse.arm(forever)
+	w.failpoint.arm(forever)
 	w.begin()
 }
 
-// blows waits until the fuse has blown, or until everything was done without that, and returns which.
-func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
+// blows waits until the failpoint was met, or until everything was done without that, and returns which.
+func (w *crashEnv) blows(blown <-chan struct{}, undone func() string) bool {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
@@ -208,7 +208,7 @@ func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
 		default:
 		}
 		if undone() == "" {
-			return w.fuse.disarm()
+			return w.failpoint.disarm()
 		}
 		pause(ctx)
 	}
@@ -217,7 +217,7 @@ func (w *crashWorld) blows(blown <-chan struct{}, undone func() string) bool {
 }
 
 // await waits until nothing is undone any more.
-func (w *crashWorld) await(undone func() string) {
+func (w *crashEnv) await(undone func() string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
 	defer cancel()
@@ -228,7 +228,7 @@ func (w *crashWorld) await(undone func() string) {
 	}
 }
 
-func (w *crashWorld) explanation() string {
+func (w *crashEnv) explanation() string {
 	if w.explain == nil {
 		return ""
 	}

@@ -36,8 +36,8 @@ import (
 // patience is far longer than anything takes on an idle machine.
 const patience = 3 * time.Minute
 
-// world is an Internet of test servers with names, certificates of one CA, and nothing else.
-type world struct {
+// env is an Internet of test servers with names, certificates of one CA, and nothing else.
+type env struct {
 	*testing.T
 	ca    []byte
 	key   *ecdsa.PrivateKey
@@ -46,9 +46,9 @@ type world struct {
 	near  map[string]bool   // addresses that count as not public
 }
 
-func newWorld(t *testing.T) *world {
+func newEnv(t *testing.T) *env {
 	t.Helper()
-	w := &world{T: t, names: map[string]string{}, near: map[string]bool{}}
+	w := &env{T: t, names: map[string]string{}, near: map[string]bool{}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func (s *server) sawSecrets() bool {
 }
 
 // serve starts a server with the names.
-func (w *world) serve(handler http.Handler, names ...string) *server {
+func (w *env) serve(handler http.Handler, names ...string) *server {
 	w.Helper()
 	s := &server{handler: handler}
 	ts := httptest.NewUnstartedServer(s)
@@ -132,7 +132,7 @@ func (w *world) serve(handler http.Handler, names ...string) *server {
 
 // fetcher reaches the servers by their names, and takes their addresses for public ones, except
 // those that are near.
-func (w *world) fetcher(options Options) *Fetcher {
+func (w *env) fetcher(options Options) *Fetcher {
 	f := NewFetcher(options)
 	f.guard.Rule = func(address netip.AddrPort) bool {
 		if w.near[address.String()] {
@@ -155,7 +155,7 @@ func (w *world) fetcher(options Options) *Fetcher {
 	return f
 }
 
-func (w *world) source(repository string) Source {
+func (w *env) source(repository string) Source {
 	return Source{Repository: repository, Name: "web", Version: "1.x", CA: w.ca}
 }
 

@@ -44,9 +44,9 @@ const (
 	tenantName   = "prod"
 )
 
-// world is what the tests of this package share: a management cluster without any controller, and a workload
+// env is what the tests of this package share: a management cluster without any controller, and a workload
 // cluster. Each test has a namespace, a connection and a reconciler of its own.
-type world struct {
+type env struct {
 	management, workload client.Client
 	// as is a client of the management cluster for a user.
 	as       func(user string) (client.Client, error)
@@ -56,7 +56,7 @@ type world struct {
 	tests    atomic.Int64
 }
 
-var shared world
+var shared env
 
 func TestMain(m *testing.M) {
 	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
@@ -68,7 +68,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-func (w *world) prepare(ctx context.Context, servers *localfleet.Fleet) error {
+func (w *env) prepare(ctx context.Context, servers *localfleet.Fleet) error {
 	scheme := apis.NewScheme()
 	workload, err := servers.Cluster("workload-1")
 	if err != nil {

@@ -46,10 +46,10 @@ const (
 	deadline     = 3 * time.Minute
 )
 
-// world is what the tests of this package share: a management cluster with the controller running
+// env is what the tests of this package share: a management cluster with the controller running
 // against it, and one workload cluster, which the tests connect in place of the TenantCluster
 // controller.
-type world struct {
+type env struct {
 	fleet       *localfleet.Fleet
 	connections *fleet.Fleet
 	// management and workload may do anything in their cluster.
@@ -62,7 +62,7 @@ type world struct {
 	registry    *prometheus.Registry
 }
 
-var shared world
+var shared env
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == render.WorkerArgument {
@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 	os.Exit(fixture.Main(m, 4, shared.start))
 }
 
-func (w *world) start(ctx context.Context, dir string) (end func() error, err error) {
+func (w *env) start(ctx context.Context, dir string) (end func() error, err error) {
 	w.fleet, err = fixture.StartFleet(ctx, dir, localfleet.Options{Clusters: 2}, "../../config/crd/bases")
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (w *world) start(ctx context.Context, dir string) (end func() error, err er
 	}, nil
 }
 
-func (w *world) prepare(ctx context.Context) (ctrl.Manager, error) {
+func (w *env) prepare(ctx context.Context) (ctrl.Manager, error) {
 	scheme := apis.NewScheme()
 	workload, err := w.fleet.Cluster("workload-1")
 	if err != nil {
@@ -142,7 +142,7 @@ func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfiel
 }
 
 // connect plays the TenantCluster controller.
-func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error {
+func (w *env) connect(ctx context.Context, workload *localfleet.Cluster) error {
 	access, err := kubeconfig.Parse(workload.Kubeconfig(), kubeconfig.Options{})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (w *world) connect(ctx context.Context, workload *localfleet.Cluster) error
 }
 
 // createTenant makes a TenantCluster that is said to be connected.
-func (w *world) createTenant(ctx context.Context, name string) error {
+func (w *env) createTenant(ctx context.Context, name string) error {
 	tenant := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},

@@ -36,9 +36,9 @@ func addToys(scheme *runtime.Scheme) {
 	metav1.AddToGroupVersion(scheme, toyGroup)
 }
 
-// toyWorld is a crashWorld of several clusters, whose manager has the toy kinds in the place of those of add-ons.
-type toyWorld struct {
-	*crashWorld
+// toyEnv is a crashEnv of several clusters, whose manager has the toy kinds in the place of those of add-ons.
+type toyEnv struct {
+	*crashEnv
 	// clusters by the name of their TenantCluster.
 	clusters map[string]*toyCluster
 }
@@ -48,10 +48,10 @@ type toyCluster struct {
 	proxy *proxy
 }
 
-// newToyWorld has the clusters one, two and three.
-func newToyWorld(t *testing.T) *toyWorld {
+// newToyEnv has the clusters one, two and three.
+func newToyEnv(t *testing.T) *toyEnv {
 	t.Helper()
-	w := &toyWorld{crashWorld: newEmptyWorldOf(t, 3), clusters: map[string]*toyCluster{}}
+	w := &toyEnv{crashEnv: newEmptyEnvOf(t, 3), clusters: map[string]*toyCluster{}}
 	w.setUp = setUpToys
 	addToys(w.management.Scheme())
 	for i, name := range []string{"one", "two", "three"} {
@@ -59,7 +59,7 @@ func newToyWorld(t *testing.T) *toyWorld {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.clusters[name] = &toyCluster{newClient(t, cluster), newProxy(t, cluster.Config(), w.fuse)}
+		w.clusters[name] = &toyCluster{newClient(t, cluster), newProxy(t, cluster.Config(), w.failpoint)}
 		w.registerAs(name, "access-"+name, w.clusters[name].proxy.kubeconfig(t))
 	}
 	definitions := []*unstructured.Unstructured{
@@ -127,12 +127,12 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 }
 
 // createNote makes a NotePolicy for some clusters.
-func (w *toyWorld) createNote(name, text string, clusters ...string) {
+func (w *toyEnv) createNote(name, text string, clusters ...string) {
 	w.t.Helper()
 	w.createNoteWith(name, text, clusters, func(*NotePolicy) {})
 }
 
-func (w *toyWorld) createNoteWith(name, text string, clusters []string, change func(*NotePolicy)) {
+func (w *toyEnv) createNoteWith(name, text string, clusters []string, change func(*NotePolicy)) {
 	w.t.Helper()
 	note := &NotePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: NotePolicySpec{Text: text}}
 	note.Spec.ClusterNames, note.Spec.Rollout.MaxConcurrent = clusters, 10
@@ -144,7 +144,7 @@ func (w *toyWorld) createNoteWith(name, text string, clusters []string, change f
 }
 
 // changeNote lets a person edit a NotePolicy.
-func (w *toyWorld) changeNote(name string, change func(*NotePolicy)) {
+func (w *toyEnv) changeNote(name string, change func(*NotePolicy)) {
 	w.t.Helper()
 	note := w.note(name)
 	before := note.DeepCopyObject().(*NotePolicy)
@@ -154,14 +154,14 @@ func (w *toyWorld) changeNote(name string, change func(*NotePolicy)) {
 	}
 }
 
-func (w *toyWorld) deleteNote(name string) {
+func (w *toyEnv) deleteNote(name string) {
 	w.t.Helper()
 	if err := w.management.Delete(w.t.Context(), w.note(name)); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *toyWorld) note(name string) *NotePolicy {
+func (w *toyEnv) note(name string) *NotePolicy {
 	w.t.Helper()
 	note := &NotePolicy{}
 	if err := w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, note); err != nil {
@@ -171,7 +171,7 @@ func (w *toyWorld) note(name string) *NotePolicy {
 }
 
 // target is the Note of a policy in a cluster; nil if there is none.
-func (w *toyWorld) target(name, cluster string) *Note {
+func (w *toyEnv) target(name, cluster string) *Note {
 	w.t.Helper()
 	list := &NoteList{}
 	labels := client.MatchingLabels{metav1alpha1.LabelPolicy: name, metav1alpha1.LabelCluster: cluster}
@@ -185,7 +185,7 @@ func (w *toyWorld) target(name, cluster string) *Note {
 }
 
 // text is what a cluster was told by a policy, beginning with "none" if it was told nothing.
-func (w *toyWorld) text(name, cluster string) string {
+func (w *toyEnv) text(name, cluster string) string {
 	config := &corev1.ConfigMap{}
 	err := w.clusters[cluster].Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, config)
 	if apierrors.IsNotFound(err) {
@@ -198,7 +198,7 @@ func (w *toyWorld) text(name, cluster string) string {
 }
 
 // told says how clusters do not have a text with a Ready target and a Ready policy.
-func (w *toyWorld) told(name, text string, clusters ...string) string {
+func (w *toyEnv) told(name, text string, clusters ...string) string {
 	for _, cluster := range clusters {
 		if got := w.text(name, cluster); got != text {
 			return fmt.Sprintf("%s has %q, want %q", cluster, got, text)
@@ -232,7 +232,7 @@ func conditionOf(note *Note, kind string) string {
 }
 
 // gone says how a policy, its targets, revisions or ConfigMaps are still there.
-func (w *toyWorld) gone(name string, clusters ...string) string {
+func (w *toyEnv) gone(name string, clusters ...string) string {
 	err := w.management.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, &NotePolicy{})
 	if !apierrors.IsNotFound(err) {
 		return fmt.Sprintf("the NotePolicy is still there: %v", err)
