@@ -20,6 +20,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 const webAndSettings = `
@@ -168,6 +169,35 @@ func (a *addon) waitBlamed(object, manager string) metav1alpha1.DriftCorrection 
 		return i >= 0 && drift.Count > 0, fmt.Sprintf("%+v; %+v", drift, status.Conditions)
 	})
 	return found
+}
+
+// TestDriftIsTakenBackThoughTheTrackerWasToldOfAnOlderRecord has the tracker of the cluster know nothing of the release, as one
+// that is made anew while the status of the last apply is not stored yet. The object is changed before the release is looked
+// at, and after that.
+func TestDriftIsTakenBackThoughTheTrackerWasToldOfAnOlderRecord(t *testing.T) {
+	t.Parallel()
+	a := newAddon(t, webAndSettings)
+	a.waitReady()
+	cluster, connected := shared.connections.Get(types.NamespacedName{Namespace: "default", Name: tenantName})
+	if !connected {
+		t.Fatal("the cluster is not connected")
+	}
+	cluster.Tracker.Retain(shared.reconciler.Room.Owner(a.get()), func(objects.Key) bool { return false })
+	settings := a.settings()
+	asDeclared := func() {
+		t.Helper()
+		eventually(t, "the value is as declared", func() (bool, string) {
+			err := a.fetch(settings)
+			return err == nil && settings.Data["maxmemory"] == "64mb", fmt.Sprint(err, settings.Data)
+		})
+	}
+	a.edit(settings, "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"1gb"}}`)
+	a.change(func(release *addonsv1alpha1.AddonRelease) {
+		metav1.SetMetaDataAnnotation(&release.ObjectMeta, "example.com/wake", "1")
+	})
+	asDeclared()
+	a.edit(settings, "kubectl-edit", types.MergePatchType, `{"data":{"maxmemory":"2gb"}}`)
+	asDeclared()
 }
 
 // TestDriftIsToldOfThatWasTakenBackWhileNoStatusCouldBeWritten has the management cluster refuse the release's status.

@@ -58,8 +58,7 @@ func TestWhatIsSeenOfALargeObjectIsSmall(t *testing.T) {
 			`"status":{"conditions":[{"type":"Reconciling","status":"True","message":%[1]q}]}}]}`, long)
 	})
 	key := objects.Key{GroupKind: widget.GroupKind(), Namespace: widget.Namespace, Name: widget.Name}
-	cluster.Tracker.Claim(release, key)
-	cluster.Tracker.Expect(key, tracker.Expectation{UID: "1", Fingerprint: "another"})
+	cluster.Tracker.Keep(release, key, tracker.Expectation{UID: "1", Fingerprint: "another"})
 	watchedWidget(t, cluster)
 	var seen *tracker.Seen
 	r.eventually("the widget is seen", func() bool {

@@ -18,9 +18,8 @@ func RestoreObjects(tracked *tracker.Tracker, owner tracker.Owner, inventory []m
 	}
 	settings, version := SettingsOf(drift), RulesVersion(rules, drift)
 	for key, e := range stored {
-		tracked.Claim(owner, key)
+		tracked.Keep(owner, key, tracker.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
 		tracked.Tolerate(key, settings.Tolerance(version, e.Ref, e.Environment))
-		tracked.Expect(key, tracker.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
 	}
 }
 

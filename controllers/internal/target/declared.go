@@ -71,7 +71,7 @@ func (d *Declared[T, S, X]) SetupWithManager(mgr ctrl.Manager, options Options) 
 func (d *Declared[T, S, X]) Restore(tracker *tracker.Tracker, target T) {
 	owner, status := d.Room.Owner(target), d.Status(target)
 	RestoreObjects(tracker, owner, d.Parts(status).Inventory, d.Rules, d.Drift(target))
-	d.staged().Beside(status).restore(tracker, owner)
+	d.staged().Beside(status).keep(tracker, owner)
 }
 
 // DeclaredObservation is all that the plan and the report of one target are made from.

@@ -75,7 +75,9 @@ func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObser
 		return err
 	}
 	status := d.Parts(&o.Status)
-	unserved, err := o.Objects(status).Follow(ctx, cluster)
+	owner := d.Room.Owner(o.Target)
+	d.staged().Beside(&o.Status).keep(cluster.Tracker, owner)
+	unserved, err := o.Objects(status).Follow(ctx, cluster, owner)
 	if err != nil {
 		return err
 	}

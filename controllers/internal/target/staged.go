@@ -97,13 +97,10 @@ func (d *Declared[T, S, X]) leftovers(status *S, inventory apply.Inventory) Left
 	return Leftovers{ClusterID: d.Parts(status).ClusterID, Inventory: inventory, More: d.staged().Beside(status).Left}
 }
 
-// restore tells a tracker what a target holds beside its objects.
-func (b Beside) restore(tracker *tracker.Tracker, owner tracker.Owner) {
+// keep tells a tracker what a target holds beside its objects.
+func (b Beside) keep(tracker *tracker.Tracker, owner tracker.Owner) {
 	for key, expected := range b.Claims {
-		tracker.Claim(owner, key)
-		if expected.UID != "" {
-			tracker.Expect(key, expected)
-		}
+		tracker.Keep(owner, key, expected)
 	}
 }
 

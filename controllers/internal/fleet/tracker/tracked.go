@@ -27,7 +27,7 @@ func (e *tracked) take(seen Seen) (tell, drifted bool) {
 	if e.seen == nil && seen.Gone && e.expected.Fingerprint == "" {
 		healthChanged = false
 	}
-	e.seen = &seen
+	e.seen, e.missed = &seen, false
 	if e.inFlight > 0 {
 		return false, false
 	}

@@ -70,7 +70,9 @@ type Tracker struct {
 type tracked struct {
 	owner Owner
 	// claim is the number of the owner's.
-	claim     uint64
+	claim uint64
+	// missed: it was the owner's before it was claimed, and no watch has shown it since.
+	missed    bool
 	expected  Expectation
 	tolerance managedfields.Tolerance
 	// inFlight: an apply is under way; its own event may come before its answer.
@@ -147,13 +149,30 @@ func (t *Tracker) Retain(owner Owner, keep func(objects.Key) bool) {
 	}
 }
 
-// Expect records what a claimed object should look like, unless that is known already.
-func (t *Tracker) Expect(key objects.Key, expected Expectation) {
+// Keep claims an object that the owner has on record, unless another owner has it, and expects what is on record, unless an
+// apply has told since. An expectation without a UID expects nothing. A tracker that is made anew while the manager runs may
+// be told of records first that are older than what was applied.
+func (t *Tracker) Keep(owner Owner, key objects.Key, recorded Expectation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if entry := t.objects[key]; entry != nil && entry.expected == (Expectation{}) {
-		entry.expected = expected
+	entry := t.objects[key]
+	if entry == nil {
+		t.claims++
+		entry = &tracked{owner: owner, claim: t.claims, missed: true}
+		t.objects[key] = entry
+		delete(t.unrecorded, key)
 	}
+	if entry.owner == owner && recorded.UID != "" && entry.expected.ResourceVersion == "" {
+		entry.expected = recorded
+	}
+}
+
+// IsMissed is whether an object was claimed late: a watch that had listed before says nothing of it until it changes.
+func (t *Tracker) IsMissed(key objects.Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	entry := t.objects[key]
+	return entry != nil && entry.missed
 }
 
 // Tolerate records what others may set of a claimed object: nothing, until it is called. What was seen before is

@@ -278,8 +278,33 @@ func TestLostConnectionForgetsWhatWasSeenAndKeepsWhatIsExpected(t *testing.T) {
 func TestAfterARestartEverySightingCounts(t *testing.T) {
 	told := &heard{}
 	tracker := New(told.notify)
-	tracker.Claim(release, settings)
-	tracker.Expect(settings, Expectation{UID: "1", Fingerprint: "ours"})
+	tracker.Keep(release, settings, Expectation{UID: "1", Fingerprint: "ours"})
 	tracker.Replace(configMaps, map[objects.Key]Seen{settings: seenAt("3", "theirs")}, "5", beforeApplies(tracker), time.Time{})
 	told.expect(t, drift)
+}
+
+func TestARecordIsExpectedUntilAnApplyTellsMore(t *testing.T) {
+	tracker := New((&heard{}).notify)
+	for _, recorded := range []string{"older", "ours"} {
+		tracker.Keep(release, settings, Expectation{UID: "1", Fingerprint: recorded})
+	}
+	if !tracker.IsMissed(settings) {
+		t.Error("a watch that has listed before is taken to have shown it")
+	}
+	tracker.Observe(settings, seenAt("3", "ours"))
+	if _, drifted := tracker.Look(settings); drifted || tracker.IsMissed(settings) {
+		t.Errorf("drifted %t, missed %t", drifted, tracker.IsMissed(settings))
+	}
+	tracker.Begin(settings)
+	tracker.End(settings, &Expectation{UID: "1", Fingerprint: "newer", ResourceVersion: "5"})
+	tracker.Keep(release, settings, Expectation{UID: "1", Fingerprint: "ours"})
+	tracker.Observe(settings, seenAt("5", "newer"))
+	if _, drifted := tracker.Look(settings); drifted {
+		t.Error("a record is expected that is older than the last apply")
+	}
+	other := Owner{Kind: "AddonRelease", NamespacedName: types.NamespacedName{Namespace: "acme", Name: "other"}}
+	tracker.Keep(other, settings, Expectation{UID: "1", Fingerprint: "theirs"})
+	if owner, _ := tracker.OwnerOf(settings); owner != release {
+		t.Errorf("it is %s's now", owner)
+	}
 }

@@ -14,9 +14,9 @@ import (
 // Kinds of objects.
 type Kinds map[schema.GroupVersionKind]bool
 
-// Follow starts the watches for the objects in the inventory, and tells the tracker what others may set of them. It
-// returns the kinds that the cluster does not serve.
-func (o Observation) Follow(ctx context.Context, cluster *fleet.Cluster) (unserved Kinds, err error) {
+// Follow starts the watches for the objects in the inventory, and tells the tracker whose they are, what they should look
+// like, and what others may set of them. It returns the kinds that the cluster does not serve.
+func (o Observation) Follow(ctx context.Context, cluster *fleet.Cluster, owner tracker.Owner) (unserved Kinds, err error) {
 	watched := Kinds{}
 	unserved = Kinds{}
 	for key, e := range o.Inventory {
@@ -28,6 +28,7 @@ func (o Observation) Follow(ctx context.Context, cluster *fleet.Cluster) (unserv
 			}
 			watched[kind] = true
 		}
+		cluster.Tracker.Keep(owner, key, tracker.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})
 		cluster.Tracker.Tolerate(key, o.Settings.Tolerance(o.RulesVersion, e.Ref, e.Environment))
 	}
 	return unserved, nil

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,17 +18,17 @@ const SightOfWrites = 250 * time.Millisecond
 
 // observeUnseen reads the objects that no watch has shown, though it had the time. Of one that was there before it was
 // claimed a watch says nothing, where the apply changed nothing: it was kept when an add-on ended, or orphaned. Kinds
-// without a status are as they were applied; what happens to them later makes for an event.
+// without a status are as they were applied; what happens to them later makes for an event. What was claimed late is read
+// at once, whatever its kind.
 func (o *Observation) observeUnseen(ctx context.Context, cluster *fleet.Cluster, unseen []objects.Ref) error {
-	if o.Now.Before(o.lastWrite.Add(SightOfWrites)) {
-		return nil
-	}
+	hadNoTime := o.Now.Before(o.lastWrite.Add(SightOfWrites))
+	unseen = slices.DeleteFunc(unseen, func(ref objects.Ref) bool { return hadNoTime && !cluster.Tracker.IsMissed(ref.Key()) })
 	var group errgroup.Group
 	group.SetLimit(concurrency)
 	for _, ref := range unseen {
 		group.Go(func() error {
 			resource, err := cluster.Resource(ctx, ref.GroupVersionKind)
-			if err != nil || !resource.HasStatus {
+			if err != nil || !resource.HasStatus && !cluster.Tracker.IsMissed(ref.Key()) {
 				return err
 			}
 			return cluster.ReadClaimed(ctx, ref)
