@@ -46,7 +46,7 @@ func (c Calendar) Next(now time.Time) (start, end time.Time, ok bool) {
 		return time.Time{}, time.Time{}, false
 	}
 	for _, w := range c.windows {
-		if opens, ok := w.opensAfter(closed); ok && (start.IsZero() || opens.Before(start)) {
+		if opens, ok := w.opens.After(closed); ok && (start.IsZero() || opens.Before(start)) {
 			start = opens
 		}
 	}
@@ -61,7 +61,7 @@ func (c Calendar) Next(now time.Time) (start, end time.Time, ok bool) {
 func (c Calendar) openUntil(now time.Time) time.Time {
 	until := now
 	for _, w := range c.windows {
-		if opens, ok := w.opensAfter(now.Add(-w.duration)); ok && !opens.After(now) {
+		if opens, ok := w.opens.After(now.Add(-w.duration)); ok && !opens.After(now) {
 			until = times.Latest(until, opens.Add(w.duration))
 		}
 	}
