@@ -15,15 +15,17 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/samplecharts"
 )
 
-// What --components can install into the management cluster.
+// What --components can bring up beside the clusters.
 const (
 	// clusterAPI is Cluster API with the local provider and its classes.
 	clusterAPI = "capi"
 	// clusterAPIDefinitions are Cluster API's definitions alone.
 	clusterAPIDefinitions = "capi-crds"
+	// velero is a Velero server for each workload cluster, and an S3 gateway.
+	velero = "velero"
 )
 
-var knownComponents = []string{clusterAPI, clusterAPIDefinitions}
+var knownComponents = []string{clusterAPI, clusterAPIDefinitions, velero}
 
 // upOptions are the flags of up that come after the clusters are ready.
 type upOptions struct {
@@ -50,7 +52,7 @@ func upCommand(stateDir *string) *cobra.Command {
 			fleet, err := localfleet.Start(cmd.Context(), localfleet.Options{
 				StateDir:       *stateDir,
 				Clusters:       clusters,
-				ClusterOptions: localfleet.ClusterOptions{Bare: bare},
+				ClusterOptions: localfleet.ClusterOptions{Bare: bare, Velero: slices.Contains(options.components, velero)},
 				ClusterAPI:     slices.Contains(options.components, clusterAPI),
 				Detached:       true,
 				Progress:       cmd.OutOrStdout(),
@@ -68,7 +70,7 @@ func upCommand(stateDir *string) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&clusters, "clusters", 3, "number of workload clusters")
 	flags.BoolVar(&bare, "bare", false, "give new clusters an API server only: no controllers, scheduler and nodes")
-	flags.StringSliceVar(&options.components, "components", nil, "install into the management cluster: "+strings.Join(knownComponents, ", "))
+	flags.StringSliceVar(&options.components, "components", nil, "bring up beside the clusters: "+strings.Join(knownComponents, ", "))
 	flags.StringArrayVar(&options.apply, "apply", nil, "apply a manifest, or a directory of them, to the management cluster")
 	flags.StringArrayVar(&options.webhooks, "webhooks", nil, "apply a manifest of webhook configurations, which are made to lead to the manager")
 	flags.StringVar(&options.manager, "manager", "", "run this manager binary in the background")

@@ -14,6 +14,7 @@ const (
 	controllers = "kube-controller-manager"
 	scheduler   = "kube-scheduler"
 	kwok        = "kwok"
+	velero      = "velero"
 )
 
 // seldomCollects lets an API server's garbage collector wait until the heap has quadrupled, and not doubled. Most of a
@@ -22,7 +23,7 @@ const seldomCollects = "GOGC=300"
 
 // programsOfCluster are in the order in which they are ended. The last one is
 // only there if it is the cluster's own.
-var programsOfCluster = []string{kwok, scheduler, controllers, apiServer, etcdName}
+var programsOfCluster = []string{velero, kwok, scheduler, controllers, apiServer, etcdName}
 
 // No packet is ever sent to these addresses, so all clusters may use the same.
 const (

@@ -87,6 +87,11 @@ func (c *Cluster) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	if c.hasVelero() {
+		if err := c.startVelero(ctx); err != nil {
+			return err
+		}
+	}
 	c.fleet.progressf("%s: ready on %s after %.1fs", c.name, c.Endpoint(), time.Since(start).Seconds())
 	return nil
 }
@@ -99,7 +104,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	var problems []error
 	for _, binary := range programsOfCluster {
 		if p, running := c.lookup(binary); running {
-			problems = append(problems, p.Kill(ctx))
+			problems = append(problems, p.KillGroup(ctx))
 		}
 	}
 	return errors.Join(problems...)

@@ -72,7 +72,7 @@ func (f *Fleet) createClusterAPICredentials() error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	files, err := webhookCredentials(clusterAPIName)
+	files, err := serverCredentials(clusterAPIName)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func Build(ctx context.Context, progress io.Writer) ([]string, error) {
 	if err := provideClusterAPI(ctx, store); err != nil {
 		return nil, err
 	}
-	return built, nil
+	return built, provideVelero(ctx, store)
 }
 
 // Kubectl provides kubectl, in the newest version, and returns its path.
@@ -86,6 +86,17 @@ func provideClusterAPI(ctx context.Context, store component.Store) error {
 		}
 	}
 	return nil
+}
+
+// provideVelero builds what is missing of Velero and of its storage.
+func provideVelero(ctx context.Context, store component.Store) error {
+	for _, binary := range []string{s3Gateway, velero, veleroPlugin} {
+		if _, err := store.Binary(ctx, binary); err != nil {
+			return err
+		}
+	}
+	_, err := store.Files(ctx, component.VeleroCRDs)
+	return err
 }
 
 func newStore(cache string, progress io.Writer) component.Store {

@@ -28,6 +28,12 @@ const (
 	adminKubeconfigFile   = "admin.kubeconfig"
 )
 
+// Files of a server's certificate, under the names that a manager looks for.
+const (
+	serverCertificateFile = "tls.crt"
+	serverKeyFile         = "tls.key"
+)
+
 // credentials are the keys of one cluster. Its programs read them as files.
 type credentials struct {
 	dir        string
@@ -126,6 +132,46 @@ func issueKubeconfig(
 	config.Contexts[cluster] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: user}
 	config.CurrentContext = cluster
 	return clientcmd.Write(*config)
+}
+
+// createServerCredentials makes an authority for one of the fleet's own servers, and a certificate of it, once.
+func (f *Fleet) createServerCredentials(server string) error {
+	dir := f.paths.pki(server)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	files, err := serverCredentials(server)
+	if err != nil {
+		return fmt.Errorf("create the certificate of %s: %w", server, err)
+	}
+	return writeDir(dir, files)
+}
+
+func serverCredentials(server string) (map[string][]byte, error) {
+	authority, err := pki.NewAuthority(server)
+	if err != nil {
+		return nil, err
+	}
+	serving, err := authority.IssueServing(nil)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		certificateFile(authorityName): authority.Certificate,
+		serverCertificateFile:          serving.Certificate,
+		serverKeyFile:                  serving.Key,
+	}, nil
+}
+
+// writeDir writes a directory of private files as a whole or not at all.
+func writeDir(dir string, files map[string][]byte) error {
+	temporary := dir + ".new"
+	for name, content := range files {
+		if err := writeFile(filepath.Join(temporary, name), content); err != nil {
+			return err
+		}
+	}
+	return os.Rename(temporary, dir)
 }
 
 func (c *credentials) file(name string) string {

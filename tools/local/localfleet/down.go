@@ -117,7 +117,7 @@ func killAll(ctx context.Context, table *process.Table) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range names {
 		if p, running := table.Lookup(name); running {
-			group.Go(func() error { return p.Kill(ctx) })
+			group.Go(func() error { return p.KillGroup(ctx) })
 		}
 	}
 	return group.Wait()

@@ -214,13 +214,24 @@ func (f *Fleet) bringUp(ctx context.Context, options Options) error {
 	if err := f.claimEtcdPorts(ctx); err != nil {
 		return err
 	}
+	if options.Velero || f.storageState() != nil {
+		if err := f.bringUpStorage(ctx); err != nil {
+			return err
+		}
+	}
 	names := []string{managementName}
 	for i := range options.Clusters {
 		names = append(names, workloadName(i+1))
 	}
 	for _, name := range names {
-		if _, err := f.ensureCluster(ctx, name, options.ClusterOptions); err != nil {
+		cluster, err := f.ensureCluster(ctx, name, options.ClusterOptions)
+		if err != nil {
 			return err
+		}
+		if options.Velero {
+			if err := f.addVelero(cluster); err != nil {
+				return err
+			}
 		}
 	}
 	if err := f.startClusters(ctx); err != nil {

@@ -47,7 +47,7 @@ func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) e
 	if err != nil {
 		return err
 	}
-	if err := f.createManagerCredentials(); err != nil {
+	if err := f.createServerCredentials(managerName); err != nil {
 		return err
 	}
 	return f.runManager(ctx, path, args, ports)

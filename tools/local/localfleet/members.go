@@ -46,6 +46,7 @@ func (f *Fleet) RemoveCluster(ctx context.Context, name string) error {
 	return errors.Join(
 		os.RemoveAll(f.paths.pki(name)),
 		os.RemoveAll(f.paths.kwok(name)),
+		os.RemoveAll(f.paths.velero(name)),
 		os.RemoveAll(f.paths.kubeconfig(name)),
 		f.releaseClusterPorts(ctx, cluster),
 	)

@@ -50,6 +50,10 @@ type ClusterOptions struct {
 	// that Cluster.Snapshot and Cluster.Restore are possible. It cannot be changed
 	// later.
 	OwnEtcd bool `json:"ownEtcd,omitempty"`
+	// Velero runs a Velero server for the cluster, unless it is Bare or the management cluster. As an option of a fleet
+	// it also runs an S3 gateway, which Fleet.Storage tells of, and clusters ordered through Cluster API have a server
+	// too.
+	Velero bool `json:"velero,omitempty"`
 }
 
 func (o Options) complete() (Options, error) {
@@ -81,7 +85,7 @@ func validateClusterName(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be the name of a cluster: %s", name, problems[0])
 	}
-	if slices.Contains([]string{managementName, etcdName, managerName, replicaName, clusterAPIName, providerName}, name) {
+	if slices.Contains([]string{managementName, etcdName, managerName, replicaName, clusterAPIName, providerName, storageName}, name) {
 		return fmt.Errorf("%q cannot be the name of a workload cluster: the fleet uses it itself", name)
 	}
 	return nil

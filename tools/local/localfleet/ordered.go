@@ -24,6 +24,8 @@ type Ordered struct {
 	fleet *Fleet
 	// versions of Kubernetes that there are.
 	versions []string
+	// options that every cluster has.
+	options ClusterOptions
 }
 
 // OrderedName is the name that a cluster of a namespace has among the ordered ones. No
@@ -66,7 +68,7 @@ func OpenOrdered(ctx context.Context, stateDir, componentsDir string, progress i
 		f.lock.Release()
 		return nil, err
 	}
-	return &Ordered{fleet: f, versions: f.KubernetesVersions()}, nil
+	return &Ordered{fleet: f, versions: f.KubernetesVersions(), options: ClusterOptions{Velero: hostState.Storage != nil}}, nil
 }
 
 func (f *Fleet) loadOrdered(host state) error {
@@ -75,6 +77,9 @@ func (f *Fleet) loadOrdered(host state) error {
 		return err
 	}
 	f.state.Etcd, f.state.Detached = host.Etcd, host.Detached
+	for i := range f.state.Clusters {
+		f.state.Clusters[i].Velero = host.Storage != nil
+	}
 	for _, s := range f.state.Clusters {
 		if f.clusters[s.Name], err = f.newCluster(s); err != nil {
 			return err
@@ -91,7 +96,7 @@ func (f *Fleet) loadOrdered(host state) error {
 // Claim returns the cluster of that name, which is new if there was none: it has
 // an endpoint and credentials, but nothing runs.
 func (o *Ordered) Claim(ctx context.Context, name string) (*Cluster, error) {
-	return o.fleet.ensureCluster(ctx, name, ClusterOptions{})
+	return o.fleet.ensureCluster(ctx, name, o.options)
 }
 
 // Cluster returns the cluster of that name, if it was claimed.

@@ -17,6 +17,7 @@ const (
 	replicaName    = "manager-replica"
 	clusterAPIName = "cluster-api"
 	providerName   = "provider"
+	storageName    = "storage"
 )
 
 // state is what fleet.json holds: everything that must be the same when a
@@ -28,6 +29,8 @@ type state struct {
 	Manager  *managerState  `json:"manager,omitempty"`
 	// ClusterAPI is set once Cluster API was installed.
 	ClusterAPI *clusterAPIState `json:"clusterAPI,omitempty"`
+	// Storage is set once the fleet was to run Velero.
+	Storage *storageState `json:"storage,omitempty"`
 }
 
 type etcdState struct {
@@ -66,6 +69,8 @@ func (c clusterState) companions() []string {
 		return nil
 	case c.Name == managementName:
 		return []string{controllers}
+	case c.Velero:
+		return []string{controllers, scheduler, kwok, velero}
 	}
 	return []string{controllers, scheduler, kwok}
 }
@@ -94,6 +99,13 @@ func (c clusterAPIState) manager() []int {
 
 func (c clusterAPIState) all() []int { return append(c.manager(), c.ProviderHealthPort) }
 
+// storageState also has the keys of the account that may do everything.
+type storageState struct {
+	Port      int    `json:"port"`
+	AccessKey string `json:"accessKey"`
+	SecretKey string `json:"secretKey"`
+}
+
 // ports returns all ports that the fleet has claimed.
 func (s state) ports() []int {
 	all := s.Etcd.all()
@@ -105,6 +117,9 @@ func (s state) ports() []int {
 	}
 	if s.ClusterAPI != nil {
 		all = append(all, s.ClusterAPI.all()...)
+	}
+	if s.Storage != nil {
+		all = append(all, s.Storage.Port)
 	}
 	return all
 }
@@ -140,7 +155,14 @@ func (p paths) snapshots(cluster string) string {
 func (p paths) etcdPKI() string            { return p.withEtcd().pki(etcdName) }
 func (p paths) pki(cluster string) string  { return filepath.Join(p.root, "pki", cluster) }
 func (p paths) kwok(cluster string) string { return filepath.Join(p.root, "kwok", cluster) }
-func (p paths) managerKubeconfig() string  { return filepath.Join(p.root, "manager.kubeconfig") }
+func (p paths) velero(cluster string) string {
+	return filepath.Join(p.root, "velero", cluster)
+}
+func (p paths) storage() string           { return filepath.Join(p.root, "storage") }
+func (p paths) buckets() string           { return filepath.Join(p.storage(), "buckets") }
+func (p paths) objectVersions() string    { return filepath.Join(p.storage(), "versions") }
+func (p paths) accounts() string          { return filepath.Join(p.storage(), "accounts") }
+func (p paths) managerKubeconfig() string { return filepath.Join(p.root, "manager.kubeconfig") }
 
 func (p paths) kubeconfig(cluster string) string {
 	if cluster == managementName {

@@ -12,7 +12,7 @@ import (
 
 // ProgramStatus tells about one program of a fleet.
 type ProgramStatus struct {
-	// Name is that of a cluster for its API server, "etcd", "manager",
+	// Name is that of a cluster for its API server, "etcd", "storage", "manager",
 	// "cluster-api", "provider", or the name of a cluster and a program with a
 	// slash between them. An ordered cluster's name is its namespace and its name
 	// with an underscore between them.
@@ -47,6 +47,9 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 	defer table.Close()
 
 	list := []ProgramStatus{programStatus(table, etcdName, etcdName, loopbackURL(s.Etcd.ClientPort))}
+	if s.Storage != nil {
+		list = append(list, programStatus(table, storageName, storageName, loopbackURL(s.Storage.Port)))
+	}
 	for _, cluster := range s.Clusters {
 		list = append(list, clusterStatus(table, cluster)...)
 	}

@@ -9,14 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/daytwo-dev/daytwo/tools/local/internal/pki"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
-)
-
-// The names that a manager looks for in the directory of its webhooks' certificate.
-const (
-	webhookCertificateFile = "tls.crt"
-	webhookKeyFile         = "tls.key"
 )
 
 // ManagerWebhooks is where the manager has to serve its webhooks. It stays the same
@@ -36,7 +29,7 @@ func (f *Fleet) InstallWebhooks(ctx context.Context, configurations []*unstructu
 	if err != nil {
 		return ManagerWebhooks{}, err
 	}
-	if err := f.createManagerCredentials(); err != nil {
+	if err := f.createServerCredentials(managerName); err != nil {
 		return ManagerWebhooks{}, err
 	}
 	server, err := f.webhookServer(managerName, ports.WebhookPort)
@@ -52,48 +45,6 @@ func (f *Fleet) InstallWebhooks(ctx context.Context, configurations []*unstructu
 		return ManagerWebhooks{}, fmt.Errorf("install the manager's webhooks: %w", err)
 	}
 	return ManagerWebhooks{Address: fmt.Sprintf("127.0.0.1:%d", ports.WebhookPort), CertDir: f.paths.pki(managerName)}, nil
-}
-
-// createManagerCredentials makes what the manager's webhooks are known by, once.
-func (f *Fleet) createManagerCredentials() error {
-	dir := f.paths.pki(managerName)
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	files, err := webhookCredentials(managerName)
-	if err != nil {
-		return fmt.Errorf("create credentials of the manager's webhooks: %w", err)
-	}
-	return writeDir(dir, files)
-}
-
-// webhookCredentials makes an authority, and a certificate of it for a program
-// that an API server asks.
-func webhookCredentials(program string) (map[string][]byte, error) {
-	authority, err := pki.NewAuthority(program)
-	if err != nil {
-		return nil, err
-	}
-	serving, err := authority.IssueServing(nil)
-	if err != nil {
-		return nil, err
-	}
-	return map[string][]byte{
-		certificateFile(authorityName): authority.Certificate,
-		webhookCertificateFile:         serving.Certificate,
-		webhookKeyFile:                 serving.Key,
-	}, nil
-}
-
-// writeDir writes a directory of private files as a whole or not at all.
-func writeDir(dir string, files map[string][]byte) error {
-	temporary := dir + ".new"
-	for name, content := range files {
-		if err := writeFile(filepath.Join(temporary, name), content); err != nil {
-			return err
-		}
-	}
-	return os.Rename(temporary, dir)
 }
 
 // webhookServer is where a program listens to an API server.

@@ -5,6 +5,7 @@ const (
 	KwokStages         = "kwok-stages"
 	ClusterAPICRDs     = "cluster-api-crds"
 	ClusterAPIWebhooks = "cluster-api-webhooks"
+	VeleroCRDs         = "velero-crds"
 )
 
 // component is one directory of the cache: binaries built from a Go module, or
@@ -16,7 +17,8 @@ type component struct {
 	// module is the one in source's go.mod whose version the component has. It is
 	// "" for a program of this module, which is what its sources say.
 	module string
-	// packages are the main packages to build, by the name of the binary.
+	// packages are the main packages to build, by the name of the binary. One may
+	// lie in source itself.
 	packages map[string]string
 	// files are files or directories of the module to copy.
 	files []string
@@ -97,6 +99,31 @@ func catalog() []component {
 			module:         "sigs.k8s.io/cluster-api",
 			packages:       map[string]string{"cluster-api": "sigs.k8s.io/cluster-api/core"},
 			versionPackage: "sigs.k8s.io/cluster-api/version",
+		},
+		{
+			// It has a main package of its own, which says why.
+			name:     "velero",
+			source:   "velero",
+			module:   "github.com/vmware-tanzu/velero",
+			packages: map[string]string{"velero": ownPackages + "velero"},
+		},
+		{
+			name:   VeleroCRDs,
+			source: "velero",
+			module: "github.com/vmware-tanzu/velero",
+			files:  []string{"config/crd/v1/bases", "config/crd/v2alpha1/bases"},
+		},
+		{
+			name:     "velero-plugin-for-aws",
+			source:   "velero-plugin-for-aws",
+			module:   "github.com/vmware-tanzu/velero-plugin-for-aws",
+			packages: map[string]string{"velero-plugin-for-aws": "github.com/vmware-tanzu/velero-plugin-for-aws/velero-plugin-for-aws"},
+		},
+		{
+			name:     "versitygw",
+			source:   "versitygw",
+			module:   "github.com/versity/versitygw",
+			packages: map[string]string{"versitygw": "github.com/versity/versitygw/cmd/versitygw"},
 		},
 		{
 			name:     "local-provider",

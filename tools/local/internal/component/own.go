@@ -13,6 +13,9 @@ import (
 // ownVersion is the version of programs that are built from this module.
 const ownVersion = "source"
 
+// ownPackages is what the import paths of the modules in tools/local/components begin with.
+const ownPackages = "github.com/daytwo-dev/daytwo/tools/local/components/"
+
 // versionIn returns the component's version. For a program of the module in dir
 // itself it also returns a fingerprint of the sources.
 func (c component) versionIn(dir string, goMod []byte) (version string, own []byte, err error) {
@@ -20,8 +23,21 @@ func (c component) versionIn(dir string, goMod []byte) (version string, own []by
 		own, err = fingerprint(filepath.Join(dir, "local"))
 		return ownVersion, own, err
 	}
-	version, err = requiredVersion(goMod, c.module)
-	return version, nil, err
+	if version, err = requiredVersion(goMod, c.module); err != nil || !c.hasOwnMain() {
+		return version, nil, err
+	}
+	own, err = fingerprint(dir)
+	return version, own, err
+}
+
+// hasOwnMain tells whether a main package lies beside the go.mod.
+func (c component) hasOwnMain() bool {
+	for _, pkg := range c.packages {
+		if strings.HasPrefix(pkg, ownPackages) {
+			return true
+		}
+	}
+	return false
 }
 
 // keepOwn is how long builds of former sources stay, for other clones of the

@@ -113,6 +113,17 @@ func (p *Process) Kill(ctx context.Context) error {
 	return ignoreNotExist(os.Remove(p.path))
 }
 
+// KillGroup is Kill, also for the processes that the program started and did not give a session of their own.
+func (p *Process) KillGroup(ctx context.Context) error {
+	if p.Alive() {
+		// The group's number is the program's, and nobody else's for as long as one of the group is left.
+		if err := syscall.Kill(-p.record.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("kill %s (process group %d): %w", p.name, p.record.PID, err)
+		}
+	}
+	return p.Kill(ctx)
+}
+
 // Stop asks the program to end, waits until it has and removes its record. It
 // kills none that takes longer than ctx lasts. An exit code other than 0 is an
 // error; that of a program which another one started is not known.

@@ -60,9 +60,10 @@ func (r *controlPlaneReconciler) say(ctx context.Context, plane *v1alpha1.LocalC
 	return saveStatus(ctx, r.client, before, plane)
 }
 
-// wanted is what the cluster's programs are to be.
-func wanted(plane *v1alpha1.LocalControlPlane) localfleet.ClusterOptions {
-	return localfleet.ClusterOptions{Version: plane.Spec.Version, APIServerArgs: plane.Spec.APIServerArgs}
+// wanted is what the programs of a cluster, which are as is says, are to be.
+func wanted(plane *v1alpha1.LocalControlPlane, is localfleet.ClusterOptions) localfleet.ClusterOptions {
+	is.Version, is.APIServerArgs = plane.Spec.Version, plane.Spec.APIServerArgs
+	return is
 }
 
 func sameOptions(a, b localfleet.ClusterOptions) bool {
@@ -79,7 +80,7 @@ func (r *controlPlaneReconciler) look(ctx context.Context, plane *v1alpha1.Local
 	o.hasEndpoint = true
 	o.running = local.Running()
 	o.runs = local.Options().Version
-	o.upToDate = sameOptions(local.Options(), wanted(plane))
+	o.upToDate = sameOptions(local.Options(), wanted(plane, local.Options()))
 	if err := r.clusters.CheckVersion(plane.Spec.Version); err != nil {
 		o.unknownVersion = err.Error()
 	}
@@ -100,7 +101,7 @@ func (r *controlPlaneReconciler) act(
 	}
 	switch {
 	case !o.upToDate && o.unknownVersion == "":
-		acted, err = true, local.Reconfigure(ctx, wanted(plane))
+		acted, err = true, local.Reconfigure(ctx, wanted(plane, local.Options()))
 	case !o.running && (o.upToDate && o.unknownVersion == "" || o.runs != ""):
 		// It died. If what is asked for cannot be had, what ran before has to do.
 		acted, err = true, local.Start(ctx)
