@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
@@ -154,7 +152,7 @@ func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAd
 	spec := addon.Spec.Source.Chart
 	versions := ""
 	if spec.SecretRef != nil {
-		secret, unusable, err := r.readSecret(ctx, addon, "spec.source.chart.secretRef", spec.SecretRef.Name)
+		secret, unusable, err := reference.Secret(ctx, r.APIReader, keyOf(addon, spec.SecretRef.Name), "spec.source.chart.secretRef")
 		if unusable != nil || err != nil {
 			return "", unusable, err
 		}
@@ -164,7 +162,7 @@ func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAd
 		}
 	}
 	if spec.CARef != nil {
-		secret, unusable, err := r.readSecret(ctx, addon, "spec.source.chart.caRef", spec.CARef.Name)
+		secret, unusable, err := reference.Secret(ctx, r.APIReader, keyOf(addon, spec.CARef.Name), "spec.source.chart.caRef")
 		if unusable != nil || err != nil {
 			return "", unusable, err
 		}
@@ -174,23 +172,4 @@ func (r *Reconciler) addAccess(ctx context.Context, addon *addonsv1alpha1.SaaSAd
 		}
 	}
 	return versions, nil, nil
-}
-
-func (r *Reconciler) readSecret(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.Secret, *policy.Stall, error) {
-	secret := &corev1.Secret{}
-	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, secret)
-	if apierrors.IsNotFound(err) {
-		return nil, notThere("Secret", addon.Namespace, name, field), nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read Secret %s: %w", name, err)
-	}
-	return secret, nil, nil
-}
-
-func notThere(kind, namespace, name, field string) *policy.Stall {
-	return &policy.Stall{
-		Reason:  metav1alpha1.ReasonReferenceNotFound,
-		Message: fmt.Sprintf("%s %s/%s, which %s names, does not exist: create it, or remove the reference", kind, namespace, name, field),
-	}
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
@@ -62,7 +62,7 @@ func (r *Reconciler) readContent(ctx context.Context, found *resolution) (addonc
 		content.Sources = append(content.Sources, addoncontent.Source{Name: "inline", Text: manifests.Inline})
 	}
 	for _, name := range configMapNames(addon) {
-		config, unusable, err := r.readConfigMap(ctx, addon, "spec.source.manifests.configMapRefs", name)
+		config, unusable, err := reference.ConfigMap(ctx, r.APIReader, keyOf(addon, name), "spec.source.manifests.configMapRefs")
 		if unusable != nil || err != nil {
 			return content, unusable, err
 		}
@@ -75,16 +75,9 @@ func (r *Reconciler) readContent(ctx context.Context, found *resolution) (addonc
 	return content, nil, nil
 }
 
-func (r *Reconciler) readConfigMap(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field, name string) (*corev1.ConfigMap, *policy.Stall, error) {
-	config := &corev1.ConfigMap{}
-	err := r.APIReader.Get(ctx, types.NamespacedName{Namespace: addon.Namespace, Name: name}, config)
-	if apierrors.IsNotFound(err) {
-		return nil, notThere("ConfigMap", addon.Namespace, name, field), nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read ConfigMap %s: %w", name, err)
-	}
-	return config, nil, nil
+// keyOf an object that an add-on names, which is in its namespace.
+func keyOf(addon *addonsv1alpha1.SaaSAddon, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: addon.Namespace, Name: name}
 }
 
 // sourcesOf are the keys of a ConfigMap in alphabetical order.

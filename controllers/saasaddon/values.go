@@ -9,6 +9,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
 )
 
 // readValues reads the values in the order in which they are merged. Values that set nothing are left out, so that they
@@ -54,7 +55,7 @@ func valuesKey(from addonsv1alpha1.ValuesReference) string {
 
 func (r *Reconciler) readValuesFrom(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, field string, from addonsv1alpha1.ValuesReference) (map[string]string, *policy.Stall, error) {
 	if from.Kind == "Secret" {
-		secret, unusable, err := r.readSecret(ctx, addon, field, from.Name)
+		secret, unusable, err := reference.Secret(ctx, r.APIReader, keyOf(addon, from.Name), field)
 		if unusable != nil || err != nil {
 			return nil, unusable, err
 		}
@@ -64,7 +65,7 @@ func (r *Reconciler) readValuesFrom(ctx context.Context, addon *addonsv1alpha1.S
 		}
 		return data, nil, nil
 	}
-	config, unusable, err := r.readConfigMap(ctx, addon, field, from.Name)
+	config, unusable, err := reference.ConfigMap(ctx, r.APIReader, keyOf(addon, from.Name), field)
 	if unusable != nil || err != nil {
 		return nil, unusable, err
 	}
