@@ -21,6 +21,8 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
+	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
@@ -91,6 +93,7 @@ type Options struct {
 func targetKinds() targets.Registry {
 	return targets.Registry{
 		addonrelease.TargetKind(),
+		backupenrollment.TargetKind(),
 	}
 }
 
@@ -105,7 +108,8 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 		return nil, err
 	}
 	b := newBase(mgr, options, rules)
-	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(), b.setUpOrphans(), b.detectRestores())
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
+		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpOrphans(), b.detectRestores())
 }
 
 // base is what the controllers stand on.
@@ -186,6 +190,26 @@ func (b *base) setUpReleases() error {
 		Renderer: b.renderer, Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
+		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+}
+
+func (b *base) setUpBackupPolicies() error {
+	policies := &backuppolicy.Reconciler{
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("backuppolicy"),
+		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
+	}
+	return setUp("backuppolicy", policies.SetupWithManager(b.Manager, policy.Options{Wrap: b.wrap}))
+}
+
+func (b *base) setUpEnrollments() error {
+	enrollments := &backupenrollment.Reconciler{
+		Room: &backupenrollment.Room{
+			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("backupenrollment"),
+			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("backupenrollment"),
+		},
+		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
+	}
+	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
 }
 

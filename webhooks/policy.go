@@ -3,81 +3,99 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-var saasAddonKind = addonsv1alpha1.GroupVersion.WithKind("SaaSAddon")
+// policies checks the policies of one kind.
+type policies[P metav1alpha1.Policy] struct {
+	kind  schema.GroupVersionKind
+	clock clock.PassiveClock
+	// withdrawal is of the clusters that a policy loses if it is as given.
+	withdrawal func(ctx context.Context, policy P, now time.Time) (withdrawal, error)
+	// check refuses what no controller could carry out; nil for kinds whose definition says all of that.
+	check func(policy P, now time.Time) error
+}
 
-// saasAddons checks SaaSAddons.
-type saasAddons struct {
-	// client reads from the manager's cache, as the controller does.
-	client            client.Client
-	providerNamespace string
-	clock             clock.PassiveClock
+// withdrawal is what the guard makes of the clusters that a policy loses.
+type withdrawal struct {
+	held     bool
+	clusters int32
+	message  string
 }
 
 // ValidateCreate implements admission.Validator.
-func (v *saasAddons) ValidateCreate(context.Context, *addonsv1alpha1.SaaSAddon) (admission.Warnings, error) {
-	return nil, nil
+func (v *policies[P]) ValidateCreate(_ context.Context, policy P) (admission.Warnings, error) {
+	return nil, v.checked(policy)
 }
 
 // ValidateUpdate implements admission.Validator. It refuses an edit of the selectors that the guard would stop. What
 // the guard has stopped already is no reason to refuse another edit, which may be the one that mends it.
-func (v *saasAddons) ValidateUpdate(ctx context.Context, before, after *addonsv1alpha1.SaaSAddon) (admission.Warnings, error) {
-	if !after.DeletionTimestamp.IsZero() || selectsAlike(before, after) {
+func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admission.Warnings, error) {
+	if !after.GetDeletionTimestamp().IsZero() {
+		return nil, nil
+	}
+	if err := v.checked(after); err != nil {
+		return nil, err
+	}
+	changed := changedSelector(before.GetPolicySpec(), after.GetPolicySpec())
+	if changed == "" {
 		return nil, nil
 	}
 	now := v.clock.Now()
-	next, err := saasaddon.Withdrawal(ctx, v.client, after, v.providerNamespace, now)
+	next, err := v.withdrawal(ctx, after, now)
 	if err != nil {
 		return notChecked(err), nil
 	}
-	if !next.Held {
+	if !next.held {
 		return nil, nil
 	}
-	current, err := saasaddon.Withdrawal(ctx, v.client, before, v.providerNamespace, now)
+	current, err := v.withdrawal(ctx, before, now)
 	if err != nil {
 		return notChecked(err), nil
 	}
-	if next.Clusters.Count <= current.Clusters.Count {
+	if next.clusters <= current.clusters {
 		return nil, nil
 	}
-	return nil, invalid(saasAddonKind, after.Name, "spec."+changedSelector(before, after),
-		next.String()+". This edit is refused: to confirm it, set the annotation together with it")
+	return nil, invalid(v.kind, after.GetName(), "spec."+changed,
+		next.message+". This edit is refused: to confirm it, set the annotation together with it")
 }
 
 // ValidateDelete implements admission.Validator.
-func (v *saasAddons) ValidateDelete(context.Context, *addonsv1alpha1.SaaSAddon) (admission.Warnings, error) {
+func (v *policies[P]) ValidateDelete(context.Context, P) (admission.Warnings, error) {
 	return nil, nil
 }
 
-func notChecked(err error) admission.Warnings {
-	return admission.Warnings{fmt.Sprintf("how many clusters the add-on would lose could not be found out; its controller looks at it before it does anything: %v", err)}
+func (v *policies[P]) checked(policy P) error {
+	if v.check == nil {
+		return nil
+	}
+	return v.check(policy, v.clock.Now())
 }
 
-func selectsAlike(before, after *addonsv1alpha1.SaaSAddon) bool {
-	return changedSelector(before, after) == ""
+func notChecked(err error) admission.Warnings {
+	return admission.Warnings{fmt.Sprintf("how many clusters the policy would lose could not be found out; its controller looks at it before it does anything: %v", err)}
 }
 
 // changedSelector is the first field that selects clusters and was edited; empty if none was.
-func changedSelector(before, after *addonsv1alpha1.SaaSAddon) string {
+func changedSelector(before, after *metav1alpha1.PolicySpec) string {
 	switch {
-	case !equality.Semantic.DeepEqual(before.Spec.ClusterSelector, after.Spec.ClusterSelector):
+	case !equality.Semantic.DeepEqual(before.ClusterSelector, after.ClusterSelector):
 		return "clusterSelector"
-	case !equality.Semantic.DeepEqual(before.Spec.ClusterNames, after.Spec.ClusterNames):
+	case !equality.Semantic.DeepEqual(before.ClusterNames, after.ClusterNames):
 		return "clusterNames"
-	case !equality.Semantic.DeepEqual(before.Spec.ClusterNamespaceSelector, after.Spec.ClusterNamespaceSelector):
+	case !equality.Semantic.DeepEqual(before.ClusterNamespaceSelector, after.ClusterNamespaceSelector):
 		return "clusterNamespaceSelector"
 	}
 	return ""

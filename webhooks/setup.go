@@ -1,7 +1,9 @@
 package webhooks
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
+	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 )
 
 // Options of the webhooks, which are those of the controllers.
@@ -37,9 +42,35 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	if err := builder.WebhookManagedBy(mgr, &tenancyv1alpha1.TenantCluster{}).WithValidator(clusters).Complete(); err != nil {
 		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
 	}
-	addons := &saasAddons{client: mgr.GetClient(), providerNamespace: options.ProviderNamespace, clock: options.Clock}
+	addons := &policies[*addonsv1alpha1.SaaSAddon]{
+		kind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon"), clock: options.Clock,
+		withdrawal: func(ctx context.Context, policy *addonsv1alpha1.SaaSAddon, now time.Time) (withdrawal, error) {
+			w, err := saasaddon.Withdrawal(ctx, mgr.GetClient(), policy, options.ProviderNamespace, now)
+			return withdrawal{held: w.Held, clusters: w.Clusters.Count, message: w.String()}, err
+		},
+	}
 	if err := builder.WebhookManagedBy(mgr, &addonsv1alpha1.SaaSAddon{}).WithValidator(addons).Complete(); err != nil {
 		return fmt.Errorf("serve the webhook of SaaSAddons: %w", err)
+	}
+	backups := &policies[*backupv1alpha1.BackupPolicy]{
+		kind: backupPolicyKind, clock: options.Clock, check: checkBackupPolicy,
+		withdrawal: func(ctx context.Context, policy *backupv1alpha1.BackupPolicy, now time.Time) (withdrawal, error) {
+			w, err := backuppolicy.Withdrawal(ctx, mgr.GetClient(), policy, options.ProviderNamespace, now)
+			return withdrawal{held: w.Held, clusters: w.Clusters.Count, message: w.String()}, err
+		},
+	}
+	if err := builder.WebhookManagedBy(mgr, &backupv1alpha1.BackupPolicy{}).WithValidator(backups).Complete(); err != nil {
+		return fmt.Errorf("serve the webhook of BackupPolicies: %w", err)
+	}
+	return nil
+}
+
+var backupPolicyKind = backupv1alpha1.GroupVersion.WithKind("BackupPolicy")
+
+// checkBackupPolicy refuses a schedule that cannot be read, or not be spread.
+func checkBackupPolicy(policy *backupv1alpha1.BackupPolicy, now time.Time) error {
+	if problem := backuppolicy.Check(policy, now); problem != nil {
+		return invalid(backupPolicyKind, policy.Name, problem.Field, problem.Message)
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Bare bool
 	// OwnEtcd gives each cluster an etcd of its own, the management cluster too, so that it can be put back to a snapshot.
 	OwnEtcd bool
+	// Velero runs a Velero server for each workload cluster, and an S3 gateway.
+	Velero bool
 	// ClusterAPI runs Cluster API in the management cluster, so that clusters can be ordered.
 	ClusterAPI bool
 	// Manager is the path of the manager's binary. Empty takes the one that BinaryVariable names, and builds it without.
@@ -60,7 +62,7 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 	fleet, err := localfleet.Start(ctx, localfleet.Options{
 		StateDir:       options.StateDir,
 		Clusters:       options.Clusters,
-		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare, OwnEtcd: options.OwnEtcd},
+		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare, OwnEtcd: options.OwnEtcd, Velero: options.Velero},
 		ClusterAPI:     options.ClusterAPI,
 		Progress:       options.Progress,
 

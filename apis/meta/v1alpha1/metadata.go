@@ -26,6 +26,8 @@ const (
 	// LabelAction marks an object that an action made in a workload cluster; its value is the UID of the object whose action
 	// it is.
 	LabelAction = "daytwo.dev/action"
+	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
+	LabelBackup = "daytwo.dev/backup"
 
 	// ProviderLabelPrefix starts the labels that only the provider may write. A policy that
 	// selects across namespaces selects by these and no others.

@@ -38,6 +38,11 @@ func TestEveryRowOfTheCatalog(t *testing.T) {
 			`{"f:spec":{` + restarted + `}}`, `{"f:spec":{"f:paused":{}}}`, `{"f:spec":{"f:paused":{},` + restarted + `}}`,
 			"Job.batch", "kubectl-edit",
 		},
+		"velero-server": {
+			"Schedule.velero.io", `{"f:spec":{"f:schedule":{}}}`, metav1.ManagedFieldsOperationUpdate,
+			`{"f:spec":{"f:skipImmediately":{}}}`, `{"f:spec":{"f:paused":{}}}`, `{"f:spec":{"f:paused":{},"f:skipImmediately":{}}}`,
+			"Backup.velero.io", "kubectl-edit",
+		},
 	}
 	for _, exception := range DefaultCatalog() {
 		row, ok := rows[exception.Manager]

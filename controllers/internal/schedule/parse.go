@@ -23,9 +23,15 @@ var shorthands = []string{"@hourly", "@daily", "@midnight", "@weekly", "@monthly
 // does not come.
 var leapYear = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC).Add(-time.Nanosecond)
 
+// Fields of what Parse reads.
+const (
+	FieldSchedule = "schedule"
+	FieldTimeZone = "timeZone"
+)
+
 // FieldError is why an expression or a time zone cannot be read.
 type FieldError struct {
-	// Field is "schedule" or "timeZone".
+	// Field is FieldSchedule or FieldTimeZone; a caller may prefix it.
 	Field string
 	Err   error
 }
@@ -41,11 +47,11 @@ func (e *FieldError) Unwrap() error { return e.Err }
 func Parse(expression, zone string) (Recurrence, *FieldError) {
 	times, err := parseExpression(strings.TrimSpace(expression))
 	if err != nil {
-		return Recurrence{}, &FieldError{Field: "schedule", Err: err}
+		return Recurrence{}, &FieldError{Field: FieldSchedule, Err: err}
 	}
 	location, err := parseZone(zone)
 	if err != nil {
-		return Recurrence{}, &FieldError{Field: "timeZone", Err: err}
+		return Recurrence{}, &FieldError{Field: FieldTimeZone, Err: err}
 	}
 	return Recurrence{times: times, zone: location}, nil
 }

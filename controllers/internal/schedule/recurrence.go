@@ -31,6 +31,18 @@ func (r Recurrence) After(t time.Time) (time.Time, bool) {
 	}
 }
 
+// Exceeds is whether it comes more often than a count within a span that follows a time.
+func (r Recurrence) Exceeds(count int, from time.Time, span time.Duration) bool {
+	for at := from; count >= 0; count-- {
+		next, ok := r.After(at)
+		if !ok || next.After(from.Add(span)) {
+			return false
+		}
+		at = next
+	}
+	return true
+}
+
 // reading returns what the clock shows at t, as if it showed UTC.
 func (r Recurrence) reading(t time.Time) time.Time {
 	local := t.In(r.zone)

@@ -161,6 +161,9 @@ func split(times map[int]bool) (minutes, hours []int, err error) {
 	if len(minutes)*len(hours) != len(times) {
 		return nil, nil, fmt.Errorf("its %d minutes would be in different hours in some clusters: choose one minute, or all hours", len(minutes))
 	}
+	if len(minutes) == 60 {
+		minutes = nil
+	}
 	if len(hours) == 24 {
 		hours = nil
 	}

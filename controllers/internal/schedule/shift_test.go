@@ -38,6 +38,7 @@ func TestExpressionsAreShiftedIntoUTC(t *testing.T) {
 		{"0 */6 * * *", "", 7 * time.Minute, "7 0,6,12,18 * * *"},
 		{"0 */6 * * *", "", 3 * time.Hour, "0 3,9,15,21 * * *"},
 		{"*/15 * * * *", "", 7 * time.Minute, "7,22,37,52 * * * *"},
+		{"* * * * *", "Asia/Kathmandu", time.Minute, "* * * * *"},
 		{"0 2 1 * *", "", 3 * time.Hour, "0 5 1 * *"},
 		{"@weekly", "Asia/Kathmandu", 0, "15 18 * * 6"},
 		{"0 12 * jan,jul *", "", 0, "0 12 * 1,7 *"},

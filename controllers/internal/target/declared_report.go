@@ -14,7 +14,7 @@ func (d *Declared[T, S, X]) NewReport(
 	outcome := done.Outcome
 	findings := Findings{
 		Observation: o.Observation, Plan: p.Plan, Result: done.Result, Shown: shown, Corrections: done.corrections(),
-		LeftChanged: outcome.LeftChanged, Pending: outcome.Unfinished, Acknowledged: acknowledged,
+		LeftChanged: outcome.LeftChanged, Unhealthy: outcome.Unhealthy, Summary: outcome.Summary, Pending: outcome.Unfinished, Acknowledged: acknowledged,
 		Trouble: cmp.Or(VerdictOfProblem(o.Problem), VerdictOfWrites(p.Plan, done.Result), outcome.Trouble, VerdictOfWaits(done.Result)),
 	}
 	next := d.nextStatus(o, done, findings)

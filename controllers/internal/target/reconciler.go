@@ -36,6 +36,8 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	Log     logr.Logger
 	// Kind of the targets.
 	Kind Kind[T, S, M]
+	// Secrets are the names of the Secrets in a target's namespace that it uses; nil if targets of the kind use none.
+	Secrets func(target T) []string
 
 	clusters clusterwatch.Watch[T]
 	memory   memory[T, S, M]

@@ -28,8 +28,12 @@ type Findings struct {
 	Pending bool
 	// Acknowledged is what was read back; nil if not all was, or the kind does not tell.
 	Acknowledged *metav1alpha1.Acknowledgement
-	// Trouble is the first thing that is wrong; nil if nothing is.
+	// Trouble is the first thing that is in the way of the revision; nil if nothing is.
 	Trouble *Verdict
+	// Unhealthy is what does not work of what is applied, beside the objects' own health; nil if all does.
+	Unhealthy *Verdict
+	// Summary says that all is well; empty for how many objects there are.
+	Summary string
 }
 
 // Shown is what the watches show of a target after its plan was carried out.
@@ -65,8 +69,8 @@ func Report(next Status, f Findings) {
 	}
 	reportApplied(next, o, f.Trouble, applied)
 	worst := firstUnhealthy(o.Inventory, f.Shown.Health)
-	reportHealth(next, o, applied, worst)
-	reportReady(next, o, f.Trouble, applied, worst)
+	reportHealth(next, f, applied, worst)
+	reportReady(next, f, applied, worst)
 }
 
 // isComplete is whether the revision is in the cluster, and nothing else of the target's is.

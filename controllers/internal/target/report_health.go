@@ -47,12 +47,15 @@ func (u unhealthy) message() string {
 	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
 }
 
-func reportHealth(next Status, o Observation, applied bool, worst *unhealthy) {
+func reportHealth(next Status, f Findings, applied bool, worst *unhealthy) {
+	o := f.Observation
 	switch {
 	case worst != nil:
 		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionFalse, worst.reason(), worst.message())
 	case !applied:
 		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "not every object is applied")
+	case f.Unhealthy != nil:
+		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionFalse, f.Unhealthy.Reason, f.Unhealthy.Message)
 	case len(o.Unknown) > 0:
 		next.set(o, metav1alpha1.ConditionHealthy, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, o.UnknownKinds())
 	default:

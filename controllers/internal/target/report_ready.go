@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -12,7 +13,8 @@ import (
 )
 
 // reportReady sums up, the worst first.
-func reportReady(next Status, o Observation, trouble *Verdict, applied bool, worst *unhealthy) {
+func reportReady(next Status, f Findings, applied bool, worst *unhealthy) {
+	o, trouble := f.Observation, f.Trouble
 	next.unset(metav1alpha1.ConditionStalled)
 	next.unset(metav1alpha1.ConditionReconciling)
 	drifted := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionDrifted)
@@ -31,19 +33,24 @@ func reportReady(next Status, o Observation, trouble *Verdict, applied bool, wor
 		next.progress(o, metav1alpha1.ReasonProgressing, "applying revision "+o.revision())
 	case worst != nil && worst.Status == status.FailedStatus:
 		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonUnhealthy, worst.message())
+	case f.Unhealthy != nil && f.Unhealthy.Stalled:
+		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, f.Unhealthy.Reason, f.Unhealthy.Message)
 	case len(o.Unknown) > 0:
 		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, o.UnknownKinds())
+	case f.Unhealthy != nil:
+		next.progress(o, f.Unhealthy.Reason, f.Unhealthy.Message)
 	case worst != nil:
 		next.progress(o, metav1alpha1.ReasonProgressing, worst.message())
 	case drifted != nil && drifted.Reason == metav1alpha1.ReasonContested:
 		next.progress(o, drifted.Reason, drifted.Message)
 	default:
-		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, readyMessage(next, o, drifted))
+		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, readyMessage(next, f, drifted))
 	}
 }
 
-func readyMessage(next Status, o Observation, drifted *metav1.Condition) string {
-	message := fmt.Sprintf("%d objects as declared", len(next.Inventory))
+func readyMessage(next Status, f Findings, drifted *metav1.Condition) string {
+	o := f.Observation
+	message := cmp.Or(f.Summary, fmt.Sprintf("%d objects as declared", len(next.Inventory)))
 	if drifted != nil && drifted.Status == metav1.ConditionTrue {
 		message = drifted.Message
 	}

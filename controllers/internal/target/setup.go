@@ -56,5 +56,8 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 	if err := r.clusters.AddTo(context.Background(), mgr.GetFieldIndexer(), b); err != nil {
 		return err
 	}
+	if err := r.watchSecrets(context.Background(), mgr.GetFieldIndexer(), b); err != nil {
+		return err
+	}
 	return b.Complete(reconciler)
 }

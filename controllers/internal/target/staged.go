@@ -73,8 +73,12 @@ type Outcome[S any] struct {
 	Reverted []apply.Written
 	// LeftChanged says what others changed, and is left as it is; empty for nothing.
 	LeftChanged string
-	// Trouble is what is wrong; nil if nothing is.
+	// Trouble is why the revision is not applied; nil if nothing is in the way.
 	Trouble *Verdict
+	// Unhealthy is what does not work of what is applied; nil if all does. Where it is Stalled, it does not mend itself.
+	Unhealthy *Verdict
+	// Summary says in a few words that all is well; empty for how many objects there are.
+	Summary string
 	// Due is when the target must be looked at again.
 	Due []time.Time
 	// Warning is an event for people; nil for none.

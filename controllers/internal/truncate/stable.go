@@ -29,7 +29,7 @@ var volatile = []struct {
 	// "Too large resource version: 123, current: 100"
 	{regexp.MustCompile(`(?i)\b(resource ?version:? "?)\d+("?)(, current: \d+)?`), "${1}…${2}"},
 	// Identifiers of requests, traces and audits, as gateways quote them.
-	{regexp.MustCompile(`(?i)\b((?:x-)?(?:amzn?-|goog-|ms-)?(?:request|req|trace|correlation|audit|span|transaction)[-_ ]?id"?\s*[:=]\s*)["']?[0-9A-Za-z][0-9A-Za-z+/=_.:-]{5,}`), "${1}…"},
+	{regexp.MustCompile(`(?i)\b((?:x-)?(?:amzn?-|goog-|ms-)?(?:request|req|host|trace|correlation|audit|span|transaction)[-_ ]?id"?\s*[:=]\s*)["']?[0-9A-Za-z][0-9A-Za-z+/=_.:-]{5,}`), "${1}…"},
 	// Pointers that somebody printed.
 	{regexp.MustCompile(`\b0x[0-9a-fA-F]{6,16}\b`), "0x…"},
 	// The time of the attempt: with a fraction, or after the word now.

@@ -1,0 +1,217 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+)
+
+// Condition types of a BackupEnrollment, beside the common ones.
+const (
+	// ConditionStorageAvailable: Velero can list the cluster's prefix in the bucket.
+	ConditionStorageAvailable = "StorageAvailable"
+	// ConditionBackupsHealthy: the last backup that ended is a good one.
+	ConditionBackupsHealthy = "BackupsHealthy"
+	// ConditionRPOMet: the last good backup is not older than spec.objectives.rpo.
+	ConditionRPOMet = "RPOMet"
+)
+
+// Reasons of a BackupEnrollment's conditions, beside the common ones.
+const (
+	// ReasonVeleroUnavailable: the cluster has no Velero, an old one, or one that does not answer; the message says which.
+	ReasonVeleroUnavailable = "VeleroUnavailable"
+	// ReasonStorageUnavailable: Velero cannot use the storage; the message is Velero's.
+	ReasonStorageUnavailable = "StorageUnavailable"
+	// ReasonStorageNotChecked: Velero has not looked at the storage yet.
+	ReasonStorageNotChecked = "StorageNotChecked"
+	// ReasonCredentialsInvalid: the Secret with the credentials is missing, or lacks a key.
+	ReasonCredentialsInvalid = "CredentialsInvalid"
+	// ReasonScheduleInvalid: the expression cannot be read, or not be shifted.
+	ReasonScheduleInvalid = "ScheduleInvalid"
+	// ReasonBackupFailed: the last backup is not a good one; the message names it and says why.
+	ReasonBackupFailed = "BackupFailed"
+	// ReasonBackupsSucceed: the last backup is a good one.
+	ReasonBackupsSucceed = "BackupsSucceed"
+	// ReasonTooManyBackups: the cluster has more backups of the policy than Daytwo watches, so that the last one may not be
+	// among those that it knows.
+	ReasonTooManyBackups = "TooManyBackups"
+	// ReasonNoBackup: none has ended yet.
+	ReasonNoBackup = "NoBackup"
+	// ReasonRPOMissed: the last good backup is older than it may be, or there is none.
+	ReasonRPOMissed = "RPOMissed"
+	// ReasonNoObjective: the policy has no such objective.
+	ReasonNoObjective = "NoObjective"
+)
+
+// BackupEnrollmentSpec is one policy in one cluster.
+type BackupEnrollmentSpec struct {
+	metav1alpha1.TargetSpec `json:",inline"`
+
+	// credentialsSecret is the name of the Secret in this namespace with the credentials for the cluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	CredentialsSecret string `json:"credentialsSecret,omitempty"`
+
+	// objectives are the policy's.
+	// +optional
+	Objectives RecoveryObjectives `json:"objectives,omitzero"`
+
+	// acceptPartiallyFailed is the policy's.
+	// +optional
+	AcceptPartiallyFailed bool `json:"acceptPartiallyFailed,omitempty"`
+
+	// minItems is the policy's.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MinItems *int32 `json:"minItems,omitempty"`
+
+	// drift is the policy's.
+	// +optional
+	Drift metav1alpha1.DriftPolicy `json:"drift,omitzero"` //nolint:kubeapilinter // A struct of another package: omitzero is what omits it.
+}
+
+// BackupEnrollmentStatus is what became of it.
+type BackupEnrollmentStatus struct {
+	metav1alpha1.TargetStatus  `json:",inline"`
+	metav1alpha1.ObjectsStatus `json:",inline"`
+
+	// velero tells what Daytwo made for Velero in the cluster.
+	// +optional
+	Velero *VeleroObjects `json:"velero,omitempty"`
+
+	// next is when the next backup starts.
+	// +optional
+	Next *metav1.Time `json:"next,omitempty"`
+
+	// lastSuccessful is the last good backup. The age of its start is the age of the data that a recovery would bring back.
+	// +optional
+	LastSuccessful *BackupRun `json:"lastSuccessful,omitempty"`
+
+	// runs are the last ten backups, the latest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Runs []BackupRun `json:"runs,omitempty"`
+}
+
+// VeleroObjects are what Velero is to work with in a cluster.
+type VeleroObjects struct {
+	// name of the BackupStorageLocation, the Secret and the Schedule.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// namespace of Velero.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// prefix of the cluster's backups in the bucket. It belongs to the identity of the cluster, and never changes.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Prefix string `json:"prefix,omitempty"`
+
+	// cron is the expression that Velero has, in UTC and with the offset of this cluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Cron string `json:"cron,omitempty"`
+
+	// until is when the clock of the policy's time zone is set, and another expression holds; absent if it never is.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+
+	// credentialsVersion is the version of the Secret that the credentials are from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CredentialsVersion string `json:"credentialsVersion,omitempty"`
+}
+
+// BackupRun is one backup, as Velero tells of it.
+type BackupRun struct {
+	// name of the Backup in Velero's namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// phase is Velero's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Phase string `json:"phase,omitempty"`
+
+	// startedAt is when it began; its data is not younger.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// endedAt is when it ended, however.
+	// +optional
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+
+	// expiresAt is when Velero deletes it.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+
+	// items are how many objects it has.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Items int64 `json:"items,omitempty"`
+
+	// errors that its log has.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Errors int64 `json:"errors,omitempty"`
+
+	// warnings that its log has.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Warnings int64 `json:"warnings,omitempty"`
+
+	// problem is why it is not a good one; empty for a good one, and for one that has not ended.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Problem string `json:"problem,omitempty"`
+}
+
+// BackupEnrollment is one BackupPolicy in one workload cluster. Daytwo writes it; people read it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=be,categories=daytwo-targets
+// +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="DATA AGE",type=date,JSONPath=`.status.lastSuccessful.startedAt`
+// +kubebuilder:printcolumn:name="ITEMS",type=integer,JSONPath=`.status.lastSuccessful.items`
+// +kubebuilder:printcolumn:name="NEXT",type=string,priority=1,JSONPath=`.status.next`
+// +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.conditions[?(@.type=="RPOMet")].status`
+// +kubebuilder:printcolumn:name="DRIFT",type=integer,priority=1,JSONPath=`.status.drift.count`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type BackupEnrollment struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what the policy wants.
+	// +required
+	Spec BackupEnrollmentSpec `json:"spec,omitzero"`
+
+	// status is what became of it.
+	// +optional
+	Status BackupEnrollmentStatus `json:"status,omitzero"`
+}
+
+// BackupEnrollmentList is a list of BackupEnrollments.
+//
+// +kubebuilder:object:root=true
+type BackupEnrollmentList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []BackupEnrollment `json:"items"`
+}

@@ -1,0 +1,275 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+)
+
+// BackupPolicySpec says what is backed up in which clusters, when, where to, and for how long it is kept.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || (has(self.storage.credentials.allowShared) && self.storage.credentials.allowShared) || self.storage.credentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its credentials: write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName, so that each customer has its own, or set allowShared"
+type BackupPolicySpec struct {
+	metav1alpha1.PolicySpec `json:",inline"`
+
+	// schedule says when backups start.
+	// +required
+	Schedule BackupSchedule `json:"schedule,omitzero"`
+
+	// template says what a backup holds.
+	// +optional
+	// +default={}
+	Template BackupTemplate `json:"template,omitzero"` //nolint:kubeapilinter // A struct without required fields: omitzero is what omits it.
+
+	// storage is where backups go.
+	// +required
+	Storage BackupStorage `json:"storage,omitzero"`
+
+	// retention says for how long a backup is kept.
+	// +optional
+	// +default={}
+	Retention BackupRetention `json:"retention,omitzero"` //nolint:kubeapilinter // As above.
+
+	// objectives are what the backups are measured against.
+	// +optional
+	Objectives RecoveryObjectives `json:"objectives,omitzero"`
+
+	// acceptPartiallyFailed takes a backup in which single objects failed (Velero's PartiallyFailed) for a good one.
+	// +optional
+	AcceptPartiallyFailed bool `json:"acceptPartiallyFailed,omitempty"`
+
+	// minItems is how many objects a good backup has at least: a filter that matches nothing makes for an empty backup,
+	// which Velero calls Completed.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	MinItems *int32 `json:"minItems,omitempty"`
+
+	// veleroNamespace is where Velero is installed in the clusters.
+	// +optional
+	// +default="velero"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="veleroNamespace is immutable: create another policy"
+	VeleroNamespace string `json:"veleroNamespace,omitempty"`
+
+	// drift says what happens when somebody else changes what Daytwo made for Velero.
+	// +optional
+	// +default={}
+	Drift metav1alpha1.DriftPolicy `json:"drift,omitzero"` //nolint:kubeapilinter // A struct of another package: omitzero is what omits it.
+}
+
+// BackupSchedule says when backups start.
+type BackupSchedule struct {
+	// cron expression of five fields, or a shorthand such as @daily.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Cron string `json:"cron,omitempty"`
+
+	// timeZone of the expression, by its IANA name, as in "Europe/Berlin"; UTC by default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// spread is over how long the starts of clusters are distributed, so that they do not all begin at once: each begins
+	// later than the expression says by an offset of whole minutes that stays the same. From 0 to 24h.
+	// +optional
+	// +default="30m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="spread is from 0s to 24h"
+	Spread *metav1.Duration `json:"spread,omitempty"`
+}
+
+// BackupTemplate says what a backup holds, in Velero's terms. Everything that is not excluded is in it.
+type BackupTemplate struct {
+	// includedNamespaces; all by default.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	IncludedNamespaces []string `json:"includedNamespaces,omitempty"`
+
+	// excludedNamespaces, beside that of Velero.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
+
+	// includedResources are plural names, as in "deployments.apps"; all by default.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	IncludedResources []string `json:"includedResources,omitempty"`
+
+	// excludedResources are plural names.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	ExcludedResources []string `json:"excludedResources,omitempty"`
+
+	// includeClusterResources is whether objects without a namespace are in it: those that belong to objects of its
+	// namespaces by default.
+	// +optional
+	IncludeClusterResources *bool `json:"includeClusterResources,omitempty"`
+
+	// labelSelector selects objects; all by default.
+	// +optional
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+
+	// snapshotVolumes takes snapshots of volumes, where a snapshot location or a CSI driver can.
+	// +optional
+	SnapshotVolumes *bool `json:"snapshotVolumes,omitempty"`
+
+	// snapshotMoveData moves the data of CSI snapshots into the storage.
+	// +optional
+	SnapshotMoveData *bool `json:"snapshotMoveData,omitempty"`
+
+	// defaultVolumesToFsBackup backs up volumes of pods file by file.
+	// +optional
+	DefaultVolumesToFsBackup *bool `json:"defaultVolumesToFsBackup,omitempty"`
+}
+
+// BackupStorage is an S3 bucket. Each cluster has a prefix of its own in it, which follows from its identity.
+//
+// +kubebuilder:validation:XValidation:rule="self.bucket == oldSelf.bucket && self.prefix == oldSelf.prefix && (has(self.endpoint) ? self.endpoint : '') == (has(oldSelf.endpoint) ? oldSelf.endpoint : '')",message="bucket, prefix and endpoint are immutable, since the backups that are there would be lost sight of: create another policy, and delete this one when its backups have expired"
+type BackupStorage struct {
+	// bucket that exists.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][-.a-z0-9]*[a-z0-9]$`
+	Bucket string `json:"bucket,omitempty"`
+
+	// prefix of everything that Daytwo keeps in the bucket, without slashes at its ends; "daytwo" by default.
+	// +optional
+	// +default="daytwo"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9][-_.a-zA-Z0-9]*(/[a-zA-Z0-9][-_.a-zA-Z0-9]*)*$`
+	Prefix string `json:"prefix,omitempty"`
+
+	// region of the bucket.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Region string `json:"region,omitempty"`
+
+	// endpoint is the URL of an S3 service other than Amazon's, as its clusters reach it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^https?://[^/?#@]+$`
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// caRef names a key of a ConfigMap in the policy's namespace with the certificates, in PEM, that the endpoint is
+	// trusted by; those of the system by default.
+	// +optional
+	CARef *ConfigMapKey `json:"caRef,omitempty"`
+
+	// credentials that clusters use.
+	// +required
+	Credentials StorageCredentials `json:"credentials,omitzero"`
+}
+
+// ConfigMapKey is a key of a ConfigMap in the same namespace.
+type ConfigMapKey struct {
+	// name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// key in it.
+	// +optional
+	// +default="ca.crt"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// StorageCredentials are Secrets in the policy's namespace. What is in one is put into the cluster that it is for, where
+// every administrator can read it.
+type StorageCredentials struct {
+	// secretName is the name of a Secret with the keys aws_access_key_id and aws_secret_access_key, and aws_session_token
+	// if there is one. {{ .Cluster.Name }} and {{ .Cluster.Namespace }} in it stand for those of the TenantCluster, so
+	// that each has its own.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([-.a-z0-9]|\{\{ \.Cluster\.(Name|Namespace) \}\})+$`
+	SecretName string `json:"secretName,omitempty"`
+
+	// allowShared lets clusters of several customers have the same credentials. Who is cluster-admin in one of them can then
+	// read and delete the backups of all.
+	// +optional
+	AllowShared bool `json:"allowShared,omitempty"`
+}
+
+// BackupRetention says for how long a backup is kept.
+type BackupRetention struct {
+	// ttl is how long after its start a backup expires, at least an hour.
+	// +optional
+	// +default="720h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="ttl is at least 1h"
+	TTL *metav1.Duration `json:"ttl,omitempty"`
+}
+
+// RecoveryObjectives are what backups are measured against.
+type RecoveryObjectives struct {
+	// rpo is how old the data may be that a recovery would bring back: the age of the last good backup, from its start.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m')",message="rpo is at least 5m"
+	RPO *metav1.Duration `json:"rpo,omitempty"`
+}
+
+// BackupPolicyStatus sums up the targets.
+type BackupPolicyStatus struct {
+	metav1alpha1.PolicyStatus `json:",inline"`
+}
+
+// BackupPolicy backs up every selected workload cluster.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
+// +kubebuilder:resource:shortName=bp,categories=daytwo
+// +kubebuilder:printcolumn:name="CLUSTERS",type=integer,JSONPath=`.status.clusters.selected.count`
+// +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=`.status.clusters.updated.count`
+// +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.clusters.failed.count`
+// +kubebuilder:printcolumn:name="UNREACHABLE",type=integer,JSONPath=`.status.clusters.unreachable.count`
+// +kubebuilder:printcolumn:name="SCHEDULE",type=string,priority=1,JSONPath=`.spec.schedule.cron`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type BackupPolicy struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec says what is backed up.
+	// +required
+	Spec BackupPolicySpec `json:"spec,omitzero"`
+
+	// status sums up the targets.
+	// +optional
+	Status BackupPolicyStatus `json:"status,omitzero"`
+}
+
+// BackupPolicyList is a list of BackupPolicies.
+//
+// +kubebuilder:object:root=true
+type BackupPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []BackupPolicy `json:"items"`
+}

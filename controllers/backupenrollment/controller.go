@@ -1,0 +1,90 @@
+package backupenrollment
+
+import (
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+)
+
+// The verb manage tells the manager from everybody else: see config/admission/manager_only.yaml.
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch;patch;manage
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments/status,verbs=get;patch
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler keeps BackupEnrollments as their policies declare them. It is their target.DeclaredKind and target.StagedKind.
+type Reconciler struct {
+	// Room of the enrollments.
+	Room *Room
+	// Rules that say which changes are drift.
+	Rules managedfields.Rules
+	// Installation is the value of the label daytwo.dev/managed-by.
+	Installation string
+	Clock        clock.PassiveClock
+}
+
+// Room is the life of BackupEnrollments.
+type Room = target.Reconciler[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, struct{}]
+
+type (
+	declaredEnrollments = target.Declared[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, extra]
+	observation         = target.DeclaredObservation[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, extra]
+	outcome             = target.Outcome[backupv1alpha1.BackupEnrollmentStatus]
+)
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) error {
+	r.Room.Secrets = func(enrollment *backupv1alpha1.BackupEnrollment) []string {
+		return []string{enrollment.Spec.CredentialsSecret}
+	}
+	declared := &declaredEnrollments{DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
+	return declared.SetupWithManager(mgr, options)
+}
+
+// TargetKind is the kind BackupEnrollment, for the registry of target kinds.
+func TargetKind() *targets.Kind {
+	return targets.Pair[*backupv1alpha1.BackupEnrollment]{
+		Target: &backupv1alpha1.BackupEnrollment{}, Targets: &backupv1alpha1.BackupEnrollmentList{},
+		Policy: &backupv1alpha1.BackupPolicy{}, Policies: &backupv1alpha1.BackupPolicyList{},
+	}.Kind(backupv1alpha1.GroupVersion, func(enrollment *backupv1alpha1.BackupEnrollment) targets.Holdings {
+		return targets.Holdings{Objects: enrollment.Status.Inventory}
+	})
+}
+
+// Name implements target.DeclaredKind.
+func (r *Reconciler) Name() string { return "BackupEnrollment" }
+
+// New implements target.DeclaredKind.
+func (r *Reconciler) New() *backupv1alpha1.BackupEnrollment {
+	return &backupv1alpha1.BackupEnrollment{}
+}
+
+// NewList implements target.DeclaredKind.
+func (r *Reconciler) NewList() client.ObjectList { return &backupv1alpha1.BackupEnrollmentList{} }
+
+// Status implements target.DeclaredKind.
+func (r *Reconciler) Status(enrollment *backupv1alpha1.BackupEnrollment) *backupv1alpha1.BackupEnrollmentStatus {
+	return &enrollment.Status
+}
+
+// CopyStatus implements target.DeclaredKind.
+func (r *Reconciler) CopyStatus(to, from *backupv1alpha1.BackupEnrollmentStatus) {
+	*to = *from.DeepCopy()
+}
+
+// Parts implements target.DeclaredKind.
+func (r *Reconciler) Parts(status *backupv1alpha1.BackupEnrollmentStatus) target.Status {
+	return target.Status{TargetStatus: &status.TargetStatus, ObjectsStatus: &status.ObjectsStatus}
+}
+
+// Drift implements target.DeclaredKind.
+func (r *Reconciler) Drift(enrollment *backupv1alpha1.BackupEnrollment) metav1alpha1.DriftPolicy {
+	return enrollment.Spec.Drift
+}

@@ -1,0 +1,133 @@
+package backupenrollment
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"path"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
+)
+
+var (
+	veleroVersion = schema.GroupVersion{Group: "velero.io", Version: "v1"}
+	backupKind    = veleroVersion.WithKind("Backup")
+	locationKind  = veleroVersion.WithKind("BackupStorageLocation")
+	scheduleKind  = veleroVersion.WithKind("Schedule")
+)
+
+const (
+	// maxName leaves room for what Velero appends to the name of a Schedule: a Backup's name is also a label, which has up
+	// to 63 characters (velero issue 3035).
+	maxName = 48
+	// validateEvery is how often Velero looks whether the storage can be used. Each look costs a write in the cluster.
+	validateEvery = 5 * time.Minute
+)
+
+// policyOf an enrollment.
+func policyOf(enrollment *backupv1alpha1.BackupEnrollment) types.NamespacedName {
+	return types.NamespacedName{Namespace: enrollment.Namespace, Name: enrollment.Labels[metav1alpha1.LabelPolicy]}
+}
+
+// objectName is what a policy's objects are called in every cluster.
+func objectName(policy types.NamespacedName) string {
+	sum := sha256.Sum256([]byte(policy.String()))
+	hash := hex.EncodeToString(sum[:4])
+	readable := policy.Name[:min(len(policy.Name), maxName-len(hash)-1)]
+	return strings.TrimRight(readable, "-.") + "-" + hash
+}
+
+// arrange decides what an enrollment has in its cluster from now on. What follows from the cluster's identity stays as it
+// was decided before.
+func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, policy types.NamespacedName, id types.UID, now time.Time) (*backupv1alpha1.VeleroObjects, error) {
+	starts, refused := content.Starts()
+	if refused != nil {
+		return nil, refused
+	}
+	expression, until, err := starts.InUTC(schedule.Offset(policy.String()+"/"+string(id), content.Spread), now)
+	if err != nil {
+		return nil, err
+	}
+	arranged := &backupv1alpha1.VeleroObjects{
+		Namespace: content.VeleroNamespace, Name: objectName(policy), Cron: expression,
+		Prefix: path.Join(content.Storage.Prefix, policy.Namespace, policy.Name, string(id)),
+	}
+	if was != nil {
+		arranged.Prefix = was.Prefix
+	}
+	if !until.IsZero() {
+		at := metav1.NewTime(until)
+		arranged.Until = &at
+	}
+	return arranged, nil
+}
+
+// desired are the objects that Velero works with.
+func desired(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects, access credentials) ([]*unstructured.Unstructured, error) {
+	template, err := backupSpec(content, arranged)
+	if err != nil {
+		return nil, err
+	}
+	return []*unstructured.Unstructured{
+		newObject(arranged, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, map[string]any{
+			"type": "Opaque",
+			"data": map[string]any{access.key(): base64.StdEncoding.EncodeToString([]byte(access.file))},
+		}),
+		newObject(arranged, locationKind, map[string]any{"spec": locationSpec(content.Storage, arranged, access)}),
+		// Velero sets skipImmediately itself. An owner reference would have a Schedule that is deleted take its Backups
+		// along, and the sync bring them back (velero issue 4093).
+		newObject(arranged, scheduleKind, map[string]any{"spec": map[string]any{
+			"schedule": arranged.Cron, "useOwnerReferencesInBackup": false, "template": template,
+		}}),
+	}, nil
+}
+
+func newObject(arranged *backupv1alpha1.VeleroObjects, kind schema.GroupVersionKind, content map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(kind)
+	object.SetNamespace(arranged.Namespace)
+	object.SetName(arranged.Name)
+	return object
+}
+
+func locationSpec(storage backupcontent.Storage, arranged *backupv1alpha1.VeleroObjects, access credentials) map[string]any {
+	bucket := map[string]any{"bucket": storage.Bucket, "prefix": arranged.Prefix}
+	if storage.CA != "" {
+		bucket["caCert"] = base64.StdEncoding.EncodeToString([]byte(storage.CA))
+	}
+	config := map[string]any{"region": storage.Region}
+	if storage.Endpoint != "" {
+		// Services beside Amazon's have no names for buckets, and many do not know its newer checksums.
+		config["s3Url"], config["s3ForcePathStyle"], config["checksumAlgorithm"] = storage.Endpoint, "true", ""
+	}
+	return map[string]any{
+		"provider": "aws", "objectStorage": bucket, "config": config, "validationFrequency": validateEvery.String(),
+		"credential": map[string]any{"name": arranged.Name, "key": access.key()},
+	}
+}
+
+// backupSpec is the template of the Schedule. Velero's own objects are never in a backup: they would be restored.
+func backupSpec(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects) (map[string]any, error) {
+	template := content.Template
+	template.ExcludedNamespaces = append(template.ExcludedNamespaces[:len(template.ExcludedNamespaces):len(template.ExcludedNamespaces)], arranged.Namespace)
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&template)
+	if err != nil {
+		return nil, err
+	}
+	spec["storageLocation"] = arranged.Name
+	spec["ttl"] = content.TTL.String()
+	// Without labels of its own a Backup has those of the Schedule, by which Daytwo knows what it applied.
+	spec["metadata"] = map[string]any{"labels": map[string]any{metav1alpha1.LabelBackup: arranged.Name}}
+	return spec, nil
+}

@@ -1,0 +1,101 @@
+package backupenrollment
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
+)
+
+var (
+	nightly = types.NamespacedName{Namespace: "acme", Name: "nightly"}
+	content = backupcontent.Content{
+		VeleroNamespace: "velero", Cron: "0 2 * * *", TimeZone: "Europe/Berlin", Spread: time.Hour, TTL: 720 * time.Hour,
+		Storage:  backupcontent.Storage{Bucket: "backups", Prefix: "daytwo", Region: "eu", Endpoint: "https://s3.example.com"},
+		Template: backupv1alpha1.BackupTemplate{ExcludedNamespaces: []string{"scratch"}},
+	}
+)
+
+func TestEachClusterHasAPrefixAndAStartOfItsOwn(t *testing.T) {
+	one, err := arrange(nil, content, nightly, "id-1", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := arrange(nil, content, nightly, "id-2", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Prefix != "daytwo/acme/nightly/id-1" || other.Prefix != "daytwo/acme/nightly/id-2" {
+		t.Errorf("prefixes %q and %q", one.Prefix, other.Prefix)
+	}
+	if one.Cron == other.Cron || !strings.HasSuffix(one.Cron, " 1 * * *") {
+		t.Errorf("they start at %q and %q", one.Cron, other.Cron)
+	}
+	if one.Name != other.Name || len(one.Name) > maxName || !strings.HasPrefix(one.Name, "nightly-") {
+		t.Errorf("the objects are %q and %q", one.Name, other.Name)
+	}
+	if foreign := objectName(types.NamespacedName{Namespace: "other", Name: "nightly"}); foreign == one.Name {
+		t.Error("two policies of one name have the same objects")
+	}
+	if long := objectName(types.NamespacedName{Namespace: "acme", Name: strings.Repeat("x.", 100)}); len(long) > maxName {
+		t.Errorf("%q has %d characters", long, len(long))
+	}
+}
+
+func TestAPrefixStaysThoughThePolicyChanges(t *testing.T) {
+	was := &backupv1alpha1.VeleroObjects{Prefix: "old/place"}
+	now, err := arrange(was, content, nightly, "id-1", noon)
+	if err != nil || now.Prefix != "old/place" {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if want := time.Date(2027, time.March, 28, 1, 0, 0, 0, time.UTC); !now.Until.Time.Equal(want) {
+		t.Errorf("it holds until %s, not %s", now.Until, want)
+	}
+}
+
+// TestVeleroGetsWhatItNeedsAndNoMore compares with what was seen to work, and holds what Velero's own fields and traps ask
+// for.
+func TestVeleroGetsWhatItNeedsAndNoMore(t *testing.T) {
+	arranged, err := arrange(nil, content, nightly, "id-1", noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := desired(content, arranged, credentials{file: "[default]\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := map[string]string{}
+	for _, object := range list {
+		if object.GetName() != arranged.Name || object.GetNamespace() != "velero" {
+			t.Errorf("%s is %s/%s", object.GetKind(), object.GetNamespace(), object.GetName())
+		}
+		text, err := json.Marshal(object.Object["spec"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		specs[object.GetKind()] = string(text)
+	}
+	key := credentials{file: "[default]\n"}.key()
+	wantLocation := `{"config":{"checksumAlgorithm":"","region":"eu","s3ForcePathStyle":"true","s3Url":"https://s3.example.com"},` +
+		`"credential":{"key":"` + key + `","name":"` + arranged.Name + `"},"objectStorage":{"bucket":"backups","prefix":"daytwo/acme/nightly/id-1"},` +
+		`"provider":"aws","validationFrequency":"5m0s"}`
+	wantSchedule := `{"schedule":"` + arranged.Cron + `","template":{"excludedNamespaces":["scratch","velero"],"metadata":{"labels":{"daytwo.dev/backup":"` + arranged.Name + `"}},` +
+		`"storageLocation":"` + arranged.Name + `","ttl":"720h0m0s"},"useOwnerReferencesInBackup":false}`
+	if got := specs["BackupStorageLocation"]; got != wantLocation {
+		t.Errorf("got\n%s\nwant\n%s", got, wantLocation)
+	}
+	if got := specs["Schedule"]; got != wantSchedule {
+		t.Errorf("got\n%s\nwant\n%s", got, wantSchedule)
+	}
+	if len(content.Template.ExcludedNamespaces) != 1 {
+		t.Error("the content was changed")
+	}
+	if key == (credentials{file: "[default]\nother"}).key() {
+		t.Error("other credentials have the same key: Velero would not look at the storage again")
+	}
+}

@@ -1,0 +1,9 @@
+// Package backupenrollment keeps one BackupPolicy in one cluster: the BackupStorageLocation, the credentials and the Schedule
+// that Velero works with there. It watches the Backups that come of that, and tells how old the data is that a recovery would
+// bring back.
+//
+// It promises: a cluster's backups have a prefix of their own in the bucket, which follows from the cluster's identity and
+// never changes; nothing that Velero writes is taken back; what Velero says is believed for that cluster alone.
+//
+// It never makes, changes or deletes a Backup, and never talks to the bucket: Velero does both.
+package backupenrollment

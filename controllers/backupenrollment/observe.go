@@ -1,0 +1,151 @@
+package backupenrollment
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+)
+
+const (
+	// maxBackups is how many Backups of an enrollment are watched: a year of daily ones.
+	maxBackups = 500
+	// maxLocations is how many objects of Daytwo's are watched of each kind, one for each policy in the cluster.
+	maxLocations = 100
+)
+
+// extra is what is found out in one reconcile beside the objects.
+type extra struct {
+	// version of the credentials in the management cluster; empty if there are none.
+	version string
+	// arranged is what was declared; nil if nothing was.
+	arranged *backupv1alpha1.VeleroObjects
+	// velero is what is seen of Velero in the cluster; nil if nothing was made for it yet.
+	velero *seen
+}
+
+// seen is what watches show of Velero's objects.
+type seen struct {
+	// missing: the cluster does not serve Velero's kinds any more.
+	missing bool
+	// location and schedule are nil while they are not known.
+	location, schedule *unstructured.Unstructured
+	backups            fleet.Observed
+}
+
+// Observe implements target.StagedKind.
+func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
+	if !o.Target.DeletionTimestamp.IsZero() {
+		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
+		return nil
+	}
+	var err error
+	if o.Extra.version, err = credentialsVersion(ctx, r.Room.Client, o.Target); err != nil {
+		return err
+	}
+	if o.Status.Velero == nil {
+		return nil
+	}
+	o.Extra.velero, err = r.observeVelero(ctx, o, cluster)
+	return err
+}
+
+func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster *fleet.Cluster) (*seen, error) {
+	owner, own := r.Room.Owner(o.Target), o.Status.Velero
+	ours := metav1alpha1.LabelManagedBy + "=" + r.Installation
+	found := map[schema.GroupVersionKind]fleet.Observed{}
+	selections := map[fleet.Selection]bool{}
+	for _, selection := range []fleet.Selection{
+		{Kind: backupKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup + "=" + own.Name, Limit: maxBackups},
+		{Kind: locationKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
+		{Kind: scheduleKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
+	} {
+		observed, err := cluster.Observe(ctx, owner, selection)
+		if meta.IsNoMatchError(err) {
+			return &seen{missing: true}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		found[selection.Kind], selections[selection] = observed, true
+	}
+	cluster.RetainObservations(owner, func(selection fleet.Selection) bool { return selections[selection] })
+	return &seen{
+		backups:  found[backupKind],
+		location: named(found[locationKind].Objects, own.Name), schedule: named(found[scheduleKind].Objects, own.Name),
+	}, nil
+}
+
+func named(list []*unstructured.Unstructured, name string) *unstructured.Unstructured {
+	for _, object := range list {
+		if object.GetName() == name {
+			return object
+		}
+	}
+	return nil
+}
+
+// NeedsDesired implements target.StagedKind: credentials were renewed, or the clock of the time zone was set.
+func (r *Reconciler) NeedsDesired(o *observation) bool {
+	own := o.Status.Velero
+	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time)
+}
+
+// Declare implements target.DeclaredKind.
+func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet.Cluster) ([]apply.Object, error) {
+	content, err := backupcontent.Read(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
+	if err != nil {
+		return nil, err
+	}
+	if err := requireVelero(ctx, cluster, content.VeleroNamespace); err != nil {
+		return nil, err
+	}
+	access, err := readCredentials(ctx, r.Room.APIReader, o.Target)
+	if err != nil {
+		return nil, err
+	}
+	arranged, err := arrange(o.Status.Velero, content, policyOf(o.Target), cluster.ID, o.Now)
+	if err != nil {
+		return nil, &target.Verdict{Reason: backupv1alpha1.ReasonScheduleInvalid, Message: err.Error(), Cause: err, Stalled: true}
+	}
+	arranged.CredentialsVersion = access.version
+	o.Extra.arranged = arranged
+	list, err := desired(content, arranged, access)
+	if err != nil {
+		return nil, err
+	}
+	return apply.Prepare(apply.Declare(list), r.Installation, "")
+}
+
+// requireVelero returns a Verdict if the cluster has no Velero to work with.
+func requireVelero(ctx context.Context, cluster *fleet.Cluster, namespace string) error {
+	for _, kind := range []schema.GroupVersionKind{locationKind, scheduleKind} {
+		_, err := cluster.Resource(ctx, kind)
+		if meta.IsNoMatchError(err) {
+			return veleroUnavailable("the cluster does not serve %s of %s: install Velero 1.18 or newer there", kind.Kind, kind.GroupVersion())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	found, err := cluster.Find(ctx, objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: namespace})
+	if err == nil && found == nil {
+		return veleroUnavailable("the cluster has no namespace %s: install Velero there, or name its namespace in spec.veleroNamespace", namespace)
+	}
+	return err
+}
+
+func veleroUnavailable(format string, args ...any) *target.Verdict {
+	return &target.Verdict{Reason: backupv1alpha1.ReasonVeleroUnavailable, Stalled: true, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,207 @@
+package backupenrollment
+
+import (
+	"fmt"
+	"time"
+
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
+	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+)
+
+// staleAfter is how old Velero's last look at the storage may be: two of its periods, and a minute for clocks that differ.
+const staleAfter = 2*validateEvery + time.Minute
+
+// finding is one condition of an enrollment.
+type finding struct {
+	kind, reason, message string
+	status                metav1.ConditionStatus
+	// due is when it may differ though nothing happens; zero for never.
+	due time.Time
+	// stalled: it does not pass by itself.
+	stalled bool
+}
+
+// Outcome implements target.StagedKind.
+func (r *Reconciler) Outcome(o *observation) outcome {
+	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) {
+		if o.Extra.arranged != nil {
+			status.Velero = o.Extra.arranged
+		}
+	}}
+	velero := o.Extra.velero
+	if velero == nil || !o.IsReachable() {
+		return result
+	}
+	if velero.missing {
+		result.Unhealthy = veleroUnavailable("the cluster does not serve the kinds of %s any more: install Velero again", veleroVersion)
+		return result
+	}
+	if velero.backups.Unknown != "" {
+		result.Unhealthy = &target.Verdict{Reason: metav1alpha1.ReasonKindUnavailable, Message: "Backups cannot be watched: " + velero.backups.Unknown}
+		return result
+	}
+	if velero.backups.Pending() {
+		return result
+	}
+	told := historyOf(velero.backups.Objects, standardOf(o.Target.Spec))
+	next := nextStart(o)
+	findings := []finding{storageFinding(velero, o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told)}
+	tellArranged := result.Tell
+	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
+		tellArranged(status)
+		tellHistory(status, told, next)
+		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
+		for _, f := range findings {
+			if f.kind != "" {
+				list.Set(f.kind, f.status, f.reason, f.message)
+			}
+		}
+	}
+	for _, f := range findings {
+		result.Due = append(result.Due, f.due)
+		if result.Unhealthy == nil && f.isProblem() {
+			result.Unhealthy = &target.Verdict{Reason: f.reason, Message: f.message, Stalled: f.stalled}
+		}
+	}
+	if next != nil {
+		result.Due = append(result.Due, next.Time)
+	}
+	result.Summary = summaryOf(told, next)
+	return result
+}
+
+// isProblem is whether an enrollment is not Ready because of it. That no backup has ended yet is none.
+func (f finding) isProblem() bool {
+	return f.status == metav1.ConditionFalse || f.reason == backupv1alpha1.ReasonStorageNotChecked
+}
+
+func tellHistory(status *backupv1alpha1.BackupEnrollmentStatus, told history, next *metav1.Time) {
+	status.Runs = told.runs[:min(len(told.runs), maxRuns)]
+	status.LastSuccessful, status.Next = told.good, next
+}
+
+// nextStart is when Velero starts the next backup; nil if that is not known.
+func nextStart(o *observation) *metav1.Time {
+	own := o.Status.Velero
+	if o.Extra.arranged != nil {
+		own = o.Extra.arranged
+	}
+	starts, refused := schedule.Parse(own.Cron, "")
+	if refused != nil {
+		return nil
+	}
+	next, ok := starts.After(o.Now)
+	if !ok {
+		return nil
+	}
+	at := metav1.NewTime(next)
+	return &at
+}
+
+func storageFinding(velero *seen, now time.Time) finding {
+	f := finding{kind: backupv1alpha1.ConditionStorageAvailable, status: metav1.ConditionUnknown, reason: backupv1alpha1.ReasonStorageNotChecked}
+	var location velerov1.BackupStorageLocation
+	if velero.location == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(velero.location.Object, &location) != nil {
+		f.message = "the BackupStorageLocation is not seen yet"
+		return f
+	}
+	since := location.CreationTimestamp.Time
+	if location.Status.LastValidationTime != nil {
+		since = location.Status.LastValidationTime.Time
+	}
+	f.due = since.Add(staleAfter)
+	switch {
+	case !now.Before(f.due):
+		return finding{
+			kind: f.kind, status: metav1.ConditionFalse, reason: backupv1alpha1.ReasonVeleroUnavailable, stalled: true,
+			message: fmt.Sprintf("Velero has not looked at BackupStorageLocation %s since %s: see whether its Deployment in namespace %s runs", location.Name, since.UTC().Format(time.RFC3339), location.Namespace),
+		}
+	case location.Status.Phase == velerov1.BackupStorageLocationPhaseAvailable:
+		f.status, f.reason, f.message = metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, "Velero can list the bucket"
+	case location.Status.Phase == velerov1.BackupStorageLocationPhaseUnavailable:
+		f.status, f.reason, f.stalled = metav1.ConditionFalse, backupv1alpha1.ReasonStorageUnavailable, true
+		f.message = "Velero cannot use the storage: " + location.Status.Message
+	default:
+		f.message = "Velero has not looked at the storage yet"
+	}
+	return f
+}
+
+// scheduleFinding is no condition of its own.
+func scheduleFinding(velero *seen) finding {
+	var declared velerov1.Schedule
+	if velero.schedule == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(velero.schedule.Object, &declared) != nil {
+		return finding{}
+	}
+	if declared.Status.Phase != velerov1.SchedulePhaseFailedValidation || len(declared.Status.ValidationErrors) == 0 {
+		return finding{}
+	}
+	return finding{
+		status: metav1.ConditionFalse, reason: backupv1alpha1.ReasonScheduleInvalid, stalled: true,
+		message: "Velero refuses Schedule " + declared.Name + ": " + declared.Status.ValidationErrors[0],
+	}
+}
+
+func backupsFinding(told history, incomplete bool) finding {
+	f := finding{kind: backupv1alpha1.ConditionBackupsHealthy}
+	switch last := told.ended; {
+	case incomplete:
+		f.status, f.reason = metav1.ConditionUnknown, backupv1alpha1.ReasonTooManyBackups
+		f.message = fmt.Sprintf("the cluster has more than %d backups of this policy, or very large ones: delete some with velero backup delete, or shorten spec.retention.ttl", maxBackups)
+	case last == nil:
+		f.status, f.reason, f.message = metav1.ConditionUnknown, backupv1alpha1.ReasonNoBackup, "no backup has ended yet"
+	case last.Problem != "":
+		f.status, f.reason, f.stalled = metav1.ConditionFalse, backupv1alpha1.ReasonBackupFailed, true
+		f.message = fmt.Sprintf("backup %s (%s): %s", last.Name, last.Phase, last.Problem)
+	default:
+		f.status, f.reason, f.message = metav1.ConditionTrue, backupv1alpha1.ReasonBackupsSucceed, describe(last)
+	}
+	return f
+}
+
+// rpoFinding measures the age of the data that a recovery would bring back; before there is any, since the enrollment.
+func rpoFinding(o *observation, told history) finding {
+	f := finding{kind: backupv1alpha1.ConditionRPOMet}
+	objective := o.Target.Spec.Objectives.RPO
+	if objective == nil {
+		f.status, f.reason, f.message = metav1.ConditionUnknown, backupv1alpha1.ReasonNoObjective, "the policy sets no spec.objectives.rpo"
+		return f
+	}
+	since, what := o.Target.CreationTimestamp.Time, "there is no good backup"
+	if told.good != nil {
+		since, what = told.good.StartedAt.Time, "the last good backup is of "+told.good.StartedAt.UTC().Format(time.RFC3339)
+	}
+	f.due = since.Add(objective.Duration)
+	switch {
+	case !o.Now.Before(f.due):
+		f.status, f.reason, f.stalled, f.due = metav1.ConditionFalse, backupv1alpha1.ReasonRPOMissed, true, time.Time{}
+		f.message = fmt.Sprintf("%s, and the data may be %s old", what, objective.Duration)
+	case told.good == nil:
+		f.status, f.reason, f.message = metav1.ConditionUnknown, backupv1alpha1.ReasonNoBackup, what+" yet"
+	default:
+		f.status, f.reason, f.message = metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, what
+	}
+	return f
+}
+
+func summaryOf(told history, next *metav1.Time) string {
+	summary := "no backup yet"
+	if told.good != nil {
+		summary = "last good backup " + describe(told.good)
+	}
+	if next != nil {
+		summary += "; next " + next.UTC().Format(time.RFC3339)
+	}
+	return summary
+}
+
+func describe(run *backupv1alpha1.BackupRun) string {
+	return fmt.Sprintf("%s of %s, %d objects", run.Name, run.StartedAt.UTC().Format(time.RFC3339), run.Items)
+}

@@ -1,0 +1,145 @@
+package backupenrollment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
+)
+
+const (
+	// maxRuns is how many backups a status tells of.
+	maxRuns = 10
+	// maxProblem is how long the problem of a backup may be, in bytes, and maxPhase its phase: the API has room for them
+	// with the sign of what was cut.
+	maxProblem = 500
+	maxPhase   = 60
+	// maxRunName is how long the name of an object may be.
+	maxRunName = 253
+)
+
+// standard is what makes a backup a good one.
+type standard struct {
+	acceptPartiallyFailed bool
+	minItems              int64
+}
+
+func standardOf(spec backupv1alpha1.BackupEnrollmentSpec) standard {
+	s := standard{acceptPartiallyFailed: spec.AcceptPartiallyFailed}
+	if spec.MinItems != nil {
+		s.minItems = int64(*spec.MinItems)
+	}
+	return s
+}
+
+// history is what the Backups of an enrollment tell.
+type history struct {
+	// runs are the latest first.
+	runs []backupv1alpha1.BackupRun
+	// good is the latest good one, ended the latest that has ended; nil if there is none.
+	good, ended *backupv1alpha1.BackupRun
+}
+
+// historyOf reads Backups. One that is no Backup in Velero's sense is passed over: whoever has rights in the cluster may
+// write one.
+func historyOf(backups []*unstructured.Unstructured, s standard) history {
+	var h history
+	for _, object := range backups {
+		if run, ok := runOf(object, s); ok {
+			h.runs = append(h.runs, run)
+		}
+	}
+	slices.SortFunc(h.runs, latestFirst)
+	for i := range h.runs {
+		run := &h.runs[i]
+		if run.EndedAt == nil {
+			continue
+		}
+		if h.ended == nil {
+			h.ended = run
+		}
+		if run.Problem == "" {
+			h.good = run
+			break
+		}
+	}
+	return h
+}
+
+func latestFirst(a, b backupv1alpha1.BackupRun) int {
+	return cmp.Or(started(b).Compare(started(a)), cmp.Compare(a.Name, b.Name))
+}
+
+// started is when a run started; a time to come for one that has not, which is later than all that have.
+func started(run backupv1alpha1.BackupRun) time.Time {
+	if run.StartedAt == nil {
+		return time.Unix(1<<40, 0)
+	}
+	return run.StartedAt.Time
+}
+
+func runOf(object *unstructured.Unstructured, s standard) (backupv1alpha1.BackupRun, bool) {
+	var backup velerov1.Backup
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &backup)
+	if err != nil || backup.Name == "" || len(backup.Name) > maxRunName {
+		return backupv1alpha1.BackupRun{}, false
+	}
+	status := backup.Status
+	run := backupv1alpha1.BackupRun{
+		Name: backup.Name, Phase: truncate.Message(string(status.Phase), maxPhase), StartedAt: status.StartTimestamp, ExpiresAt: status.Expiration,
+		Errors: max(0, int64(status.Errors)), Warnings: max(0, int64(status.Warnings)),
+	}
+	if status.Progress != nil {
+		run.Items = max(0, int64(status.Progress.ItemsBackedUp))
+	}
+	if hasEnded(status.Phase) {
+		run.EndedAt = endOf(backup)
+		run.Problem = truncate.Message(problemOf(backup, run, s), maxProblem)
+	}
+	return run, true
+}
+
+// endOf a backup that ended. One that did not stand Velero's validation never began.
+func endOf(backup velerov1.Backup) *metav1.Time {
+	if at := cmp.Or(backup.Status.CompletionTimestamp, backup.Status.StartTimestamp); at != nil {
+		return at
+	}
+	return &backup.CreationTimestamp
+}
+
+func hasEnded(phase velerov1.BackupPhase) bool {
+	switch phase {
+	case velerov1.BackupPhaseCompleted, velerov1.BackupPhasePartiallyFailed, velerov1.BackupPhaseFailed,
+		velerov1.BackupPhaseFailedValidation, velerov1.BackupPhaseDeleting:
+		return true
+	}
+	return false
+}
+
+// problemOf says why a backup that has ended is not a good one; empty if it is.
+func problemOf(backup velerov1.Backup, run backupv1alpha1.BackupRun, s standard) string {
+	status := backup.Status
+	switch {
+	case status.Phase == velerov1.BackupPhaseDeleting:
+		return "it is being deleted"
+	case status.Phase == velerov1.BackupPhaseFailedValidation && len(status.ValidationErrors) > 0:
+		return "Velero refused it: " + status.ValidationErrors[0]
+	case status.Phase == velerov1.BackupPhaseFailed || status.Phase == velerov1.BackupPhaseFailedValidation:
+		return cmp.Or(status.FailureReason, "Velero gives no reason; see velero backup logs "+backup.Name)
+	case status.Phase == velerov1.BackupPhasePartiallyFailed && !s.acceptPartiallyFailed:
+		return fmt.Sprintf("%d errors; see velero backup logs %s", run.Errors, backup.Name)
+	case run.StartedAt == nil:
+		return "Velero does not say when it started"
+	case run.Items < s.minItems:
+		return fmt.Sprintf("it has %d objects, and spec.minItems asks for %d", run.Items, s.minItems)
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package backuppolicy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+)
+
+func policyWith(cron, zone string, spread, ttl time.Duration) *backupv1alpha1.BackupPolicy {
+	return &backupv1alpha1.BackupPolicy{Spec: backupv1alpha1.BackupPolicySpec{
+		Schedule:  backupv1alpha1.BackupSchedule{Cron: cron, TimeZone: zone, Spread: &metav1.Duration{Duration: spread}},
+		Retention: backupv1alpha1.BackupRetention{TTL: &metav1.Duration{Duration: ttl}},
+	}}
+}
+
+func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
+	const month = 30 * 24 * time.Hour
+	now := time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		policy *backupv1alpha1.BackupPolicy
+		// field and word are of the refusal; empty for none.
+		field, word string
+	}{
+		"nightly for a month":         {policyWith("0 2 * * *", "Europe/Berlin", time.Hour, month), "", ""},
+		"twice a day for half a year": {policyWith("0 2,14 * * *", "", time.Hour, 6*month), "", ""},
+		"hourly for a month":          {policyWith("@hourly", "", time.Hour, month), "spec.retention.ttl", "more than 400 backups"},
+		"no cron":                     {policyWith("often", "", 0, month), "spec.schedule.cron", "minute 0-59"},
+		"no zone":                     {policyWith("@daily", "Atlantis", 0, month), "spec.schedule.timeZone", "IANA"},
+		"over the end of a month":     {policyWith("30 23 1 * *", "", time.Hour, month), "spec.schedule.cron", "day of the month"},
+	} {
+		problem := Check(test.policy, now)
+		switch {
+		case test.field == "" && problem != nil:
+			t.Errorf("%s: %+v", name, problem)
+		case test.field != "" && (problem == nil || problem.Field != test.field || !strings.Contains(problem.Message, test.word)):
+			t.Errorf("%s: %+v, not %s: %s", name, problem, test.field, test.word)
+		}
+	}
+}
+
+func TestEachClusterHasTheSecretThatIsNamedAfterIt(t *testing.T) {
+	policy := policyWith("@daily", "", 0, time.Hour)
+	policy.Spec.Storage.Credentials.SecretName = "s3-{{ .Cluster.Namespace }}-{{ .Cluster.Name }}"
+	target := &backupv1alpha1.BackupEnrollment{}
+	target.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}
+	r := &Reconciler{}
+	if r.SettingsCurrent(target, policy) {
+		t.Error("a target without settings is current")
+	}
+	r.SyncSettings(target, policy)
+	if target.Spec.CredentialsSecret != "s3-acme-prod" || !r.SettingsCurrent(target, policy) {
+		t.Errorf("got %+v", target.Spec)
+	}
+	if target.Spec.ClusterRef.Name != "prod" {
+		t.Error("the settings took the place of the rest")
+	}
+}

@@ -1,0 +1,93 @@
+package backuppolicy
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+)
+
+// reasons of a BackupEnrollment that is not Ready.
+var reasons = policy.Reasons{
+	Progressing: []string{metav1alpha1.ReasonWaiting, backupv1alpha1.ReasonStorageNotChecked},
+	Unreachable: []string{metav1alpha1.ReasonKindUnavailable},
+}
+
+// NewPolicy implements policy.Kind.
+func (r *Reconciler) NewPolicy() *backupv1alpha1.BackupPolicy { return &backupv1alpha1.BackupPolicy{} }
+
+// NewTarget implements policy.Kind.
+func (r *Reconciler) NewTarget() *backupv1alpha1.BackupEnrollment {
+	return &backupv1alpha1.BackupEnrollment{}
+}
+
+// CopyStatus implements policy.Kind.
+func (r *Reconciler) CopyStatus(to, from *backupv1alpha1.BackupPolicy) {
+	to.Status = *from.Status.DeepCopy()
+}
+
+// CopySpec implements policy.Kind.
+func (r *Reconciler) CopySpec(to, from *backupv1alpha1.BackupEnrollment) {
+	to.Spec = *from.Spec.DeepCopy()
+}
+
+// SyncSettings implements policy.Kind.
+func (r *Reconciler) SyncSettings(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) {
+	s := settingsOf(target, backups)
+	target.Spec.CredentialsSecret, target.Spec.AcceptPartiallyFailed = s.CredentialsSecret, s.AcceptPartiallyFailed
+	target.Spec.Objectives, target.Spec.MinItems, target.Spec.Drift = *s.Objectives.DeepCopy(), s.MinItems, *s.Drift.DeepCopy()
+}
+
+// SettingsCurrent implements policy.Kind.
+func (r *Reconciler) SettingsCurrent(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) bool {
+	s := settingsOf(target, backups)
+	s.TargetSpec = target.Spec.TargetSpec
+	return equality.Semantic.DeepEqual(target.Spec, s)
+}
+
+// settingsOf is what a target takes from its policy at once.
+func settingsOf(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) backupv1alpha1.BackupEnrollmentSpec {
+	drift := backups.Spec.Drift
+	drift.Mode = cmp.Or(drift.Mode, metav1alpha1.DriftCorrect)
+	return backupv1alpha1.BackupEnrollmentSpec{
+		CredentialsSecret:     secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
+		Objectives:            backups.Spec.Objectives,
+		AcceptPartiallyFailed: backups.Spec.AcceptPartiallyFailed,
+		MinItems:              backups.Spec.MinItems,
+		Drift:                 drift,
+	}
+}
+
+// secretFor writes a cluster's name into that of its Secret.
+func secretFor(cluster metav1alpha1.ClusterReference, pattern string) string {
+	return strings.NewReplacer("{{ .Cluster.Name }}", cluster.Name, "{{ .Cluster.Namespace }}", cluster.Namespace).Replace(pattern)
+}
+
+// State implements policy.Kind.
+func (r *Reconciler) State(target *backupv1alpha1.BackupEnrollment) (rollout.State, string) {
+	return reasons.State(target)
+}
+
+// Objects implements policy.Kind.
+func (r *Reconciler) Objects(target *backupv1alpha1.BackupEnrollment) []string {
+	return target.Status.ObjectIDs()
+}
+
+// Forget implements policy.Kind: nothing is remembered.
+func (r *Reconciler) Forget(types.NamespacedName) {}
+
+// Withdrawal says what the guard would make of the clusters that a policy loses if it is as given.
+func Withdrawal(
+	ctx context.Context, cached client.Client, backups *backupv1alpha1.BackupPolicy, providerNamespace string, now time.Time,
+) (rollout.Withdrawal, error) {
+	return policy.Withdrawal(ctx, cached, &Reconciler{}, backups, providerNamespace, now)
+}

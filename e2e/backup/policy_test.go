@@ -1,0 +1,338 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
+)
+
+const everyMinute = "* * * * *"
+
+// TestBackupsOfAPolicy is the life of one policy in two clusters.
+func TestBackupsOfAPolicy(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, "workload-1", "workload-2")
+	c.createNamespace("workload-1", "shop")
+	c.createNamespace("workload-2", "shop")
+	policy := c.create(c.policy("nightly"))
+	c.awaitReady(policy)
+
+	prefixes := map[string]bool{}
+	for _, cluster := range c.clusters {
+		enrollment := c.awaitBackup(policy, cluster)
+		last := enrollment.Status.LastSuccessful
+		if last.Items == 0 || last.EndedAt == nil || last.ExpiresAt.Sub(last.StartedAt.Time) != 2*time.Hour {
+			t.Errorf("the last backup of %s is told as %+v", cluster, last)
+		}
+		for condition, reason := range map[string]string{
+			backupv1alpha1.ConditionStorageAvailable: metav1alpha1.ReasonSucceeded, backupv1alpha1.ConditionRPOMet: metav1alpha1.ReasonSucceeded,
+			backupv1alpha1.ConditionBackupsHealthy: backupv1alpha1.ReasonBackupsSucceed,
+		} {
+			if err := expect.Condition(enrollment.Status.Conditions, condition, metav1.ConditionTrue, reason); err != nil {
+				t.Errorf("%s: %v", cluster, err)
+			}
+		}
+		velero := enrollment.Status.Velero
+		prefixes[velero.Prefix] = true
+		if _, err := os.Stat(filepath.Join(c.bucketDir, velero.Prefix, "backups", last.Name, last.Name+".tar.gz")); err != nil {
+			t.Errorf("the backup of %s is not where its status says: %v", cluster, err)
+		}
+		if !strings.Contains(c.readyMessage(enrollment), last.Name) {
+			t.Errorf("Ready of %s does not name the last backup: %s", cluster, c.readyMessage(enrollment))
+		}
+	}
+	if len(prefixes) != 2 {
+		t.Errorf("the clusters share a prefix: %v", prefixes)
+	}
+	t.Run("what a person changes is taken back, what Velero writes is not", func(t *testing.T) { c.testDrift(t, policy) })
+	t.Run("what was made for Velero goes with the policy, and the backups stay", func(t *testing.T) { c.testDeletion(t, policy) })
+}
+
+func (c *customer) testDrift(t *testing.T, policy *backupv1alpha1.BackupPolicy) {
+	enrollment := c.enrollment(t.Context(), policy, "workload-1")
+	declared := c.velero("Schedule", "workload-1", enrollment.Status.Velero.Name)
+	if _, set, _ := unstructured.NestedBool(declared.Object, "spec", "skipImmediately"); !set {
+		t.Error("Velero did not set skipImmediately, so nothing is shown here")
+	}
+	if count := enrollment.Status.Drift.Count; count != 0 {
+		t.Errorf("%d corrections although nobody changed anything: %+v", count, enrollment.Status.Drift)
+	}
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"paused":true,"schedule":"0 0 1 1 *"}}`))
+	must(t, c.workload("workload-1").Patch(t.Context(), declared, patch, client.FieldOwner("kubectl-edit")))
+	expect.Eventually(t, "the Schedule is as declared again", func(ctx context.Context) error {
+		now := c.velero("Schedule", "workload-1", declared.GetName())
+		paused, _, _ := unstructured.NestedBool(now.Object, "spec", "paused")
+		expression, _, _ := unstructured.NestedString(now.Object, "spec", "schedule")
+		told := c.enrollment(ctx, policy, "workload-1").Status.Drift.Count
+		if paused || expression != everyMinute || told == 0 {
+			return fmt.Errorf("paused %t, schedule %q, %d corrections told", paused, expression, told)
+		}
+		return nil
+	})
+}
+
+func (c *customer) testDeletion(t *testing.T, policy *backupv1alpha1.BackupPolicy) {
+	enrollment := c.enrollment(t.Context(), policy, "workload-2")
+	must(t, env.Admin.Delete(t.Context(), policy))
+	expect.Eventually(t, "the policy is gone", func(ctx context.Context) error {
+		err := env.Admin.Get(ctx, client.ObjectKeyFromObject(policy), &backupv1alpha1.BackupPolicy{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+	for _, kind := range []string{"Schedule", "BackupStorageLocation"} {
+		if left := c.velero(kind, "workload-2", enrollment.Status.Velero.Name); left != nil {
+			t.Errorf("%s %s is left", kind, left.GetName())
+		}
+	}
+	last := enrollment.Status.LastSuccessful.Name
+	if _, err := os.Stat(filepath.Join(c.bucketDir, enrollment.Status.Velero.Prefix, "backups", last, last+".tar.gz")); err != nil {
+		t.Errorf("the backup went with the policy: %v", err)
+	}
+}
+
+func TestCredentialsThatDoNotWorkAreToldOfAndReplaced(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, "workload-3")
+	c.setCredentials("workload-3", "nobody", "not-a-secret")
+	policy := c.create(c.policy("denied"))
+	c.awaitCondition(policy, "workload-3", metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonStorageUnavailable)
+	c.setCredentials("workload-3", c.storage.AccessKey, c.storage.SecretKey)
+	c.awaitCondition(policy, "workload-3", backupv1alpha1.ConditionStorageAvailable, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
+	c.remove(policy)
+}
+
+func TestMissingCredentialsAreToldOfUntilTheyAreThere(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, "workload-4")
+	wanted := c.policy("later")
+	wanted.Spec.Storage.Credentials.SecretName = "later-{{ .Cluster.Name }}"
+	policy := c.create(wanted)
+	told := c.awaitCondition(policy, "workload-4", metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonCredentialsInvalid)
+	if !strings.Contains(told.Message, "later-workload-4") {
+		t.Errorf("the message does not name the Secret: %s", told.Message)
+	}
+	c.createSecret("later-workload-4", c.storage.AccessKey, c.storage.SecretKey)
+	c.awaitCondition(policy, "workload-4", backupv1alpha1.ConditionStorageAvailable, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
+	c.remove(policy)
+}
+
+func TestAClusterWithoutVeleroIsToldOf(t *testing.T) {
+	t.Parallel()
+	_, err := env.Fleet.AddCluster(t.Context(), "plain", localfleet.ClusterOptions{Bare: true})
+	must(t, err)
+	c := newCustomer(t, "plain")
+	policy := c.create(c.policy("nowhere"))
+	told := c.awaitCondition(policy, "plain", metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonVeleroUnavailable)
+	if !strings.Contains(told.Message, "install Velero") {
+		t.Errorf("the message names no way out: %s", told.Message)
+	}
+	c.remove(policy)
+}
+
+func TestWhatCannotBeSpreadIsRefused(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t)
+	monthly := c.policy("monthly")
+	monthly.Spec.Schedule = backupv1alpha1.BackupSchedule{Cron: "30 23 1 * *", Spread: &metav1.Duration{Duration: 2 * time.Hour}}
+	err := env.Admin.Create(t.Context(), monthly)
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.schedule.cron") || !strings.Contains(err.Error(), "day of the month") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// customer is one with a namespace, clusters and a bucket.
+type customer struct {
+	t         *testing.T
+	namespace string
+	clusters  []string
+	storage   localfleet.Storage
+	bucket    string
+	bucketDir string
+}
+
+func newCustomer(t *testing.T, clusters ...string) *customer {
+	t.Helper()
+	name := "c-" + strings.ToLower(strings.ReplaceAll(t.Name(), "_", "-"))
+	c := &customer{t: t, namespace: name[:min(len(name), 40)], clusters: clusters, bucket: strings.Trim(name[:min(len(name), 40)], "-")}
+	c.namespace = c.bucket
+	var err error
+	c.storage, err = env.Fleet.Storage()
+	must(t, err)
+	c.bucketDir, err = env.Fleet.CreateBucket(c.bucket)
+	must(t, err)
+	for _, cluster := range clusters {
+		must(t, env.Register(t.Context(), c.namespace, cluster, nil))
+		c.createSecret("storage-"+cluster, c.storage.AccessKey, c.storage.SecretKey)
+	}
+	if len(clusters) == 0 {
+		must(t, env.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}))
+	}
+	must(t, env.Admin.Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "storage-ca"}, Data: map[string]string{"ca.crt": string(c.storage.CA)},
+	}))
+	t.Cleanup(func() {
+		for _, cluster := range clusters {
+			must(t, env.Remove(context.Background(), client.ObjectKey{Namespace: c.namespace, Name: cluster}))
+		}
+	})
+	return c
+}
+
+// policy backs up the namespace shop every minute.
+func (c *customer) policy(name string) *backupv1alpha1.BackupPolicy {
+	return &backupv1alpha1.BackupPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
+		Spec: backupv1alpha1.BackupPolicySpec{
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{}},
+			Schedule:   backupv1alpha1.BackupSchedule{Cron: everyMinute, Spread: &metav1.Duration{}},
+			Template:   backupv1alpha1.BackupTemplate{IncludedNamespaces: []string{"shop"}},
+			Storage: backupv1alpha1.BackupStorage{
+				Bucket: c.bucket, Region: c.storage.Region, Endpoint: c.storage.Endpoint,
+				CARef:       &backupv1alpha1.ConfigMapKey{Name: "storage-ca"},
+				Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"},
+			},
+			Retention:  backupv1alpha1.BackupRetention{TTL: &metav1.Duration{Duration: 2 * time.Hour}},
+			Objectives: backupv1alpha1.RecoveryObjectives{RPO: &metav1.Duration{Duration: time.Hour}},
+			MinItems:   ptr.To[int32](1),
+		},
+	}
+}
+
+func (c *customer) create(policy *backupv1alpha1.BackupPolicy) *backupv1alpha1.BackupPolicy {
+	c.t.Helper()
+	must(c.t, env.Admin.Create(c.t.Context(), policy))
+	return policy
+}
+
+func (c *customer) remove(policy *backupv1alpha1.BackupPolicy) {
+	c.t.Helper()
+	must(c.t, env.Admin.Delete(c.t.Context(), policy))
+	expect.Eventually(c.t, "the policy is gone", func(ctx context.Context) error {
+		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(policy), policy); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %v, %v", err, policy.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+func (c *customer) createSecret(name, access, secret string) {
+	c.t.Helper()
+	must(c.t, env.Admin.Create(c.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
+		StringData: map[string]string{"aws_access_key_id": access, "aws_secret_access_key": secret},
+	}))
+}
+
+func (c *customer) setCredentials(cluster, access, secret string) {
+	c.t.Helper()
+	found := &corev1.Secret{}
+	must(c.t, env.Admin.Get(c.t.Context(), client.ObjectKey{Namespace: c.namespace, Name: "storage-" + cluster}, found))
+	found.StringData = map[string]string{"aws_access_key_id": access, "aws_secret_access_key": secret}
+	must(c.t, env.Admin.Update(c.t.Context(), found))
+}
+
+func (c *customer) createNamespace(cluster, name string) {
+	c.t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	must(c.t, client.IgnoreAlreadyExists(c.workload(cluster).Create(c.t.Context(), namespace)))
+}
+
+func (c *customer) workload(cluster string) client.Client {
+	c.t.Helper()
+	workload, err := env.Workload(cluster)
+	must(c.t, err)
+	return workload
+}
+
+// velero returns an object of Velero's in a cluster; nil if there is none.
+func (c *customer) velero(kind, cluster, name string) *unstructured.Unstructured {
+	c.t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: kind})
+	err := c.workload(cluster).Get(context.Background(), client.ObjectKey{Namespace: "velero", Name: name}, object)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	must(c.t, err)
+	return object
+}
+
+// enrollment returns that of a policy in a cluster, empty if there is none.
+func (c *customer) enrollment(ctx context.Context, policy *backupv1alpha1.BackupPolicy, cluster string) *backupv1alpha1.BackupEnrollment {
+	list := &backupv1alpha1.BackupEnrollmentList{}
+	must(c.t, env.Admin.List(ctx, list, client.InNamespace(c.namespace), client.MatchingLabels{
+		metav1alpha1.LabelPolicy: policy.Name, metav1alpha1.LabelCluster: cluster,
+	}))
+	if i := slices.IndexFunc(list.Items, func(backupv1alpha1.BackupEnrollment) bool { return true }); i >= 0 {
+		return &list.Items[i]
+	}
+	return &backupv1alpha1.BackupEnrollment{}
+}
+
+func (c *customer) awaitBackup(policy *backupv1alpha1.BackupPolicy, cluster string) *backupv1alpha1.BackupEnrollment {
+	c.t.Helper()
+	var enrollment *backupv1alpha1.BackupEnrollment
+	expect.Eventually(c.t, "there is a good backup of "+cluster, func(ctx context.Context) error {
+		enrollment = c.enrollment(ctx, policy, cluster)
+		if enrollment.Status.LastSuccessful == nil {
+			return fmt.Errorf("runs %+v, conditions %+v", enrollment.Status.Runs, enrollment.Status.Conditions)
+		}
+		return nil
+	})
+	return enrollment
+}
+
+func (c *customer) awaitCondition(policy *backupv1alpha1.BackupPolicy, cluster, kind string, status metav1.ConditionStatus, reason string) *metav1.Condition {
+	c.t.Helper()
+	var found *metav1.Condition
+	expect.Eventually(c.t, fmt.Sprintf("%s of %s is %s because of %s", kind, cluster, status, reason), func(ctx context.Context) error {
+		list := c.enrollment(ctx, policy, cluster).Status.Conditions
+		i := slices.IndexFunc(list, func(condition metav1.Condition) bool { return condition.Type == kind })
+		if i < 0 {
+			return errors.New("there is no such condition")
+		}
+		found = &list[i]
+		return expect.Condition(list, kind, status, reason)
+	})
+	return found
+}
+
+func (c *customer) awaitReady(policy *backupv1alpha1.BackupPolicy) {
+	c.t.Helper()
+	expect.Eventually(c.t, "the policy is Ready", func(ctx context.Context) error {
+		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(policy), policy); err != nil {
+			return err
+		}
+		return expect.Condition(policy.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
+	})
+}
+
+func (c *customer) readyMessage(enrollment *backupv1alpha1.BackupEnrollment) string {
+	for _, condition := range enrollment.Status.Conditions {
+		if condition.Type == metav1alpha1.ConditionReady {
+			return condition.Message
+		}
+	}
+	return ""
+}
