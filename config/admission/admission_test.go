@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
@@ -73,8 +75,8 @@ func install(ctx context.Context) error {
 
 func bindRoles(ctx context.Context, direct client.Client) error {
 	writer := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "powerful"}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"", "addons.daytwo.dev", "tenancy.daytwo.dev"},
-		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
+		APIGroups: []string{"", "addons.daytwo.dev", "backup.daytwo.dev", "tenancy.daytwo.dev"},
+		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "backupenrollments", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
 		Verbs:     []string{"get", "create", "update", "patch", "delete"},
 	}}}
 	if err := direct.Create(ctx, writer); err != nil {
@@ -288,6 +290,79 @@ func TestTargetsAreWrittenByTheManagerOnly(t *testing.T) {
 		"it is collected":                    {garbageCollector, "", remove(one)},
 		"the garbage collector creates none": {garbageCollector, refused, create(target("two"))},
 	})
+}
+
+func backupPolicy(name string) *backupv1alpha1.BackupPolicy {
+	return &backupv1alpha1.BackupPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: backupv1alpha1.BackupPolicySpec{
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}},
+			Schedule:   backupv1alpha1.BackupSchedule{Cron: "@daily"},
+			Storage:    backupv1alpha1.BackupStorage{Bucket: "backups", Region: "eu", Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage"}},
+		},
+	}
+}
+
+func TestBackupsAreTheirCustomersAndEnrollmentsTheManagers(t *testing.T) {
+	enrollment := &backupv1alpha1.BackupEnrollment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly-prod"},
+		Spec: backupv1alpha1.BackupEnrollmentSpec{
+			TargetSpec:        metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"},
+			CredentialsSecret: "storage",
+		},
+	}
+	nightly := existing(t, backupPolicy("nightly"))
+	try(t, map[string]attempt{
+		"a customer backs up":              {customer, "", create(backupPolicy("weekly"))},
+		"a customer makes an enrollment":   {customer, "cannot create resource", create(enrollment)},
+		"somebody makes an enrollment":     {powerful, "targets are written by Daytwo", create(enrollment)},
+		"the manager makes an enrollment":  {manager, "", create(enrollment)},
+		"a customer confirms a withdrawal": {customer, "ask the provider to set them", patch(nightly, `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"9"}}}`)},
+		"a customer names another Secret":  {customer, "", patch(nightly, `{"spec":{"storage":{"credentials":{"secretName":"other"}}}}`)},
+	})
+}
+
+func TestWhatABackupPolicyCannotAskIsRefusedWithTheWayOut(t *testing.T) {
+	direct, err := as(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		change func(*backupv1alpha1.BackupPolicySpec)
+		want   string // empty if it is accepted
+	}{
+		"customers share credentials": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
+		}, "write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName"},
+		"each customer has its own": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
+			spec.Storage.Credentials.SecretName = "storage-{{ .Cluster.Namespace }}-{{ .Cluster.Name }}"
+		}, ""},
+		"customers share credentials on purpose": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.ClusterNamespaceSelector, spec.Storage.Credentials.AllowShared = &metav1.LabelSelector{}, true
+		}, ""},
+		"a Secret is named by a template": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.Storage.Credentials.SecretName = "{{ .Cluster.Labels }}"
+		}, "spec.storage.credentials.secretName"},
+		"a backup expires at once": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.Retention.TTL = &metav1.Duration{Duration: time.Minute}
+		}, "ttl is at least 1h"},
+		"the endpoint has credentials in it": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.Storage.Endpoint = "https://me:secret@s3.example.com"
+		}, "spec.storage.endpoint"},
+	} {
+		policy := backupPolicy("asks")
+		test.change(&policy.Spec)
+		err := direct.Create(t.Context(), policy, client.DryRunAll)
+		if test.want == "" && err != nil || test.want != "" && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+	moved := existing(t, backupPolicy("moved"))
+	moved.Spec.Storage.Bucket = "another"
+	if err := direct.Update(t.Context(), moved); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "bucket, prefix and endpoint are immutable") {
+		t.Errorf("the bucket is another one: got %v", err)
+	}
 }
 
 // A kind of target that comes later is covered without being named.

@@ -84,7 +84,7 @@ type BackupSchedule struct {
 
 // BackupTemplate says what a backup holds, in Velero's terms. Everything that is not excluded is in it.
 type BackupTemplate struct {
-	// includedNamespaces; all by default.
+	// includedNamespaces are the namespaces that are backed up; all by default.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -92,7 +92,7 @@ type BackupTemplate struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	IncludedNamespaces []string `json:"includedNamespaces,omitempty"`
 
-	// excludedNamespaces, beside that of Velero.
+	// excludedNamespaces are left out, beside that of Velero, which always is.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256

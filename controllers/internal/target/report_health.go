@@ -47,6 +47,21 @@ func (u unhealthy) message() string {
 	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
 }
 
+// healthOf says what has failed of that which is applied, and what of it is awaited; nil for nothing.
+func healthOf(f Findings, worst *unhealthy) (failed, awaited *Verdict) {
+	switch {
+	case worst != nil && worst.Status == status.FailedStatus:
+		return &Verdict{Reason: worst.reason(), Message: worst.message()}, nil
+	case f.Unhealthy != nil && f.Unhealthy.Stalled:
+		return f.Unhealthy, nil
+	case f.Unhealthy != nil:
+		return nil, f.Unhealthy
+	case worst != nil:
+		return nil, &Verdict{Reason: worst.reason(), Message: worst.message()}
+	}
+	return nil, nil
+}
+
 func reportHealth(next Status, f Findings, applied bool, worst *unhealthy) {
 	o := f.Observation
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,6 +14,7 @@ import (
 // reportReady sums up, the worst first.
 func reportReady(next Status, f Findings, applied bool, worst *unhealthy) {
 	o, trouble := f.Observation, f.Trouble
+	failed, awaited := healthOf(f, worst)
 	next.unset(metav1alpha1.ConditionStalled)
 	next.unset(metav1alpha1.ConditionReconciling)
 	drifted := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionDrifted)
@@ -31,16 +31,12 @@ func reportReady(next Status, f Findings, applied bool, worst *unhealthy) {
 			fmt.Sprintf("%s; revision %s waits", o.Suspension, o.revision()))
 	case !applied:
 		next.progress(o, metav1alpha1.ReasonProgressing, "applying revision "+o.revision())
-	case worst != nil && worst.Status == status.FailedStatus:
-		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonUnhealthy, worst.message())
-	case f.Unhealthy != nil && f.Unhealthy.Stalled:
-		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, f.Unhealthy.Reason, f.Unhealthy.Message)
+	case failed != nil:
+		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, failed.Reason, failed.Message)
 	case len(o.Unknown) > 0:
 		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, o.UnknownKinds())
-	case f.Unhealthy != nil:
-		next.progress(o, f.Unhealthy.Reason, f.Unhealthy.Message)
-	case worst != nil:
-		next.progress(o, metav1alpha1.ReasonProgressing, worst.message())
+	case awaited != nil:
+		next.progress(o, awaited.Reason, awaited.Message)
 	case drifted != nil && drifted.Reason == metav1alpha1.ReasonContested:
 		next.progress(o, drifted.Reason, drifted.Message)
 	default:
