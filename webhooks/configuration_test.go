@@ -26,7 +26,10 @@ func readConfiguration(t *testing.T) *admissionv1.ValidatingWebhookConfiguration
 }
 
 func TestTheConfigurationLeadsToWhatIsServed(t *testing.T) {
-	paths := map[string]string{"tenantclusters": pathOfTenantClusters, "saasaddons": "/validate-addons-daytwo-dev-v1alpha1-saasaddon"}
+	paths := map[string]string{
+		"tenantclusters": pathOfTenantClusters, "saasaddons": "/validate-addons-daytwo-dev-v1alpha1-saasaddon",
+		"backuppolicies": "/validate-backup-daytwo-dev-v1alpha1-backuppolicy",
+	}
 	hooks := readConfiguration(t).Webhooks
 	if len(hooks) != len(paths) {
 		t.Fatalf("there are %d webhooks", len(hooks))

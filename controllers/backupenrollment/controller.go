@@ -50,12 +50,33 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 
 // TargetKind is the kind BackupEnrollment, for the registry of target kinds.
 func TargetKind() *targets.Kind {
-	return targets.Pair[*backupv1alpha1.BackupEnrollment]{
+	kind := targets.Pair[*backupv1alpha1.BackupEnrollment]{
 		Target: &backupv1alpha1.BackupEnrollment{}, Targets: &backupv1alpha1.BackupEnrollmentList{},
 		Policy: &backupv1alpha1.BackupPolicy{}, Policies: &backupv1alpha1.BackupPolicyList{},
 	}.Kind(backupv1alpha1.GroupVersion, func(enrollment *backupv1alpha1.BackupEnrollment) targets.Holdings {
 		return targets.Holdings{Objects: enrollment.Status.Inventory}
 	})
+	view := kind.View
+	kind.View = func(object client.Object) targets.View {
+		viewed := view(object)
+		viewed.Backup = backupOf(object.(*backupv1alpha1.BackupEnrollment))
+		return viewed
+	}
+	return kind
+}
+
+func backupOf(enrollment *backupv1alpha1.BackupEnrollment) *targets.Backup {
+	backup := &targets.Backup{Requested: metav1alpha1.BackupRequested(enrollment)}
+	if last := enrollment.Status.LastSuccessful; last != nil && last.StartedAt != nil {
+		backup.DataOf = last.StartedAt.Time
+	}
+	if request := enrollment.Status.Requested; request != nil && request.Action.Outcome != "" {
+		backup.Answered = request.Enrollment
+		if request.Action.Outcome != metav1alpha1.ActionSucceeded {
+			backup.Problem = string(request.Action.Outcome) + ": " + request.Action.Message
+		}
+	}
+	return backup
 }
 
 // Name implements target.DeclaredKind.

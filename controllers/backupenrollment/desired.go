@@ -74,11 +74,7 @@ func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, p
 }
 
 // desired are the objects that Velero works with.
-func desired(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects, access credentials) ([]*unstructured.Unstructured, error) {
-	template, err := backupSpec(content, arranged)
-	if err != nil {
-		return nil, err
-	}
+func desired(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects, access credentials, template map[string]any) []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{
 		newObject(arranged, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, map[string]any{
 			"type": "Opaque",
@@ -90,7 +86,7 @@ func desired(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjec
 		newObject(arranged, scheduleKind, map[string]any{"spec": map[string]any{
 			"schedule": arranged.Cron, "useOwnerReferencesInBackup": false, "template": template,
 		}}),
-	}, nil
+	}
 }
 
 func newObject(arranged *backupv1alpha1.VeleroObjects, kind schema.GroupVersionKind, content map[string]any) *unstructured.Unstructured {

@@ -65,10 +65,11 @@ func TestVeleroGetsWhatItNeedsAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := desired(content, arranged, credentials{file: "[default]\n"})
+	template, err := backupSpec(content, arranged)
 	if err != nil {
 		t.Fatal(err)
 	}
+	list := desired(content, arranged, credentials{file: "[default]\n"}, template)
 	specs := map[string]string{}
 	for _, object := range list {
 		if object.GetName() != arranged.Name || object.GetNamespace() != "velero" {

@@ -11,6 +11,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -31,8 +32,12 @@ type extra struct {
 	version string
 	// arranged is what was declared; nil if nothing was.
 	arranged *backupv1alpha1.VeleroObjects
+	// template of the backups, if it was declared.
+	template map[string]any
 	// velero is what is seen of Velero in the cluster; nil if nothing was made for it yet.
 	velero *seen
+	// request is the backup that somebody asked for, and has not ended; nil for none.
+	request *requested
 }
 
 // seen is what watches show of Velero's objects.
@@ -57,8 +62,11 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	if o.Status.Velero == nil {
 		return nil
 	}
-	o.Extra.velero, err = r.observeVelero(ctx, o, cluster)
-	return err
+	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {
+		return err
+	}
+	o.Extra.request = requestOf(o, cluster.ID)
+	return nil
 }
 
 func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster *fleet.Cluster) (*seen, error) {
@@ -96,9 +104,13 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 	return nil
 }
 
-// NeedsDesired implements target.StagedKind: credentials were renewed, or the clock of the time zone was set.
+// NeedsDesired implements target.StagedKind: credentials were renewed, the clock of the time zone was set, or a backup is to
+// be made.
 func (r *Reconciler) NeedsDesired(o *observation) bool {
 	own := o.Status.Velero
+	if request := o.Extra.request; request != nil && request.step == action.Make {
+		return true
+	}
 	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time)
 }
 
@@ -121,10 +133,10 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	}
 	arranged.CredentialsVersion = access.version
 	o.Extra.arranged = arranged
-	list, err := desired(content, arranged, access)
-	if err != nil {
+	if o.Extra.template, err = backupSpec(content, arranged); err != nil {
 		return nil, err
 	}
+	list := desired(content, arranged, access, o.Extra.template)
 	return apply.Prepare(apply.Declare(list), r.Installation, "")
 }
 

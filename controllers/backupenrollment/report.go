@@ -30,33 +30,41 @@ type finding struct {
 
 // Outcome implements target.StagedKind.
 func (r *Reconciler) Outcome(o *observation) outcome {
-	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) {
-		if o.Extra.arranged != nil {
-			status.Velero = o.Extra.arranged
-		}
-	}}
+	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) { tellDone(o, status) }, Warning: warningOf(o.Extra.request)}
+	if request := o.Extra.request; request != nil && !request.ended {
+		result.Due = append(result.Due, request.Action.Deadline.Time)
+	}
 	velero := o.Extra.velero
-	if velero == nil || !o.IsReachable() {
-		return result
-	}
-	if velero.missing {
+	switch {
+	case velero == nil || !o.IsReachable():
+	case velero.missing:
 		result.Unhealthy = veleroUnavailable("the cluster does not serve the kinds of %s any more: install Velero again", veleroVersion)
-		return result
-	}
-	if velero.backups.Unknown != "" {
+	case velero.backups.Unknown != "":
 		result.Unhealthy = &target.Verdict{Reason: metav1alpha1.ReasonKindUnavailable, Message: "Backups cannot be watched: " + velero.backups.Unknown}
-		return result
+	case !velero.backups.Pending():
+		tellSeen(o, velero, &result)
 	}
-	if velero.backups.Pending() {
-		return result
+	return result
+}
+
+// tellDone tells what was made for Velero.
+func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
+	if o.Extra.arranged != nil {
+		status.Velero = o.Extra.arranged
 	}
+	if o.Extra.request != nil {
+		status.Requested = o.Extra.request.DeepCopy()
+	}
+}
+
+// tellSeen tells what is seen of Velero, and what is wrong with it.
+func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := historyOf(velero.backups.Objects, standardOf(o.Target.Spec))
 	next := nextStart(o)
 	findings := []finding{storageFinding(velero, o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told)}
-	tellArranged := result.Tell
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
-		tellArranged(status)
-		tellHistory(status, told, next)
+		tellDone(o, status)
+		status.Runs, status.LastSuccessful, status.Next = told.runs[:min(len(told.runs), maxRuns)], told.good, next
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range findings {
 			if f.kind != "" {
@@ -74,17 +82,11 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 		result.Due = append(result.Due, next.Time)
 	}
 	result.Summary = summaryOf(told, next)
-	return result
 }
 
 // isProblem is whether an enrollment is not Ready because of it. That no backup has ended yet is none.
 func (f finding) isProblem() bool {
 	return f.status == metav1.ConditionFalse || f.reason == backupv1alpha1.ReasonStorageNotChecked
-}
-
-func tellHistory(status *backupv1alpha1.BackupEnrollmentStatus, told history, next *metav1.Time) {
-	status.Runs = told.runs[:min(len(told.runs), maxRuns)]
-	status.LastSuccessful, status.Next = told.good, next
 }
 
 // nextStart is when Velero starts the next backup; nil if that is not known.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -19,7 +21,7 @@ func (r *Reconciler) Beside(*backupv1alpha1.BackupEnrollmentStatus) target.Besid
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
-	status.Velero, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil
+	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil
 }
 
 // EndUndeclared implements target.StagedKind. The objects are removed by the inventory.
@@ -33,9 +35,43 @@ func (r *Reconciler) Size(*observation) int { return maxTold }
 // Plan implements target.StagedKind.
 func (r *Reconciler) Plan(*observation) target.StagedPlan { return target.StagedPlan{} }
 
+// journal is where it is kept what is about to be done.
+type journal = target.Journal[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus]
+
 // Stages implements target.StagedKind.
-func (r *Reconciler) Stages(
-	*observation, target.StagedPlan, *fleet.Cluster, *target.Journal[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus],
-) apply.Stages {
-	return apply.NoStages{}
+func (r *Reconciler) Stages(o *observation, _ target.StagedPlan, cluster *fleet.Cluster, journal *journal) apply.Stages {
+	request := o.Extra.request
+	if request == nil || request.step == action.Wait || request.step == action.Make && o.Extra.template == nil {
+		return apply.NoStages{}
+	}
+	return &stages{o: o, cluster: cluster, journal: journal, request: request}
+}
+
+// stages make the backup that somebody asked for, once everything is applied that Velero needs.
+type stages struct {
+	apply.NoStages
+	o       *observation
+	cluster *fleet.Cluster
+	journal *journal
+	request *requested
+}
+
+// After implements apply.Stages. The record is stored before the Backup is made.
+func (s *stages) After(ctx context.Context) (bool, error) {
+	request := s.request
+	if request.isNew {
+		err := s.journal.Store(ctx, func(status *backupv1alpha1.BackupEnrollmentStatus) { status.Requested = request.DeepCopy() })
+		if err != nil {
+			return false, err
+		}
+	}
+	backup := emptyBackup(s.o.Status.Velero)
+	if request.step == action.Make {
+		backup.SetLabels(map[string]string{metav1alpha1.LabelBackup: s.o.Status.Velero.Name})
+		backup.Object["spec"] = s.o.Extra.template
+	}
+	var err error
+	request.Action, err = action.Do(ctx, s.cluster, action.Owner{Object: s.o.Target}, request.Action, request.step, backup, s.o.Now)
+	request.ended = request.Action.Outcome != ""
+	return err == nil, err
 }

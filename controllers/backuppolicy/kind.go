@@ -45,6 +45,7 @@ func (r *Reconciler) SyncSettings(target *backupv1alpha1.BackupEnrollment, backu
 	s := settingsOf(target, backups)
 	target.Spec.CredentialsSecret, target.Spec.AcceptPartiallyFailed = s.CredentialsSecret, s.AcceptPartiallyFailed
 	target.Spec.Objectives, target.Spec.MinItems, target.Spec.Drift = *s.Objectives.DeepCopy(), s.MinItems, *s.Drift.DeepCopy()
+	target.Spec.BackupNow = s.BackupNow
 }
 
 // SettingsCurrent implements policy.Kind.
@@ -63,6 +64,7 @@ func settingsOf(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1
 		Objectives:            backups.Spec.Objectives,
 		AcceptPartiallyFailed: backups.Spec.AcceptPartiallyFailed,
 		MinItems:              backups.Spec.MinItems,
+		BackupNow:             metav1alpha1.BackupRequested(backups),
 		Drift:                 drift,
 	}
 }

@@ -3,7 +3,6 @@ package tenantcluster
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,14 +16,11 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
-// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=list;patch
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=list
 
-// Kinds of who makes backups and tests recoveries. They may not be installed, so nobody watches them.
-var (
-	enrollmentKind = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "BackupEnrollment"}
-	drillKind      = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "DRDrill"}
-)
+// drillKind is that of who tests recoveries. It may not be installed, so nobody watches it.
+var drillKind = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "DRDrill"}
 
 // labelsOf what works for a cluster.
 func labelsOf(cluster types.NamespacedName) client.MatchingLabels {
@@ -45,49 +41,31 @@ func (r *reconciler) listInstalled(ctx context.Context, kind schema.GroupVersion
 	return list.Items, true, nil
 }
 
-// latestBackup reads BackupEnrollments, if that kind is installed: their status.lastSuccessfulTime.
+// latestBackup looks how old the data of the newest good backup of a cluster is.
 func (r *reconciler) latestBackup(ctx context.Context, key types.NamespacedName) (topology.Backup, error) {
-	enrollments, installed, err := r.listInstalled(ctx, enrollmentKind, key)
-	if err != nil {
-		return topology.Backup{}, err
-	}
-	if !installed {
-		return topology.Backup{Unknown: "the kind BackupEnrollment is not installed, so nobody backs the cluster up"}, nil
-	}
+	members, err := r.targets.In(ctx, r.client, key)
 	var newest topology.Backup
-	for i := range enrollments {
-		if at := lastSuccess(&enrollments[i]); at.After(newest.Latest) {
-			newest.Latest = at
+	for _, member := range members {
+		if backup := member.Backup; backup != nil && backup.DataOf.After(newest.Latest) {
+			newest.Latest = backup.DataOf
 		}
 	}
-	return newest, nil
+	return newest, err
 }
 
 // listBackups reads who is to make the last backup. Those who are leaving themselves will not.
-func (r *reconciler) listBackups(ctx context.Context, key types.NamespacedName) (deletion.Backups, error) {
-	enrollments, installed, err := r.listInstalled(ctx, enrollmentKind, key)
-	found := deletion.Backups{NotInstalled: !installed}
-	for i := range enrollments {
-		if enrollments[i].GetDeletionTimestamp() != nil {
-			continue
+func (r *reconciler) listBackups(ctx context.Context, key types.NamespacedName) ([]deletion.Enrollment, error) {
+	members, err := r.targets.In(ctx, r.client, key)
+	var found []deletion.Enrollment
+	for _, member := range members {
+		if backup := member.Backup; backup != nil && member.RemovedSince.IsZero() {
+			found = append(found, deletion.Enrollment{
+				NamespacedName: member.Key(), Kind: member.Kind.GroupVersionKind, LastSuccess: backup.DataOf,
+				Requested: backup.Requested, Answered: backup.Answered, Problem: backup.Problem,
+			})
 		}
-		found.Enrollments = append(found.Enrollments, deletion.Enrollment{
-			NamespacedName: types.NamespacedName{Namespace: enrollments[i].GetNamespace(), Name: enrollments[i].GetName()},
-			LastSuccess:    lastSuccess(&enrollments[i]),
-			Requested:      enrollments[i].GetAnnotations()[metav1alpha1.AnnotationRequestedAt],
-		})
 	}
 	return found, err
-}
-
-// lastSuccess is zero if there was none, or none that can be read.
-func lastSuccess(enrollment *unstructured.Unstructured) time.Time {
-	value, _, _ := unstructured.NestedString(enrollment.Object, "status", "lastSuccessfulTime")
-	at, err := time.Parse(time.RFC3339, value)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }
 
 // listDrills names the drills that are under way in a cluster.

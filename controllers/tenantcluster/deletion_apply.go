@@ -40,15 +40,15 @@ func lostBackup(cluster *tenancyv1alpha1.TenantCluster, why string) tenancyv1alp
 }
 
 // requestBackups asks for the last backup, with the annotation that people ask with.
-func (r *reconciler) requestBackups(ctx context.Context, enrollments []types.NamespacedName, at time.Time) error {
-	for _, key := range enrollments {
+func (r *reconciler) requestBackups(ctx context.Context, enrollments []deletion.Enrollment, at time.Time) error {
+	for _, one := range enrollments {
 		enrollment := &metav1.PartialObjectMetadata{}
-		enrollment.SetGroupVersionKind(enrollmentKind)
-		enrollment.Namespace, enrollment.Name = key.Namespace, key.Name
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, metav1alpha1.AnnotationRequestedAt, at.UTC().Format(time.RFC3339))
+		enrollment.SetGroupVersionKind(one.Kind)
+		enrollment.Namespace, enrollment.Name = one.Namespace, one.Name
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, metav1alpha1.AnnotationBackupNow, at.UTC().Format(time.RFC3339))
 		err := r.client.Patch(ctx, enrollment, client.RawPatch(types.MergePatchType, patch))
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("ask BackupEnrollment %s for a backup: %w", key, err)
+			return fmt.Errorf("ask %s %s for a backup: %w", one.Kind.Kind, one.NamespacedName, err)
 		}
 	}
 	return nil

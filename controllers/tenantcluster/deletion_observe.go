@@ -18,7 +18,7 @@ import (
 type leavings struct {
 	targets []deletion.Target
 	drills  []string
-	backups deletion.Backups
+	backups []deletion.Enrollment
 }
 
 // observeLeavings reads what keeps a cluster that is being deleted: drills and backups only until add-ons may go.

@@ -23,7 +23,6 @@ func backedUp(o *observation) {
 	deleted(o)
 	o.cluster.Spec.Deletion.FinalBackup = true
 	o.cluster.Status.Deletion = &tenancyv1alpha1.Deletion{Step: tenancyv1alpha1.DeletionFinalBackup, Since: *o.cluster.DeletionTimestamp}
-	o.left.backups.NotInstalled = true
 }
 
 // silentSince is what the status says of a cluster that does not answer.
@@ -68,10 +67,10 @@ func TestReportOfADeletion(t *testing.T) {
 	backedUp(&o)
 	o.cluster.Status.Deletion = nil
 	first := reported(o)
-	if first.status.Deletion.Step != tenancyv1alpha1.DeletionFinalBackup || first.again != time.Minute || first.status.Phase != tenancyv1alpha1.PhaseDeleting {
+	if first.status.Deletion.Step != tenancyv1alpha1.DeletionFinalBackup || first.again != 0 || first.status.Phase != tenancyv1alpha1.PhaseDeleting {
 		t.Errorf("deletion %+v, again in %s, phase %s", first.status.Deletion, first.again, first.status.Phase)
 	}
-	if last := first.events[len(first.events)-1]; last.reason != "FinalBackup" || !strings.Contains(last.note, "not installed") {
+	if last := first.events[len(first.events)-1]; last.reason != "FinalBackup" || !strings.Contains(last.note, "no BackupEnrollment has this cluster") {
 		t.Errorf("events %+v", first.events)
 	}
 	failed := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, err: errors.New("ask BackupEnrollment acme/a: forbidden")})

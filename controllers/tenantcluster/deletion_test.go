@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
@@ -127,34 +128,56 @@ func TestDeletionWaitsForAFinalBackupAndAsksForIt(t *testing.T) {
 	target := tenant.target("cache-prod", "prod")
 	tenant.patch("prod", `{"spec":{"deletion":{"finalBackup":true}}}`)
 	tenant.delete("prod")
-	waiting := tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, "FinalBackup: the kind BackupEnrollment is not installed", "set spec.deletion.finalBackup to false")
+	waiting := tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, "FinalBackup: no BackupEnrollment has this cluster", "set spec.deletion.finalBackup to false")
 	if waiting.Status.Phase != tenancyv1alpha1.PhaseDeleting || waiting.Status.Deletion.Deadline != nil || !waiting.KeepsTargets() {
 		t.Errorf("phase %s, deletion %+v", waiting.Status.Phase, waiting.Status.Deletion)
 	}
 
-	tenant.installKind(enrollmentKind)
-	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
-	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, "no BackupEnrollment has this cluster")
-	before := waiting.DeletionTimestamp.Add(-time.Hour).UTC().Format(time.RFC3339)
-	enrollment := tenant.made(enrollmentKind, "daily", "prod", map[string]any{"lastSuccessfulTime": before})
+	before := waiting.DeletionTimestamp.Add(-time.Hour)
+	enrollment := tenant.enrolled("daily", "prod", before)
 	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "once more")
-	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, tenant.namespace+"/daily (the last one at "+before+")")
+	tenant.waitStep("prod", tenancyv1alpha1.DeletionFinalBackup, tenant.namespace+"/daily (the last one at "+before.UTC().Format(time.RFC3339)+")")
 	tenant.eventually("the backup is asked for", func() (string, bool) {
 		if err := tenant.admin.Get(tenant.ctx, client.ObjectKeyFromObject(enrollment), enrollment); err != nil {
 			return err.Error(), false
 		}
-		asked := enrollment.GetAnnotations()[metav1alpha1.AnnotationRequestedAt]
+		asked := enrollment.GetAnnotations()[metav1alpha1.AnnotationBackupNow]
 		return asked, asked == waiting.DeletionTimestamp.UTC().Format(time.RFC3339)
 	})
 
-	tenant.says(enrollment, map[string]any{"lastSuccessfulTime": waiting.DeletionTimestamp.Add(time.Second).UTC().Format(time.RFC3339)})
-	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "at last")
+	tenant.backedUp(enrollment, waiting.DeletionTimestamp.Add(time.Second))
 	if going := tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets, "AddonRelease "+tenant.namespace+"/cache-prod"); going.KeepsTargets() {
 		t.Error("the targets may not go")
+	}
+	if err := tenant.admin.Delete(tenant.ctx, enrollment); err != nil {
+		t.Fatal(err)
 	}
 	tenant.removeFinalizer(target)
 	tenant.waitGone(waiting)
 	tenant.waitEvents("FinalBackup", "RemovingTargets")
+}
+
+// enrolled creates a BackupEnrollment of a cluster whose last good backup began at a time.
+func (t *tenant) enrolled(name, cluster string, last time.Time) *backupv1alpha1.BackupEnrollment {
+	t.Helper()
+	enrollment := &backupv1alpha1.BackupEnrollment{}
+	enrollment.Name, enrollment.Labels = name, labelsOf(t.key(cluster))
+	enrollment.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: t.namespace, Name: cluster}
+	enrollment.Spec.Revision, enrollment.Spec.CredentialsSecret = "nightly-1", "storage"
+	t.create(enrollment)
+	t.backedUp(enrollment, last)
+	return enrollment
+}
+
+// backedUp has an enrollment tell of a good backup.
+func (t *tenant) backedUp(enrollment *backupv1alpha1.BackupEnrollment, at time.Time) {
+	t.Helper()
+	base := enrollment.DeepCopy()
+	began := metav1.NewTime(at)
+	enrollment.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly", StartedAt: &began}
+	if err := t.admin.Status().Patch(t.ctx, enrollment, client.MergeFrom(base)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // waitEvents waits until there are Events for all of the reasons.
@@ -314,16 +337,18 @@ func TestNothingIsLetGoWhileTheAPIServerHasATarget(t *testing.T) {
 
 func TestALongEventIsCutAndNotLost(t *testing.T) {
 	tenant := newTenant(t)
-	tenant.installKind(enrollmentKind)
 	tenant.imported("prod", shared.blue.Kubeconfig())
 	tenant.waitReady("prod")
 	tenant.patch("prod", `{"spec":{"deletion":{"finalBackup":true}}}`)
 	t.Cleanup(func() {
 		tenant.ctx = context.Background()
 		tenant.patch("prod", `{"spec":{"deletion":{"finalBackup":false}}}`)
+		if err := tenant.admin.DeleteAllOf(tenant.ctx, &backupv1alpha1.BackupEnrollment{}, client.InNamespace(tenant.namespace)); err != nil {
+			t.Error(err)
+		}
 	})
 	for _, first := range []string{"a", "b", "c"} {
-		tenant.made(enrollmentKind, first+strings.Repeat("x", 252), "prod", map[string]any{"lastSuccessfulTime": "2020-01-01T00:00:00Z"})
+		tenant.enrolled(first+strings.Repeat("x", 252), "prod", time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC))
 	}
 	tenant.delete("prod")
 	tenant.waitEvents("FinalBackup")

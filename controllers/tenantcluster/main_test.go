@@ -18,6 +18,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -115,7 +116,7 @@ func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{
-		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
+		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), backupenrollment.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
 		Grace: time.Second, Clock: clock.RealClock{},
 	})
 }

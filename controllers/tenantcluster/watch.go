@@ -119,18 +119,25 @@ func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, _ client.Object) [
 	return r.find(ctx)
 }
 
-// becameReady are the events of targets that are Ready and were not.
+// becameReady are the events of targets that are Ready and were not, or have a newer backup.
 func becameReady() targets.Events {
-	return targets.Events{Updated: func(before, after targets.Member) bool { return after.Ready && !before.Ready }}
+	return targets.Events{Updated: func(before, after targets.Member) bool {
+		return after.Ready && !before.Ready || hasNewerBackup(before, after)
+	}}
 }
 
-// toClusterThatWaitsForTarget wakes a TenantCluster whose upgrade may wait for a target.
+func hasNewerBackup(before, after targets.Member) bool {
+	was, is := before.Backup, after.Backup
+	return was != nil && is != nil && (is.DataOf.After(was.DataOf) || is.Answered != was.Answered || is.Problem != was.Problem)
+}
+
+// toClusterThatWaitsForTarget wakes a TenantCluster whose upgrade or deletion may wait for a target.
 func (r *reconciler) toClusterThatWaitsForTarget(ctx context.Context, key types.NamespacedName) []reconcile.Request {
 	cluster := &tenancyv1alpha1.TenantCluster{}
 	if err := r.client.Get(ctx, key, cluster); err != nil {
 		return nil // It is gone, or its own events bring it up.
 	}
-	if meta.IsStatusConditionFalse(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded) {
+	if cluster.Status.Deletion != nil || meta.IsStatusConditionFalse(cluster.Status.Conditions, tenancyv1alpha1.ConditionUpgraded) {
 		return toCluster(ctx, key)
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -137,6 +138,63 @@ func TestMissingCredentialsAreToldOfUntilTheyAreThere(t *testing.T) {
 	c.remove(policy)
 }
 
+// TestABackupIsMadeOncePerRequest has a schedule that does not come, so that every backup is one that was asked for.
+func TestABackupIsMadeOncePerRequest(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, "workload-5")
+	c.createNamespace("workload-5", "shop")
+	policy := c.create(c.yearly("on-request"))
+	c.awaitReady(policy)
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "workload-5"}}
+	for made, object := range []client.Object{policy, c.enrollment(t.Context(), policy, "workload-5"), tenant} {
+		c.annotate(object, metav1alpha1.AnnotationBackupNow, fmt.Sprintf("request-%d", made))
+		expect.Eventually(t, "a backup is made", func(ctx context.Context) error {
+			status := c.enrollment(ctx, policy, "workload-5").Status
+			if status.Requested == nil || status.Requested.Action.Outcome != metav1alpha1.ActionSucceeded || len(status.Runs) != made+1 {
+				return fmt.Errorf("requested %+v, runs %+v, conditions %+v", status.Requested, status.Runs, status.Conditions)
+			}
+			return nil
+		})
+	}
+	// The manager forgets what it did, and is asked to look at it.
+	must(t, env.Manager.Kill())
+	must(t, env.Manager.Start(t.Context()))
+	c.annotate(tenant, metav1alpha1.AnnotationRequestedAt, "now")
+	expect.Eventually(t, "it has looked", func(ctx context.Context) error {
+		if handled := c.enrollment(ctx, policy, "workload-5").Status.HandledRequest; handled != "now" {
+			return fmt.Errorf("it handled %q", handled)
+		}
+		return nil
+	})
+	if runs := c.enrollment(t.Context(), policy, "workload-5").Status.Runs; len(runs) != 3 {
+		t.Errorf("there are %d backups for 3 requests: %+v", len(runs), runs)
+	}
+	c.remove(policy)
+}
+
+func TestAClusterIsBackedUpBeforeItGoes(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, "workload-6")
+	c.createNamespace("workload-6", "shop")
+	policy := c.create(c.yearly("last"))
+	c.awaitReady(policy)
+	prefix := c.enrollment(t.Context(), policy, "workload-6").Status.Velero.Prefix
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "workload-6"}}
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletion":{"finalBackup":true}}}`))
+	must(t, env.Admin.Patch(t.Context(), tenant, patch))
+	must(t, env.Admin.Delete(t.Context(), tenant))
+	expect.Eventually(t, "the cluster is gone", func(ctx context.Context) error {
+		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(tenant), tenant); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %v, %+v", err, tenant.Status.Conditions)
+		}
+		return nil
+	})
+	if made, err := filepath.Glob(filepath.Join(c.bucketDir, prefix, "backups", "*", "velero-backup.json")); err != nil || len(made) != 1 {
+		t.Errorf("%d backups were made, %v", len(made), err)
+	}
+	c.remove(policy)
+}
+
 func TestAClusterWithoutVeleroIsToldOf(t *testing.T) {
 	t.Parallel()
 	_, err := env.Fleet.AddCluster(t.Context(), "plain", localfleet.ClusterOptions{Bare: true})
@@ -217,6 +275,20 @@ func (c *customer) policy(name string) *backupv1alpha1.BackupPolicy {
 			MinItems:   ptr.To[int32](1),
 		},
 	}
+}
+
+// yearly is a policy whose schedule does not come while a test runs.
+func (c *customer) yearly(name string) *backupv1alpha1.BackupPolicy {
+	policy := c.policy(name)
+	month := (time.Now().UTC().Month() + 5) % 12
+	policy.Spec.Schedule.Cron = fmt.Sprintf("0 0 15 %d *", month+1)
+	return policy
+}
+
+func (c *customer) annotate(object client.Object, key, value string) {
+	c.t.Helper()
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, key, value))
+	must(c.t, env.Admin.Patch(c.t.Context(), object, patch))
 }
 
 func (c *customer) create(policy *backupv1alpha1.BackupPolicy) *backupv1alpha1.BackupPolicy {

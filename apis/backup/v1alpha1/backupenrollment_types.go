@@ -66,6 +66,11 @@ type BackupEnrollmentSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MinItems *int32 `json:"minItems,omitempty"`
 
+	// backupNow is the policy's annotation daytwo.dev/backup-now.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	BackupNow string `json:"backupNow,omitempty"`
+
 	// drift is the policy's.
 	// +optional
 	Drift metav1alpha1.DriftPolicy `json:"drift,omitzero"` //nolint:kubeapilinter // A struct of another package: omitzero is what omits it.
@@ -80,6 +85,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Velero *VeleroObjects `json:"velero,omitempty"`
 
+	// requested is the backup that was asked for last.
+	// +optional
+	Requested *RequestedBackup `json:"requested,omitempty"`
+
 	// next is when the next backup starts.
 	// +optional
 	Next *metav1.Time `json:"next,omitempty"`
@@ -93,6 +102,28 @@ type BackupEnrollmentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Runs []BackupRun `json:"runs,omitempty"`
+}
+
+// RequestedBackup is a backup that somebody asked for with the annotation daytwo.dev/backup-now.
+type RequestedBackup struct {
+	// policy is the value of the annotation on the BackupPolicy then.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Policy string `json:"policy,omitempty"`
+
+	// enrollment is that on the BackupEnrollment.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Enrollment string `json:"enrollment,omitempty"`
+
+	// cluster is that on the TenantCluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Cluster string `json:"cluster,omitempty"`
+
+	// action makes the Backup, and ends with it.
+	// +required
+	Action metav1alpha1.Action `json:"action,omitzero"`
 }
 
 // VeleroObjects are what Velero is to work with in a cluster.

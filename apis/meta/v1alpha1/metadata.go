@@ -45,6 +45,9 @@ const (
 	// AnnotationRunTests asks for a run of the test hooks of an add-on's chart, whenever its value
 	// changes: on a policy in all of its clusters, on a target in its cluster.
 	AnnotationRunTests = "daytwo.dev/run-tests"
+	// AnnotationBackupNow asks for a backup, whenever its value changes: on a BackupPolicy in all of its clusters, on a
+	// BackupEnrollment in its cluster, on a TenantCluster by all policies that back it up.
+	AnnotationBackupNow = "daytwo.dev/backup-now"
 	// AnnotationAbandon with the value "true" lets a target or a run go whose cluster cannot be reached.
 	AnnotationAbandon = "daytwo.dev/abandon"
 	// AnnotationSkipDeleteHooks with the value "true" on a target removes it without the pre-delete and post-delete
@@ -86,6 +89,10 @@ func RequestedAt(object metav1.Object) string { return requested(object, Annotat
 // TestsRequested returns the value of the annotation daytwo.dev/run-tests, cut to its first 64 bytes;
 // empty if no tests were asked for.
 func TestsRequested(object metav1.Object) string { return requested(object, AnnotationRunTests) }
+
+// BackupRequested returns the value of the annotation daytwo.dev/backup-now, cut to its first 64 bytes;
+// empty if no backup was asked for.
+func BackupRequested(object metav1.Object) string { return requested(object, AnnotationBackupNow) }
 
 // WithdrawalConfirmed returns the value of the annotation daytwo.dev/confirm-withdrawal, cut to its
 // first 64 bytes; empty if nothing is confirmed.

@@ -13,7 +13,7 @@ func (r *Reconciler[T, S, M]) Observe(ctx context.Context, p *Preconditions) (*f
 	if err != nil || tenant == nil {
 		return nil, err
 	}
-	p.Requests = requestsOf(p.target, tenant)
+	p.Tenant, p.Requests = tenant, requestsOf(p.target, tenant)
 	p.Suspension = p.Suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, p.Now)).Or(upgradeOf(tenant))
 	return cluster, nil
 }

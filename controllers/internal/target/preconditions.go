@@ -16,6 +16,8 @@ import (
 type Preconditions struct {
 	connectivity.Connectivity
 	target metav1alpha1.Target
+	// Tenant is the TenantCluster as the cache has it; nil if there is none.
+	Tenant *tenancyv1alpha1.TenantCluster
 	// Suspension: people, or an upgrade of the cluster, keep work off.
 	Suspension suspension.Suspension
 	// Requests for a try now, wherever people made them; empty if there are none.

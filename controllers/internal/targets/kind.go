@@ -73,6 +73,18 @@ type View struct {
 	Applied bool
 	// Holdings are what the object has in its clusters.
 	Holdings Holdings
+	// Backup is how the backups stand that the object has made of its cluster; nil for an object that has none made.
+	Backup *Backup
+}
+
+// Backup is how the backups of a cluster stand.
+type Backup struct {
+	// DataOf is when the last good one began: its data is not younger. It is zero if there is none.
+	DataOf time.Time
+	// Requested is the value of the annotation daytwo.dev/backup-now.
+	Requested string
+	// Answered is the value of it for which a backup was made last, and Problem why that is not a good one; empty if it is.
+	Answered, Problem string
 }
 
 // Holdings are what an object has, or is about to have, in its clusters.

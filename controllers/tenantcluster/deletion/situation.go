@@ -3,6 +3,7 @@ package deletion
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -17,8 +18,8 @@ type Situation struct {
 	Unreachable Unreachable
 	// Drills that are under way in the cluster, by kind and name; read only until add-ons are removed.
 	Drills []string
-	// Backups of the cluster; read only until add-ons are removed.
-	Backups Backups
+	// Enrollments of the cluster, apart from those that are being deleted; read only until add-ons are removed.
+	Enrollments []Enrollment
 	// Targets that are in the cluster.
 	Targets []Target
 	// Removal of the cluster itself.
@@ -35,21 +36,17 @@ type Unreachable struct {
 	Untried bool
 }
 
-// Backups is who makes backups of the cluster.
-type Backups struct {
-	// NotInstalled: there is no kind BackupEnrollment.
-	NotInstalled bool
-	// Enrollments of the cluster, apart from those that are being deleted.
-	Enrollments []Enrollment
-}
-
-// Enrollment is a BackupEnrollment.
+// Enrollment has backups made of the cluster.
 type Enrollment struct {
 	types.NamespacedName
-	// LastSuccess is when the last backup that succeeded was made; zero for none.
+	// Kind of the object.
+	Kind schema.GroupVersionKind
+	// LastSuccess is when the last good backup began; zero for none.
 	LastSuccess time.Time
-	// Requested is the value of its annotation daytwo.dev/requested-at.
+	// Requested is the value of its annotation daytwo.dev/backup-now.
 	Requested string
+	// Answered is the value of it for which a backup was made last, and Problem why that is not a good one; empty if it is.
+	Answered, Problem string
 }
 
 // Target is an object of a kind of targets in the cluster.

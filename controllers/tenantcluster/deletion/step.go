@@ -4,14 +4,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
-// lookAgain is how often is looked whether drills stopped and backups were made: their kinds may not be
-// installed, so nobody watches them.
+// lookAgain is how often is looked whether drills stopped: their kind may not be installed, so nobody watches it.
 const lookAgain = time.Minute
 
 // Step is what a deletion is at.
@@ -22,8 +20,8 @@ type Step struct {
 	Waits string
 	// WakeAt is when that may be different though nobody tells; zero for never.
 	WakeAt time.Time
-	// Request a backup of these BackupEnrollments.
-	Request []types.NamespacedName
+	// Request a backup of these.
+	Request []Enrollment
 	// GivenUp says what was not waited for any longer, in this step or in one that was passed just now: to be told
 	// before the step is on record.
 	GivenUp []GivenUp

@@ -38,29 +38,28 @@ func awaitBackup(s Situation, step *Step) string {
 		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: why, Lost: true})
 		return ""
 	}
-	for _, enrollment := range s.Backups.Enrollments {
+	for _, enrollment := range s.Enrollments {
 		if !s.made(enrollment) && !s.requested(enrollment) {
-			step.Request = append(step.Request, enrollment.NamespacedName)
+			step.Request = append(step.Request, enrollment)
 		}
 	}
-	step.WakeAt = s.wakeAtMost(step.Record)
+	if step.Record.Deadline != nil {
+		step.WakeAt = step.Record.Deadline.Time
+	}
 	return waits + s.until(step.Record) + ". To do without the backup, set spec.deletion.finalBackup to false"
 }
 
 // missingBackup says which backup is missing; empty for none.
 func (s Situation) missingBackup() string {
-	switch {
-	case s.Backups.NotInstalled:
-		return "the kind BackupEnrollment is not installed, so nobody makes the backup that spec.deletion.finalBackup asks for"
-	case len(s.Backups.Enrollments) == 0:
+	if len(s.Enrollments) == 0 {
 		return "no BackupEnrollment has this cluster, so nobody makes the backup that spec.deletion.finalBackup asks for: select the cluster with a BackupPolicy"
 	}
 	var missing []string
-	for _, enrollment := range s.Backups.Enrollments {
+	for _, enrollment := range s.Enrollments {
 		if s.made(enrollment) {
 			continue
 		}
-		missing = append(missing, enrollment.String()+lastSuccess(enrollment))
+		missing = append(missing, enrollment.String()+s.lastSuccess(enrollment))
 	}
 	if len(missing) == 0 {
 		return ""
@@ -68,15 +67,25 @@ func (s Situation) missingBackup() string {
 	return fmt.Sprintf("no backup has succeeded since %s by BackupEnrollment %s", inWords(s.deleted()), list(missing))
 }
 
-func lastSuccess(enrollment Enrollment) string {
+func (s Situation) lastSuccess(enrollment Enrollment) string {
+	if s.answered(enrollment) && enrollment.Problem != "" {
+		return fmt.Sprintf(" (%s; ask again with another value of the annotation %s)", enrollment.Problem, metav1alpha1.AnnotationBackupNow)
+	}
 	if enrollment.LastSuccess.IsZero() {
 		return " (none ever)"
 	}
 	return fmt.Sprintf(" (the last one at %s)", inWords(enrollment.LastSuccess))
 }
 
-// made is whether the last backup was made.
-func (s Situation) made(enrollment Enrollment) bool { return enrollment.LastSuccess.After(s.deleted()) }
+// made is whether the last backup was made: one that began later, by the clock of the cluster, or the one that was asked for.
+func (s Situation) made(enrollment Enrollment) bool {
+	return enrollment.LastSuccess.After(s.deleted()) || s.answered(enrollment) && enrollment.Problem == ""
+}
+
+// answered is whether a backup was made because it was asked for since the deletion was.
+func (s Situation) answered(enrollment Enrollment) bool {
+	return s.requested(enrollment) && enrollment.Answered == enrollment.Requested
+}
 
 // requested is whether the backup was asked for since the deletion was, by Daytwo or by somebody else.
 func (s Situation) requested(enrollment Enrollment) bool {

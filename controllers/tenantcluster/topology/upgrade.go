@@ -30,10 +30,8 @@ type Situation struct {
 
 // Backup is what is known of a cluster's backups.
 type Backup struct {
-	// Latest is when the newest complete one was made; zero if there is none.
+	// Latest is when the newest good one began; zero if there is none.
 	Latest time.Time
-	// Unknown says why nothing is known, where that is so.
-	Unknown string
 }
 
 // Step is what to do about the version.
@@ -128,10 +126,6 @@ var gates = []gate{
 	lacksBackup,
 }
 
-// lookForBackup is how often an upgrade that waits for a backup looks for one: the kind that tells of backups
-// may not be installed, so it cannot be watched.
-const lookForBackup = 5 * time.Minute
-
 // consider decides whether an upgrade begins.
 func consider(s Situation) Step {
 	if s.Wanted == s.Ordered {
@@ -155,9 +149,6 @@ func consider(s Situation) Step {
 func held(s Situation, reason, message string) Step {
 	step := Step{Version: s.Ordered, Reason: reason, WakeAt: s.NextWindow}
 	step.Message = fmt.Sprintf("The upgrade from %s to %s waits: %s", s.Ordered, s.Wanted, message)
-	if reason == tenancyv1alpha1.ReasonBackupRequired {
-		step.WakeAt = s.Now.Add(lookForBackup)
-	}
 	return step
 }
 
@@ -190,12 +181,10 @@ func lacksBackup(s Situation) (reason, message string, closed bool) {
 	}
 	within := "spec.upgrade.requireBackupWithin asks for a backup of the last " + required.Duration.String()
 	switch {
-	case s.Backup.Unknown != "":
-		message = within + ", and " + s.Backup.Unknown
 	case s.Backup.Latest.IsZero():
-		message = within + ", and there is none of this cluster"
+		message = within + ", and there is none of this cluster: select it with a BackupPolicy, or ask for a backup with the annotation daytwo.dev/backup-now"
 	case s.Now.Sub(s.Backup.Latest) > required.Duration:
-		message = within + ", and the last one is from " + s.Backup.Latest.UTC().Format(time.RFC3339)
+		message = within + ", and the last one is from " + s.Backup.Latest.UTC().Format(time.RFC3339) + ": ask for one with the annotation daytwo.dev/backup-now"
 	default:
 		return "", "", false
 	}

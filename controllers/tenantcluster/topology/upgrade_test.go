@@ -88,15 +88,9 @@ func TestGatesHoldAnUpgradeBack(t *testing.T) {
 			func(s *Situation) { s.Unready = []string{"AddonRelease acme/cache-prod"} },
 			tenancyv1alpha1.ReasonTargetsNotReady, "acme/cache-prod",
 		},
-		"nobody backs up": {
-			func(s *Situation) {
-				s.Policy.RequireBackupWithin, s.Backup = hour, Backup{Unknown: "the kind BackupEnrollment is not installed"}
-			},
-			tenancyv1alpha1.ReasonBackupRequired, "not installed",
-		},
 		"there is no backup": {
 			func(s *Situation) { s.Policy.RequireBackupWithin = hour },
-			tenancyv1alpha1.ReasonBackupRequired, "there is none",
+			tenancyv1alpha1.ReasonBackupRequired, "there is none of this cluster: select it with a BackupPolicy",
 		},
 		"the backup is too old": {
 			func(s *Situation) {
@@ -110,8 +104,8 @@ func TestGatesHoldAnUpgradeBack(t *testing.T) {
 			if step.Begin != nil || step.Version != "v1.35.6" || step.Upgraded || step.Refused {
 				t.Errorf("the upgrade is not held back: %+v", step)
 			}
-			if step.Reason == tenancyv1alpha1.ReasonBackupRequired && step.WakeAt.IsZero() {
-				t.Error("nobody looks for a backup again")
+			if step.Reason == tenancyv1alpha1.ReasonBackupRequired && !step.WakeAt.IsZero() {
+				t.Error("it looks for a backup again, though they are watched")
 			}
 			if step.Reason != test.reason || !strings.Contains(step.Message, test.says) {
 				t.Errorf("it says %s: %s", step.Reason, step.Message)
