@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// maxBackups is how many Backups of an enrollment are watched: a year of daily ones.
+	// maxBackups is how many Backups of an enrollment are watched: a year of daily ones, and room for others. By their size
+	// it may be fewer.
 	maxBackups = 500
 	// maxLocations is how many objects of Daytwo's are watched of each kind, one for each policy in the cluster.
 	maxLocations = 100
@@ -75,7 +76,7 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 	found := map[schema.GroupVersionKind]fleet.Observed{}
 	selections := map[fleet.Selection]bool{}
 	for _, selection := range []fleet.Selection{
-		{Kind: backupKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup + "=" + own.Name, Limit: maxBackups},
+		{Kind: backupKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup + "=" + own.Name, Limit: maxBackups, Omit: "spec"},
 		{Kind: locationKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 		{Kind: scheduleKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 	} {

@@ -24,6 +24,8 @@ type Selection struct {
 	Selector string
 	// Limit is how many objects are kept, from 1 to 500.
 	Limit int
+	// Omit is a field of the objects that is not kept, such as "spec"; empty for none.
+	Omit string
 }
 
 // check returns an error if the selection cannot be watched.
@@ -43,7 +45,7 @@ type Observed struct {
 	// Objects by namespace and name, without managedFields. They are shared: change copies.
 	Objects []*unstructured.Unstructured
 	// Incomplete: the cluster has more objects than the limit, or larger ones than are kept: 1 MiB and 20,000 values
-	// together. Which ones are kept is not defined. It is looked again after 10 minutes at the latest.
+	// together, without what is not kept of them. Which ones are kept is not defined. It is looked again after 10 minutes at the latest.
 	Incomplete bool
 }
 

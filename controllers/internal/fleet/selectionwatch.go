@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 // maxSelected is how large the objects of a selection may be together: decoded, that many values take up to 6 MiB.
@@ -53,7 +55,7 @@ func (w *selectionWatch) observed() Observed {
 	defer w.mu.Unlock()
 	list := make([]*unstructured.Unstructured, 0, len(w.kept.objects))
 	for _, one := range w.kept.objects {
-		list = append(list, one.Content)
+		list = append(list, one.content)
 	}
 	slices.SortFunc(list, byName)
 	return Observed{KindState: w.state, Objects: list, Incomplete: w.kept.incomplete}
@@ -76,7 +78,7 @@ func (w *selectionWatch) source(resource resources.Resource) source {
 		w.version = ""
 	}
 	reader := w.cluster.reader(resource, w.selection.Namespace)
-	reader.Whole, reader.Sized = true, true
+	reader.Whole = true
 	listed, watched := reader, reader
 	listed.Wanted = func(namespace, name string) bool {
 		return w.listing.wants(types.NamespacedName{Namespace: namespace, Name: name})
@@ -146,21 +148,28 @@ func (w *selectionWatch) gone() {
 	w.update(func() { w.kept, w.state.Listed = newSelected(w.selection), true })
 }
 
+// selectedObject is what is kept of an object, and how much that is.
+type selectedObject struct {
+	content *unstructured.Unstructured
+	size    bounded.SizeLimit
+}
+
 // selected are the objects that are kept of a selection.
 type selected struct {
 	limit      int
-	objects    map[types.NamespacedName]*bounded.WholeObject
+	omit       string
+	objects    map[types.NamespacedName]selectedObject
 	size       bounded.SizeLimit
 	incomplete bool
 }
 
 func newSelected(selection Selection) selected {
-	return selected{limit: selection.Limit, objects: map[types.NamespacedName]*bounded.WholeObject{}}
+	return selected{limit: selection.Limit, omit: selection.Omit, objects: map[types.NamespacedName]selectedObject{}}
 }
 
 // wants is whether an object may be kept, as far as its name tells.
 func (s *selected) wants(name types.NamespacedName) bool {
-	if s.objects[name] != nil || len(s.objects) < s.limit {
+	if _, kept := s.objects[name]; kept || len(s.objects) < s.limit {
 		return true
 	}
 	s.incomplete = true
@@ -171,20 +180,33 @@ func (s *selected) wants(name types.NamespacedName) bool {
 func (s *selected) put(object *bounded.WholeObject) {
 	name := nameOf(object)
 	s.remove(name)
-	size := bounded.SizeLimit{Bytes: s.size.Bytes + object.Size.Bytes, Values: s.size.Values + object.Size.Values}
+	object.Content.SetManagedFields(nil)
+	delete(object.Content.Object, s.omit)
+	one := sizeOf(object.Content)
+	size := bounded.SizeLimit{Bytes: s.size.Bytes + one.Bytes, Values: s.size.Values + one.Values}
 	if !s.wants(name) || size.Bytes > maxSelected.Bytes || size.Values > maxSelected.Values {
 		s.incomplete = true
 		return
 	}
-	object.Content.SetManagedFields(nil)
 	s.size = size
-	s.objects[name] = &bounded.WholeObject{Content: object.Content, Size: object.Size}
+	s.objects[name] = selectedObject{object.Content, one}
+}
+
+// sizeOf what is kept of an object.
+func sizeOf(content *unstructured.Unstructured) bounded.SizeLimit {
+	text, err := json.Marshal(content.Object)
+	if err != nil {
+		return maxSelected // It was decoded from JSON, so this does not happen.
+	}
+	var counted untrusted.JSONSize
+	counted.ScanAll(text)
+	return bounded.SizeLimit{Bytes: len(text), Values: counted.Values}
 }
 
 func (s *selected) remove(name types.NamespacedName) {
-	if before := s.objects[name]; before != nil {
-		s.size.Bytes -= before.Size.Bytes
-		s.size.Values -= before.Size.Values
+	if before, kept := s.objects[name]; kept {
+		s.size.Bytes -= before.size.Bytes
+		s.size.Values -= before.size.Values
 		delete(s.objects, name)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/untrusted"
 )
 
 // Head is what there is to know of an object that is not wanted.
@@ -78,8 +77,6 @@ type WholeObject struct {
 	*metav1.PartialObjectMetadata
 	// Content is the object with everything that is in it.
 	Content *unstructured.Unstructured
-	// Size in the answer that it was read from, if the reader tells sizes.
-	Size SizeLimit
 }
 
 // read decodes an object that was read within its limits, if it is wanted: as metadata, or as a WholeObject. Of any other
@@ -102,18 +99,8 @@ func (r Reader) read(raw []byte, gone bool) (object runtime.Object, version stri
 	if !r.Whole {
 		return partial, partial.ResourceVersion, nil
 	}
-	var size SizeLimit
-	if r.Sized {
-		size = measure(raw)
-	}
 	content, err := r.content(raw)
-	return &WholeObject{partial, content, size}, partial.ResourceVersion, err
-}
-
-func measure(raw []byte) SizeLimit {
-	var size untrusted.JSONSize
-	size.Scan(raw)
-	return SizeLimit{len(raw), size.Values}
+	return &WholeObject{partial, content}, partial.ResourceVersion, err
 }
 
 func (r Reader) wants(head Head) bool {

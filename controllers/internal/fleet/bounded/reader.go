@@ -38,8 +38,8 @@ type Reader struct {
 	Resource resources.Resource
 	// Path of the collection.
 	Path []string
-	// Whole reads objects whole instead of their metadata. Sized also tells how large each of them is.
-	Whole, Sized bool
+	// Whole reads objects whole instead of their metadata.
+	Whole bool
 	// Wanted tells which objects are read beyond their name; nil for all.
 	Wanted func(namespace, name string) bool
 	// Unwanted is told of the others; nil if they are not needed.
