@@ -33,6 +33,9 @@ const (
 	maxName = 48
 	// validateEvery is how often Velero looks whether the storage can be used. Each look costs a write in the cluster.
 	validateEvery = 5 * time.Minute
+	// validateBroken is how often it looks while the storage cannot be used. Velero may see the name of new credentials before
+	// the Secret that holds them.
+	validateBroken = 30 * time.Second
 )
 
 // policyOf an enrollment.
@@ -108,7 +111,7 @@ func locationSpec(storage backupcontent.Storage, arranged *backupv1alpha1.Velero
 		config["s3Url"], config["s3ForcePathStyle"], config["checksumAlgorithm"] = storage.Endpoint, "true", ""
 	}
 	return map[string]any{
-		"provider": "aws", "objectStorage": bucket, "config": config, "validationFrequency": validateEvery.String(),
+		"provider": "aws", "objectStorage": bucket, "config": config, "validationFrequency": arranged.ValidationFrequency.Duration.String(),
 		"credential": map[string]any{"name": arranged.Name, "key": access.key()},
 	}
 }

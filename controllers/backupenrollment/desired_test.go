@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
@@ -65,6 +66,7 @@ func TestVeleroGetsWhatItNeedsAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	arranged.ValidationFrequency = &metav1.Duration{Duration: validateEvery}
 	template, err := backupSpec(content, arranged)
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,11 @@ package backupenrollment
 import (
 	"context"
 	"fmt"
+	"time"
 
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -112,7 +115,45 @@ func (r *Reconciler) NeedsDesired(o *observation) bool {
 	if request := o.Extra.request; request != nil && request.step == action.Make {
 		return true
 	}
-	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time)
+	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time) ||
+		validationFrequency(o) != frequencyOf(own)
+}
+
+// frequencyOf is how often Velero looks at the storage.
+func frequencyOf(own *backupv1alpha1.VeleroObjects) time.Duration {
+	if own == nil || own.ValidationFrequency == nil {
+		return validateEvery
+	}
+	return own.ValidationFrequency.Duration
+}
+
+// validationFrequency is how often Velero is to look at the storage. A change makes it look at once, so storage that comes
+// and goes changes it back after some time only.
+func validationFrequency(o *observation) time.Duration {
+	if o.Extra.velero != nil && phaseOf(o.Extra.velero.location) == string(velerov1.BackupStorageLocationPhaseUnavailable) {
+		return validateBroken
+	}
+	if at := trustedAt(o); !at.IsZero() && !o.Now.Before(at) {
+		return validateEvery
+	}
+	return frequencyOf(o.Status.Velero)
+}
+
+// trustedAt is when storage that can be used has been usable for long enough; zero if it cannot be used.
+func trustedAt(o *observation) time.Time {
+	available := meta.FindStatusCondition(o.Status.Conditions, backupv1alpha1.ConditionStorageAvailable)
+	if available == nil || available.Status != metav1.ConditionTrue {
+		return time.Time{}
+	}
+	return available.LastTransitionTime.Add(validateEvery)
+}
+
+func phaseOf(object *unstructured.Unstructured) string {
+	if object == nil {
+		return ""
+	}
+	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+	return phase
 }
 
 // Declare implements target.DeclaredKind.
@@ -133,6 +174,7 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 		return nil, &target.Verdict{Reason: backupv1alpha1.ReasonScheduleInvalid, Message: err.Error(), Cause: err, Stalled: true}
 	}
 	arranged.CredentialsVersion = access.version
+	arranged.ValidationFrequency = &metav1.Duration{Duration: validationFrequency(o)}
 	o.Extra.arranged = arranged
 	if o.Extra.template, err = backupSpec(content, arranged); err != nil {
 		return nil, err

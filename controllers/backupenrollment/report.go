@@ -16,7 +16,7 @@ import (
 )
 
 // staleAfter is how old Velero's last look at the storage may be: two of its periods, and a minute for clocks that differ.
-const staleAfter = 2*validateEvery + time.Minute
+func staleAfter(frequency time.Duration) time.Duration { return 2*frequency + time.Minute }
 
 // finding is one condition of an enrollment.
 type finding struct {
@@ -61,7 +61,7 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := historyOf(velero.backups.Objects, standardOf(o.Target.Spec))
 	next := nextStart(o)
-	findings := []finding{storageFinding(velero, o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told)}
+	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		status.Runs, status.LastSuccessful, status.Next = told.runs[:min(len(told.runs), maxRuns)], told.good, next
@@ -80,6 +80,9 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	}
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
+	}
+	if frequencyOf(o.Status.Velero) != validateEvery {
+		result.Due = append(result.Due, trustedAt(o))
 	}
 	result.Summary = summaryOf(told, next)
 }
@@ -107,7 +110,7 @@ func nextStart(o *observation) *metav1.Time {
 	return &at
 }
 
-func storageFinding(velero *seen, now time.Time) finding {
+func storageFinding(velero *seen, stale time.Duration, now time.Time) finding {
 	f := finding{kind: backupv1alpha1.ConditionStorageAvailable, status: metav1.ConditionUnknown, reason: backupv1alpha1.ReasonStorageNotChecked}
 	var location velerov1.BackupStorageLocation
 	if velero.location == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(velero.location.Object, &location) != nil {
@@ -118,7 +121,7 @@ func storageFinding(velero *seen, now time.Time) finding {
 	if location.Status.LastValidationTime != nil {
 		since = location.Status.LastValidationTime.Time
 	}
-	f.due = since.Add(staleAfter)
+	f.due = since.Add(stale)
 	switch {
 	case !now.Before(f.due):
 		return finding{

@@ -131,7 +131,7 @@ func TestWhatWasKnownStaysUntilTheWatchHasListed(t *testing.T) {
 func TestAnEnrollmentIsLookedAtWhenSomethingMayDiffer(t *testing.T) {
 	got := (&Reconciler{}).Outcome(enrolled(shown(locationAt("Available", "", time.Minute), backupAt(2, "Completed", 41, nil)), 3*time.Hour))
 	for what, want := range map[string]time.Time{
-		"Velero may have stopped": noon.Add(staleAfter - time.Minute), "the data is too old": noon.Add(time.Hour), "the next backup starts": noon.Add(14*time.Hour + 30*time.Minute),
+		"Velero may have stopped": noon.Add(2 * validateEvery), "the data is too old": noon.Add(time.Hour), "the next backup starts": noon.Add(14*time.Hour + 30*time.Minute),
 	} {
 		found := false
 		for _, due := range got.Due {
@@ -153,5 +153,35 @@ func TestOneFailureIsToldInTheSameWordsEachTime(t *testing.T) {
 	}
 	if told[0] != told[1] {
 		t.Errorf("%q and %q", told[0], told[1])
+	}
+}
+
+func TestStorageThatCannotBeUsedIsLookedAtOften(t *testing.T) {
+	available := func(ago time.Duration) []metav1.Condition {
+		return []metav1.Condition{{Type: backupv1alpha1.ConditionStorageAvailable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-ago))}}
+	}
+	for name, test := range map[string]struct {
+		phase      string
+		is         time.Duration
+		conditions []metav1.Condition
+		want       time.Duration
+	}{
+		"it works":                        {"Available", validateEvery, available(time.Hour), validateEvery},
+		"it broke":                        {"Unavailable", validateEvery, available(time.Hour), validateBroken},
+		"it is broken":                    {"Unavailable", validateBroken, nil, validateBroken},
+		"it works again, since a moment":  {"Available", validateBroken, available(time.Second), validateBroken},
+		"it works again":                  {"Available", validateBroken, available(validateEvery), validateEvery},
+		"it has not been looked at":       {"", validateEvery, nil, validateEvery},
+		"it has not been looked at again": {"", validateBroken, nil, validateBroken},
+	} {
+		o := enrolled(shown(locationAt(test.phase, "", time.Minute)), 0)
+		o.Status.Velero.ValidationFrequency, o.Status.Conditions = &metav1.Duration{Duration: test.is}, test.conditions
+		o.Status.Velero.CredentialsVersion = o.Extra.version
+		if got := validationFrequency(o); got != test.want {
+			t.Errorf("%s: every %s, not %s", name, got, test.want)
+		}
+		if needs := (&Reconciler{}).NeedsDesired(o); needs != (test.is != test.want) {
+			t.Errorf("%s: it is declared anew: %t", name, needs)
+		}
 	}
 }

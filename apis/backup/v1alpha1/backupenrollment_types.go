@@ -156,6 +156,11 @@ type VeleroObjects struct {
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 
+	// validationFrequency is how often Velero looks whether the storage can be used: seldom while it can, and often while it
+	// cannot.
+	// +optional
+	ValidationFrequency *metav1.Duration `json:"validationFrequency,omitempty"`
+
 	// credentialsVersion is the version of the Secret that the credentials are from.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

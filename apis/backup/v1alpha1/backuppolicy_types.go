@@ -140,7 +140,7 @@ type BackupTemplate struct {
 
 // BackupStorage is an S3 bucket. Each cluster has a prefix of its own in it, which follows from its identity.
 //
-// +kubebuilder:validation:XValidation:rule="self.bucket == oldSelf.bucket && self.prefix == oldSelf.prefix && (has(self.endpoint) ? self.endpoint : '') == (has(oldSelf.endpoint) ? oldSelf.endpoint : '')",message="bucket, prefix and endpoint are immutable, since the backups that are there would be lost sight of: create another policy, and delete this one when its backups have expired"
+// +kubebuilder:validation:XValidation:rule="self.bucket == oldSelf.bucket && self.prefix == oldSelf.prefix && has(self.endpoint) == has(oldSelf.endpoint) && (!has(self.endpoint) || self.endpoint == oldSelf.endpoint)",message="bucket, prefix and endpoint are immutable, since the backups that are there would be lost sight of: create another policy, and delete this one when its backups have expired"
 type BackupStorage struct {
 	// bucket that exists.
 	// +required
