@@ -121,7 +121,7 @@ func (copyRuns) Next(view run.View[*CopyRun]) run.Move {
 	return run.Move{Begin: &run.Beginning{Action: "copy", Cluster: run.Key(clusters[1]), Timeout: of.Spec.Patience.Duration}}
 }
 
-func (copyRuns) Object(view run.View[*CopyRun], _ string) (*unstructured.Unstructured, error) {
+func (copyRuns) Object(_ context.Context, view run.View[*CopyRun], _ string) (*unstructured.Unstructured, error) {
 	shown := view.Observed(selection(view.Run))
 	if len(shown.Objects) == 0 {
 		return nil, nil // Not yet.

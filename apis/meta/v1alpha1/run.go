@@ -37,8 +37,15 @@ type RunStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=64
 	Actions []Action `json:"actions,omitempty"`
+
+	// tasks of the run, in the order in which they began.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Tasks []RunTask `json:"tasks,omitempty"`
 
 	// outcome of the run; absent while it is under way.
 	// +optional
@@ -56,6 +63,36 @@ type RunStatus struct {
 	// finishedAt is when nothing was left to remove. The run works in no cluster from then on.
 	// +optional
 	FinishedAt *metav1.Time `json:"finishedAt,omitempty"`
+}
+
+// RunTask is the record of one task: what a run does that makes no object in a workload cluster, such as reading an archive.
+type RunTask struct {
+	// name tells the tasks of a run from one another.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// startedAt is when the task was recorded.
+	// +required
+	StartedAt metav1.Time `json:"startedAt,omitzero"`
+
+	// deadline is when the task has failed if it has not ended.
+	// +required
+	Deadline metav1.Time `json:"deadline,omitzero"`
+
+	// outcome is how the task ended; absent while it is under way.
+	// +optional
+	Outcome ActionOutcome `json:"outcome,omitempty"`
+
+	// message says more about the outcome.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Message string `json:"message,omitempty"`
+
+	// endedAt is when the outcome was found.
+	// +optional
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 }
 
 // RunOutcome is how a run ended.
@@ -80,6 +117,16 @@ func (s *RunStatus) Action(name string) *Action {
 	for i := range s.Actions {
 		if s.Actions[i].Name == name {
 			return &s.Actions[i]
+		}
+	}
+	return nil
+}
+
+// Task returns the task of a name; nil if it has not begun.
+func (s *RunStatus) Task(name string) *RunTask {
+	for i := range s.Tasks {
+		if s.Tasks[i].Name == name {
+			return &s.Tasks[i]
 		}
 	}
 	return nil

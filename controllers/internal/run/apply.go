@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,12 +23,14 @@ type result struct {
 	advanced bool
 	// awaits says what the run waits for; empty for nothing.
 	awaits string
-	err    error
+	// lingers: what the run made stays until then, though the run has ended.
+	lingers time.Time
+	err     error
 }
 
-// apply carries a plan out. What becomes of it is in the status, which is a copy.
-func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R], p plan, status *metav1alpha1.RunStatus) result {
-	now := metav1.NewTime(o.Now).Rfc3339Copy()
+// apply carries a plan out. What becomes of it is in the status of next, a copy of the run.
+func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R, S], p plan, next R) result {
+	now, status := metav1.NewTime(o.Now).Rfc3339Copy(), next.GetRunStatus()
 	switch {
 	case p.claim || p.release:
 		return result{advanced: p.claim, err: r.setFinalizer(ctx, o.Run, p.claim)}
@@ -36,14 +39,15 @@ func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R], p plan, 
 	case p.clusters != nil:
 		status.Clusters = p.clusters
 	case p.end != nil:
-		status.Outcome, status.Message, status.EndedAt = p.end.outcome, truncate.Message(p.end.message, conditions.MaxMessage), &now
-		for i, a := range status.Actions {
-			if a.Outcome == "" {
-				status.Actions[i] = action.End(a, metav1alpha1.ActionCancelled, p.end.message, o.Now)
-			}
-		}
+		r.end(o, *p.end, next)
+	case p.beginTask != nil:
+		status.Tasks = append(status.Tasks, metav1alpha1.RunTask{
+			Name: p.beginTask.Name, StartedAt: now, Deadline: metav1.NewTime(now.Add(p.beginTask.Timeout)),
+		})
+	case p.task != nil:
+		return r.actOnTask(o, p, next)
 	case p.begin != nil:
-		return r.begin(o, *p.begin, status)
+		return r.begin(ctx, o, *p.begin, status)
 	case p.action != nil:
 		return r.act(ctx, o, p, status)
 	case len(p.remove) > 0:
@@ -52,7 +56,7 @@ func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R], p plan, 
 		r.forgetObservations(o)
 		status.FinishedAt = &now
 	default:
-		return result{awaits: p.awaits}
+		return result{awaits: p.awaits, lingers: p.lingers}
 	}
 	return result{advanced: true}
 }
@@ -67,11 +71,47 @@ func (r *Reconciler[R, S]) setFinalizer(ctx context.Context, run R, claim bool) 
 	return client.IgnoreNotFound(r.Client.Patch(ctx, next, client.MergeFromWithOptions(run, client.MergeFromWithOptimisticLock{})))
 }
 
+// end records how a run ended, and what ended with it.
+func (r *Reconciler[R, S]) end(o observation[R, S], e ending, next R) {
+	at, status := metav1.NewTime(o.Now).Rfc3339Copy(), next.GetRunStatus()
+	status.Outcome, status.Message, status.EndedAt = e.outcome, truncate.Message(e.message, conditions.MaxMessage), &at
+	for i, a := range status.Actions {
+		if a.Outcome == "" {
+			status.Actions[i] = action.End(a, metav1alpha1.ActionCancelled, e.message, o.Now)
+		}
+	}
+	for i, t := range status.Tasks {
+		if t.Outcome == "" {
+			status.Tasks[i] = endTask(t, metav1alpha1.ActionCancelled, e.message, o.Now)
+		}
+	}
+	r.tasks.forget(client.ObjectKeyFromObject(o.Run))
+	if concluding, ok := r.Kind.(ConcludingKind[R]); ok {
+		concluding.Conclude(next)
+	}
+}
+
+// actOnTask goes on with the task that is under way.
+func (r *Reconciler[R, S]) actOnTask(o observation[R, S], p plan, next R) result {
+	*next.GetRunStatus().Task(p.task.Name) = *p.task
+	if p.task.Outcome == "" {
+		doing, ok := r.Kind.(TaskKind[R, S])
+		if !o.progress.underWay && ok {
+			r.tasks.start(o.Run, *p.task, func(ctx context.Context) (func(*S), error) { return doing.Do(ctx, o.View, p.task.Name) })
+		}
+		return result{awaits: p.awaits}
+	}
+	if o.progress.record != nil {
+		o.progress.record(r.Kind.Status(next))
+	}
+	return result{advanced: true}
+}
+
 func awaitsContent(name string) string { return name + ": waits for what its object is made from" }
 
 // begin records an action.
-func (r *Reconciler[R, S]) begin(o observation[R], b Beginning, status *metav1alpha1.RunStatus) result {
-	object, err := r.Kind.Object(o.View, b.Action)
+func (r *Reconciler[R, S]) begin(ctx context.Context, o observation[R, S], b Beginning, status *metav1alpha1.RunStatus) result {
+	object, err := r.Kind.Object(ctx, o.View, b.Action)
 	if err != nil || object == nil {
 		return result{awaits: awaitsContent(b.Action), err: err}
 	}
@@ -80,7 +120,7 @@ func (r *Reconciler[R, S]) begin(o observation[R], b Beginning, status *metav1al
 }
 
 // act goes on with the action that is under way.
-func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R], p plan, status *metav1alpha1.RunStatus) result {
+func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R, S], p plan, status *metav1alpha1.RunStatus) result {
 	before, next, awaits := *status.Action(p.action.Name), *p.action, p.awaits
 	var err error
 	if p.step != action.Wait {
@@ -93,19 +133,19 @@ func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R], p plan, st
 	return result{advanced: next.Outcome != "" || next.UID != before.UID, awaits: awaits, err: err}
 }
 
-func (r *Reconciler[R, S]) do(ctx context.Context, o observation[R], p plan, a metav1alpha1.Action) (metav1alpha1.Action, error) {
+func (r *Reconciler[R, S]) do(ctx context.Context, o observation[R, S], p plan, a metav1alpha1.Action) (metav1alpha1.Action, error) {
 	cluster := o.clusters[Key(a.ClusterRef)].cluster
 	if p.step != action.Make {
 		return action.Do(ctx, cluster, o.owner, a, p.step, nil, o.Now)
 	}
-	object, err := r.Kind.Object(o.View, a.Name)
+	object, err := r.Kind.Object(ctx, o.View, a.Name)
 	if err != nil || object == nil {
 		return a, err
 	}
 	return action.Do(ctx, cluster, o.owner, a, p.step, object, o.Now)
 }
 
-func (r *Reconciler[R, S]) removeAll(ctx context.Context, o observation[R], p plan, status *metav1alpha1.RunStatus) result {
+func (r *Reconciler[R, S]) removeAll(ctx context.Context, o observation[R, S], p plan, status *metav1alpha1.RunStatus) result {
 	var awaited []string
 	var errs []error
 	for _, a := range p.remove {
@@ -125,7 +165,7 @@ func (r *Reconciler[R, S]) removeAll(ctx context.Context, o observation[R], p pl
 }
 
 // forgetObservations ends all watches of a run.
-func (r *Reconciler[R, S]) forgetObservations(o observation[R]) {
+func (r *Reconciler[R, S]) forgetObservations(o observation[R, S]) {
 	for _, view := range o.clusters {
 		if view.cluster != nil {
 			view.cluster.RetainObservations(r.ownerOf(o.Run), func(fleet.Selection) bool { return false })

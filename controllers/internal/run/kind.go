@@ -30,11 +30,11 @@ type Kind[R metav1alpha1.Run, S any] interface {
 	Clusters(ctx context.Context, run R) ([]metav1alpha1.ClusterReference, error)
 	// Selections are the objects of others that a run looks at.
 	Selections(run R) []Selection
-	// Next decides what comes next. It is pure, and is called while no action is under way.
+	// Next decides what comes next. It is pure, and is called while no action and no task is under way.
 	Next(view View[R]) Move
 	// Object is what an action makes; the room labels it, and names it if it has no name. It is nil as long as the clusters do
-	// not show what it is made from, as after a start of the manager. It is pure.
-	Object(view View[R], action string) (*unstructured.Unstructured, error)
+	// not show what it is made from, as after a start of the manager. It may read the management cluster.
+	Object(ctx context.Context, view View[R], action string) (*unstructured.Unstructured, error)
 	// Decide says what became of the object of an action. It is pure.
 	Decide(run R, a metav1alpha1.Action, object *unstructured.Unstructured) action.Verdict
 	// Keeps is whether the object of an action stays when the run has ended.
@@ -47,6 +47,34 @@ type WatchingKind interface {
 	AddWatches(b *builder.Builder)
 }
 
+// QueuedKind is a Kind whose runs wait for one another.
+type QueuedKind[R metav1alpha1.Run] interface {
+	// Queue says what a run waits for that has not started; empty for nothing. It is asked again whenever something happens
+	// to the run.
+	Queue(ctx context.Context, run R) (waitsFor string, err error)
+}
+
+// TaskKind is a Kind whose runs do tasks.
+type TaskKind[R metav1alpha1.Run, S any] interface {
+	// Do does a task beside the workers, until its deadline ends the context. It is called again after an error, and after a
+	// start of the manager, so doing it twice has to come to the same. A *Refusal as the error ends the task. What it
+	// returns adds to the status what was found; it is pure.
+	Do(ctx context.Context, view View[R], task string) (func(status *S), error)
+}
+
+// ConcludingKind is a Kind whose status tells more about the end of a run than its outcome.
+type ConcludingKind[R metav1alpha1.Run] interface {
+	// Conclude adds that to the status of a run that has just got its outcome. It is pure.
+	Conclude(run R)
+}
+
+// LingeringKind is a Kind whose runs leave what they made where it is for a while.
+type LingeringKind[R metav1alpha1.Run] interface {
+	// RemovesAt is when a run that has ended removes what it made; zero for at once. Its deletion, and that of one of its
+	// clusters, does not wait for it. It is pure.
+	RemovesAt(run R) time.Time
+}
+
 // Selection is objects in a cluster in which a run works.
 type Selection struct {
 	Cluster types.NamespacedName
@@ -57,6 +85,8 @@ type Selection struct {
 type Move struct {
 	// Begin an action; nil for none.
 	Begin *Beginning
+	// Task to begin; nil for none.
+	Task *Task
 	// Outcome ends the run; empty if it goes on.
 	Outcome metav1alpha1.RunOutcome
 	// Message says more about the outcome, or what is awaited.
@@ -75,6 +105,14 @@ type Beginning struct {
 	Timeout time.Duration
 }
 
+// Task is a task that is about to begin.
+type Task struct {
+	// Name of the task, which no other task of the run has.
+	Name string
+	// Timeout of the task, more than zero.
+	Timeout time.Duration
+}
+
 // View is what a kind decides from.
 type View[R metav1alpha1.Run] struct {
 	Run R
@@ -85,6 +123,18 @@ type View[R metav1alpha1.Run] struct {
 
 // Action returns an action of the run; nil if it has not begun.
 func (v View[R]) Action(name string) *metav1alpha1.Action { return v.Run.GetRunStatus().Action(name) }
+
+// Task returns a task of the run; nil if it has not begun.
+func (v View[R]) Task(name string) *metav1alpha1.RunTask { return v.Run.GetRunStatus().Task(name) }
+
+// Cluster returns a cluster of the run to work with; nil if none is connected. Its identity is to be compared with that of
+// the action for whose objects it is asked. A kind's pure functions do not call it.
+func (v View[R]) Cluster(key types.NamespacedName) *fleet.Cluster {
+	if one := v.clusters[key]; one != nil {
+		return one.cluster
+	}
+	return nil
+}
 
 // Unreachable says why a cluster cannot be worked with; empty if it can, or if it is expected to answer any moment.
 func (v View[R]) Unreachable(cluster types.NamespacedName) string {

@@ -21,11 +21,15 @@ import (
 const maxClusters = 8
 
 // observation is all that the plan and the report of one run are made from.
-type observation[R metav1alpha1.Run] struct {
+type observation[R metav1alpha1.Run, S any] struct {
 	View[R]
 	owner action.Owner
 	// added are clusters that are known now, and were not.
 	added []metav1alpha1.ClusterReference
+	// waitsFor is what a run waits for that has not started.
+	waitsFor string
+	// progress of the task that is under way.
+	progress progress[S]
 }
 
 // clusterView is what is known of one cluster of a run.
@@ -53,15 +57,25 @@ func removalOf(run metav1alpha1.Run) removal {
 }
 
 // observe reads everything once. A run that has finished, or has not begun, works in no cluster.
-func (r *Reconciler[R, S]) observe(ctx context.Context, run R, now time.Time) (observation[R], error) {
-	o := observation[R]{
+func (r *Reconciler[R, S]) observe(ctx context.Context, run R, now time.Time) (observation[R, S], error) {
+	o := observation[R, S]{
 		View:  View[R]{Run: run, Now: now, clusters: map[types.NamespacedName]*clusterView{}},
 		owner: action.Owner{Object: run},
 	}
 	status := run.GetRunStatus()
-	if status.StartedAt == nil || status.FinishedAt != nil {
+	if status.StartedAt == nil {
+		queued, waits := r.Kind.(QueuedKind[R])
+		if !waits || isDeleted(run) {
+			return o, nil
+		}
+		var err error
+		o.waitsFor, err = queued.Queue(ctx, run)
+		return o, err
+	}
+	if status.FinishedAt != nil {
 		return o, nil
 	}
+	o.progress = r.tasks.progressOf(run)
 	if status.Outcome == "" && len(status.Clusters) < maxClusters {
 		known, err := r.Kind.Clusters(ctx, run)
 		if err != nil {
@@ -77,7 +91,7 @@ func (r *Reconciler[R, S]) observe(ctx context.Context, run R, now time.Time) (o
 	return o, nil
 }
 
-func (r *Reconciler[R, S]) observeCluster(ctx context.Context, o *observation[R], key types.NamespacedName) error {
+func (r *Reconciler[R, S]) observeCluster(ctx context.Context, o *observation[R, S], key types.NamespacedName) error {
 	view := &clusterView{
 		Connectivity: connectivity.Connectivity{Subject: removalOf(o.Run), Now: o.Now}, observed: map[fleet.Selection]fleet.Observed{},
 	}
@@ -107,7 +121,7 @@ func (r *Reconciler[R, S]) observeCluster(ctx context.Context, o *observation[R]
 
 // selectionsIn are what a run looks at in a cluster: the objects of its actions, and what its kind wants to see while it is
 // under way.
-func (r *Reconciler[R, S]) selectionsIn(o *observation[R], key types.NamespacedName) map[fleet.Selection]bool {
+func (r *Reconciler[R, S]) selectionsIn(o *observation[R, S], key types.NamespacedName) map[fleet.Selection]bool {
 	wanted := map[fleet.Selection]bool{}
 	status := o.Run.GetRunStatus()
 	for _, a := range status.Actions {
@@ -125,13 +139,13 @@ func (r *Reconciler[R, S]) selectionsIn(o *observation[R], key types.NamespacedN
 	return wanted
 }
 
-func (o *observation[R]) selectionOf(a metav1alpha1.Action) (fleet.Selection, bool) {
+func (o *observation[R, S]) selectionOf(a metav1alpha1.Action) (fleet.Selection, bool) {
 	ref, err := objects.ParseID(a.Object)
 	return o.owner.Selection(ref), err == nil
 }
 
 // situationOf an action that is under way.
-func (o *observation[R]) situationOf(a metav1alpha1.Action, decide func(*unstructured.Unstructured) action.Verdict) action.Situation {
+func (o *observation[R, S]) situationOf(a metav1alpha1.Action, decide func(*unstructured.Unstructured) action.Verdict) action.Situation {
 	s := action.Situation{Action: a, Now: o.Now, Decide: decide}
 	view := o.clusters[Key(a.ClusterRef)]
 	switch {

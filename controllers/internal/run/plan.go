@@ -5,11 +5,16 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // plan is what to do for a run. At most one of its steps is taken in a reconcile, and recorded before the next.
@@ -27,10 +32,16 @@ type plan struct {
 	// action that is under way, as it becomes by what is known, and what is to be done for it in its cluster; nil for none.
 	action *metav1alpha1.Action
 	step   action.Step
+	// beginTask is a task to be recorded; nil for none.
+	beginTask *Task
+	// task that is under way; nil for none. It is started if nobody does it, and recorded if it has ended.
+	task *metav1alpha1.RunTask
 	// remove are the actions whose objects are to be removed.
 	remove []metav1alpha1.Action
 	// finish records that nothing is left to remove.
 	finish bool
+	// lingers: what the run made stays until then, though the run has ended.
+	lingers time.Time
 	// awaits says what the run waits for.
 	awaits string
 	// until is when to look again; zero for whenever something happens.
@@ -44,7 +55,7 @@ type ending struct {
 }
 
 // newPlan decides what to do for a run. It is pure.
-func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan {
+func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan {
 	status := o.Run.GetRunStatus()
 	claimed := controllerutil.ContainsFinalizer(o.Run, metav1alpha1.FinalizerRun)
 	switch {
@@ -52,10 +63,12 @@ func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan 
 		return plan{release: claimed}
 	case !claimed && !isDeleted(o.Run):
 		return plan{claim: true}
+	case o.waitsFor != "":
+		return plan{awaits: o.waitsFor}
 	case status.StartedAt == nil:
 		return plan{start: true}
 	case status.Outcome != "":
-		return planRemoval(o)
+		return planRemoval(kind, o)
 	}
 	if why := whyCancelled(o); why != "" {
 		return plan{end: &ending{metav1alpha1.RunCancelled, why}}
@@ -68,13 +81,16 @@ func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan 
 			return planAction(kind, o, a)
 		}
 	}
+	if current := taskUnderWay(status); current != nil {
+		return planTask(o, *current)
+	}
 	return planNext(kind, o)
 }
 
 func isDeleted(run metav1alpha1.Run) bool { return !run.GetDeletionTimestamp().IsZero() }
 
 // whyCancelled says why a run is to end before its time; empty if it goes on.
-func whyCancelled[R metav1alpha1.Run](o observation[R]) string {
+func whyCancelled[R metav1alpha1.Run, S any](o observation[R, S]) string {
 	switch {
 	case isDeleted(o.Run):
 		return "it was deleted"
@@ -89,17 +105,50 @@ func whyCancelled[R metav1alpha1.Run](o observation[R]) string {
 	return ""
 }
 
-func planAction[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R], a metav1alpha1.Action) plan {
+func planAction[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S], a metav1alpha1.Action) plan {
 	decide := func(object *unstructured.Unstructured) action.Verdict { return kind.Decide(o.Run, a, object) }
 	next, step, awaited := o.situationOf(a, decide).Next()
 	return plan{action: &next, step: step, awaits: a.Name + ": " + awaited, until: a.Deadline.Time}
 }
 
+// planTask goes on with a task, which has ended, is under way, or is to be started.
+func planTask[R metav1alpha1.Run, S any](o observation[R, S], t metav1alpha1.RunTask) plan {
+	p := plan{task: &t, until: t.Deadline.Time, awaits: t.Name + ": under way"}
+	if o.progress.err != nil {
+		p.awaits = t.Name + ": " + o.progress.err.Error()
+	}
+	switch {
+	case o.progress.done && o.progress.err != nil:
+		t = endTask(t, metav1alpha1.ActionFailed, o.progress.err.Error(), o.Now)
+	case o.progress.done:
+		t = endTask(t, metav1alpha1.ActionSucceeded, "", o.Now)
+	case !o.Now.Before(t.Deadline.Time):
+		message := fmt.Sprintf("it did not end within %s", t.Deadline.Sub(t.StartedAt.Time))
+		if o.progress.err != nil {
+			message += ": " + o.progress.err.Error()
+		}
+		t = endTask(t, metav1alpha1.ActionTimedOut, message, o.Now)
+	}
+	return p
+}
+
+func endTask(t metav1alpha1.RunTask, outcome metav1alpha1.ActionOutcome, message string, now time.Time) metav1alpha1.RunTask {
+	at := metav1.NewTime(now).Rfc3339Copy()
+	t.Outcome, t.Message, t.EndedAt = outcome, truncate.Message(message, conditions.MaxMessage), &at
+	return t
+}
+
 // planNext asks the kind, whose mistakes end the run.
-func planNext[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan {
+func planNext[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan {
 	move := kind.Next(o.View)
 	if move.Outcome != "" {
 		return plan{end: &ending{move.Outcome, move.Message}}
+	}
+	if move.Task != nil {
+		if o.Task(move.Task.Name) != nil {
+			return plan{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("task %s would begin twice", move.Task.Name)}}
+		}
+		return plan{beginTask: move.Task}
 	}
 	if move.Begin == nil {
 		return plan{awaits: move.Message, until: move.Until}
@@ -125,13 +174,33 @@ func planNext[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R]) plan
 const lookAtRemovals = time.Minute
 
 // planRemoval removes what the run made.
-func planRemoval[R metav1alpha1.Run](o observation[R]) plan {
-	p := plan{}
-	for _, a := range o.Run.GetRunStatus().Actions {
-		if !a.Removed {
-			p.remove = append(p.remove, a)
+func planRemoval[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan {
+	if lingering, lingers := kind.(LingeringKind[R]); lingers && whyCancelled(o) == "" {
+		if at := lingering.RemovesAt(o.Run); o.Now.Before(at) {
+			return plan{lingers: at, until: at}
 		}
 	}
-	p.finish, p.until = len(p.remove) == 0, o.Now.Add(lookAtRemovals)
-	return p
+	remove := lastMade(o.Run.GetRunStatus().Actions)
+	return plan{remove: remove, finish: len(remove) == 0, until: o.Now.Add(lookAtRemovals)}
+}
+
+// lastMade are the actions whose objects are removed next: in the reverse of the order in which they were made, those of one
+// kind together. What was made later may need what was made before, until it is gone.
+func lastMade(actions []metav1alpha1.Action) (last []metav1alpha1.Action) {
+	for _, a := range slices.Backward(actions) {
+		switch {
+		case a.Removed:
+		case len(last) > 0 && kindOf(a) != kindOf(last[0]):
+			return last
+		default:
+			last = append(last, a)
+		}
+	}
+	return last
+}
+
+// kindOf the object of an action; empty if its name cannot be read.
+func kindOf(a metav1alpha1.Action) schema.GroupVersionKind {
+	ref, _ := objects.ParseID(a.Object) // Its removal tells of it.
+	return ref.GroupVersionKind
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,8 +42,16 @@ func (d *drill) DeepCopyObject() runtime.Object {
 
 func copyMeta(in metav1.ObjectMeta) metav1.ObjectMeta { return *in.DeepCopy() }
 
+// observed is what is known of a drill.
+type observed = observation[*drill, metav1alpha1.RunStatus]
+
 // drills wants what a test wants.
-type drills struct{ move Move }
+type drills struct {
+	move    Move
+	removes time.Time
+}
+
+func (k drills) RemovesAt(*drill) time.Time { return k.removes }
 
 func (drills) Name() string                                { return "Drill" }
 func (drills) New() *drill                                 { return &drill{} }
@@ -55,7 +64,9 @@ func (drills) Keeps(*drill, metav1alpha1.Action) bool      { return false }
 func (drills) Clusters(context.Context, *drill) ([]metav1alpha1.ClusterReference, error) {
 	return nil, nil
 }
-func (drills) Object(View[*drill], string) (*unstructured.Unstructured, error) { return nil, nil }
+func (drills) Object(context.Context, View[*drill], string) (*unstructured.Unstructured, error) {
+	return nil, nil
+}
 func (drills) Decide(*drill, metav1alpha1.Action, *unstructured.Unstructured) action.Verdict {
 	return action.Verdict{}
 }
@@ -63,14 +74,14 @@ func (drills) Decide(*drill, metav1alpha1.Action, *unstructured.Unstructured) ac
 var prod = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}
 
 // underWay is a run that works in the cluster prod, which is connected.
-func underWay(change ...func(*drill)) observation[*drill] {
+func underWay(change ...func(*drill)) observed {
 	at := metav1.NewTime(noon)
 	of := &drill{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "weekly", UID: "u", Finalizers: []string{metav1alpha1.FinalizerRun}}}
 	of.status = metav1alpha1.RunStatus{StartedAt: &at, Clusters: []metav1alpha1.ClusterReference{prod}}
 	for _, one := range change {
 		one(of)
 	}
-	return observation[*drill]{
+	return observed{
 		View: View[*drill]{Run: of, Now: noon, clusters: map[types.NamespacedName]*clusterView{
 			Key(prod): {Connectivity: connectivity.Connectivity{Subject: removalOf(of), ClusterID: "id"}, cluster: &fleet.Cluster{}},
 		}},
@@ -99,8 +110,18 @@ func summarize(p plan) string {
 		return "begin " + p.begin.Action
 	case p.action != nil:
 		return fmt.Sprintf("go on with %s %s%s", p.action.Name, p.step, p.action.Outcome)
+	case p.beginTask != nil:
+		return "begin task " + p.beginTask.Name
+	case p.task != nil:
+		return fmt.Sprintf("task %s %s: %s", p.task.Name, cmp.Or(string(p.task.Outcome), "goes on"), cmp.Or(p.task.Message, p.awaits))
 	case len(p.remove) > 0:
-		return fmt.Sprintf("remove %d", len(p.remove))
+		var names []string
+		for _, a := range p.remove {
+			names = append(names, a.Name)
+		}
+		return "remove " + strings.Join(names, ", ")
+	case !p.lingers.IsZero():
+		return "linger until " + p.lingers.Format(time.TimeOnly)
 	case p.finish:
 		return "finish"
 	}
@@ -118,11 +139,34 @@ func TestPlanOfARun(t *testing.T) {
 	}
 	removed := begun("restore", metav1alpha1.ActionSucceeded)
 	removed.Removed = true
+	doing := func(of *drill) {
+		of.status.Tasks = []metav1alpha1.RunTask{{Name: "read", StartedAt: at, Deadline: metav1.NewTime(noon.Add(time.Hour))}}
+	}
+	later := func(o observed) observed { o.Now = noon.Add(time.Hour); return o }
+	sandbox := begun("sandbox", metav1alpha1.ActionSucceeded)
+	sandbox.Object = "v1/Namespace//sandbox"
 	for name, row := range map[string]struct {
-		o    observation[*drill]
-		move Move
-		want string
+		o       observed
+		move    Move
+		removes time.Time
+		want    string
 	}{
+		"it waits for others":                      {o: waiting(underWay(func(of *drill) { of.status = metav1alpha1.RunStatus{} })), want: "wait: waits for DRDrill acme/other"},
+		"a task begins":                            {o: underWay(), move: Move{Task: &Task{Name: "read", Timeout: time.Hour}}, want: "begin task read"},
+		"no task begins twice":                     {o: underWay(doing, func(of *drill) { of.status.Tasks[0].Outcome = metav1alpha1.ActionFailed }), move: Move{Task: &Task{Name: "read"}}, want: "end Failed: task read would begin twice"},
+		"a task is under way":                      {o: underWay(doing), move: begin, want: "task read goes on: read: under way"},
+		"a task is tried again":                    {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{underWay: true, err: errors.New("no answer")}), want: "task read goes on: read: no answer"},
+		"a task has ended":                         {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true}), want: "task read Succeeded: read: under way"},
+		"a task is refused":                        {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true, err: &Refusal{"no such bucket"}}), want: "task read Failed: no such bucket"},
+		"a task takes too long":                    {o: later(after(underWay(doing), progress[metav1alpha1.RunStatus]{underWay: true, err: errors.New("no answer")})), want: "task read TimedOut: it did not end within 1h0m0s: no answer"},
+		"a task ended just in time":                {o: later(after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true})), want: "task read Succeeded: read: under way"},
+		"it is cancelled during a task":            {o: underWay(doing, func(of *drill) { of.spec.Cancel = true }), want: "end Cancelled: spec.cancel is true"},
+		"what was made last is removed first":      {o: underWay(ended, with(sandbox, begun("a", ""), begun("b", ""))), want: "remove b, a"},
+		"and then what it needed":                  {o: underWay(ended, with(sandbox, removed)), want: "remove sandbox"},
+		"what it made lingers":                     {o: underWay(ended, with(sandbox)), removes: noon.Add(time.Minute), want: "linger until 12:01:00"},
+		"but no longer than that":                  {o: underWay(ended, with(sandbox)), removes: noon, want: "remove sandbox"},
+		"nor when the run is deleted":              {o: underWay(ended, deleted, with(sandbox)), removes: noon.Add(time.Minute), want: "remove sandbox"},
+		"nor when its cluster is deleted":          {o: leaving(underWay(ended, with(sandbox))), removes: noon.Add(time.Minute), want: "remove sandbox"},
 		"a new one is claimed":                     {o: underWay(fresh), want: "claim"},
 		"a claimed one starts":                     {o: underWay(func(of *drill) { of.status = metav1alpha1.RunStatus{} }), want: "start"},
 		"it is deleted before it is claimed":       {o: underWay(fresh, deleted), want: "wait: "},
@@ -141,32 +185,42 @@ func TestPlanOfARun(t *testing.T) {
 		"it is cancelled in the middle":         {o: underWay(func(of *drill) { of.spec.Cancel = true }, with(begun("restore", ""))), want: "end Cancelled: spec.cancel is true"},
 		"it is deleted":                         {o: underWay(deleted), move: begin, want: "end Cancelled: it was deleted"},
 		"its cluster is deleted":                {o: leaving(underWay()), move: begin, want: "end Cancelled: TenantCluster acme/prod is being deleted"},
-		"what it made is removed":               {o: underWay(ended, with(begun("restore", metav1alpha1.ActionSucceeded))), move: begin, want: "remove 1"},
-		"it is not cancelled after its end":     {o: underWay(ended, deleted, with(begun("restore", metav1alpha1.ActionSucceeded))), want: "remove 1"},
+		"what it made is removed":               {o: underWay(ended, with(begun("restore", metav1alpha1.ActionSucceeded))), move: begin, want: "remove restore"},
+		"it is not cancelled after its end":     {o: underWay(ended, deleted, with(begun("restore", metav1alpha1.ActionSucceeded))), want: "remove restore"},
 		"what was removed is not removed again": {o: underWay(ended, with(removed)), want: "finish"},
 		"one that has finished is let go":       {o: underWay(ended, func(of *drill) { of.status.FinishedAt = &at }), want: "release"},
 		"and then nothing is done any more":     {o: underWay(ended, func(of *drill) { of.status.FinishedAt, of.Finalizers = &at, nil }), move: begin, want: "wait: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := summarize(newPlan[*drill, metav1alpha1.RunStatus](drills{row.move}, row.o)); got != row.want {
+			if got := summarize(newPlan[*drill, metav1alpha1.RunStatus](drills{move: row.move, removes: row.removes}, row.o)); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
 	}
 }
 
-func knows(o observation[*drill], more int) observation[*drill] {
+func waiting(o observed) observed {
+	o.waitsFor = "waits for DRDrill acme/other"
+	return o
+}
+
+func after(o observed, p progress[metav1alpha1.RunStatus]) observed {
+	o.progress = p
+	return o
+}
+
+func knows(o observed, more int) observed {
 	o.added = make([]metav1alpha1.ClusterReference, more)
 	return o
 }
 
-func away(o observation[*drill], why string) observation[*drill] {
+func away(o observed, why string) observed {
 	view := o.clusters[Key(prod)]
 	view.cluster, view.Unreachable, view.Pending = nil, why, why == ""
 	return o
 }
 
-func leaving(o observation[*drill]) observation[*drill] {
+func leaving(o observed) observed {
 	o.clusters[Key(prod)].leaving = true
 	return o
 }
@@ -214,8 +268,10 @@ func TestReportOfARun(t *testing.T) {
 		"removing":          {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunFailed, Message: "lost rows"}, result{awaits: "Restore velero/x is being removed"}, "Unknown Deleting: Failed (lost rows); Restore velero/x is being removed", metav1alpha1.ConditionReconciling},
 		"failing to remove": {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunSucceeded}, result{err: errors.New("no answer")}, "Unknown Failed: Succeeded; the last try failed, and is repeated: no answer", metav1alpha1.ConditionReconciling},
 		"succeeded":         {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunSucceeded, Message: "42 rows", FinishedAt: &at}, result{}, "True Succeeded: 42 rows", ""},
-		"failed":            {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunFailed, Message: "lost rows", FinishedAt: &at}, result{}, "False Failed: lost rows", metav1alpha1.ConditionStalled},
-		"cancelled":         {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunCancelled, Message: "it was deleted", FinishedAt: &at}, result{}, "False Cancelled: it was deleted", metav1alpha1.ConditionStalled},
+		"failed, with what it made left": {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunFailed, Message: "lost rows"}, result{lingers: noon},
+			"False Failed: lost rows; what it made stays until 2026-11-21T12:00:00Z, or until it is deleted", metav1alpha1.ConditionStalled},
+		"failed":    {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunFailed, Message: "lost rows", FinishedAt: &at}, result{}, "False Failed: lost rows", metav1alpha1.ConditionStalled},
+		"cancelled": {metav1alpha1.RunStatus{Outcome: metav1alpha1.RunCancelled, Message: "it was deleted", FinishedAt: &at}, result{}, "False Cancelled: it was deleted", metav1alpha1.ConditionStalled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report(&row.status, 7, noon, row.done)

@@ -38,6 +38,7 @@ type Reconciler[R metav1alpha1.Run, S any] struct {
 
 	clusters clusterwatch.Watch[R]
 	written  statuses.Memory[R]
+	tasks    tasks[S]
 }
 
 // atOnce is for a run that is a step further: nothing else would bring it up again.
@@ -49,6 +50,7 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.written.Forget(request.NamespacedName)
+			r.tasks.forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -61,11 +63,11 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	p := newPlan(r.Kind, o)
 	next := clone(run)
 	status := next.GetRunStatus()
-	done := r.apply(ctx, o, p, status)
+	done := r.apply(ctx, o, p, next)
 	if p.claim || p.release { // The version of the object is another one now.
 		return reconcile.Result{RequeueAfter: requeue(p, done, o.Now)}, done.err
 	}
-	if status.StartedAt == nil {
+	if status.StartedAt == nil && done.awaits == "" {
 		return reconcile.Result{}, done.err
 	}
 	report(status, run.GetGeneration(), o.Now, done)

@@ -12,7 +12,7 @@ import (
 )
 
 // remove removes the object of an action, or records that it stays. It returns why it is not done yet; empty if it is.
-func (r *Reconciler[R, S]) remove(ctx context.Context, o observation[R], a metav1alpha1.Action) (awaits string, err error) {
+func (r *Reconciler[R, S]) remove(ctx context.Context, o observation[R, S], a metav1alpha1.Action) (awaits string, err error) {
 	name := a.Object
 	if ref, err := objects.ParseID(a.Object); err == nil {
 		name = ref.String()
@@ -49,7 +49,7 @@ func whatToDo(view *clusterView) string {
 	return "; the annotation " + metav1alpha1.AnnotationAbandon + `: "true" leaves it there` + view.GivenUpWhen()
 }
 
-func (r *Reconciler[R, S]) recordOrphan(ctx context.Context, o observation[R], a metav1alpha1.Action, reason tenancyv1alpha1.OrphanReason, message string) error {
+func (r *Reconciler[R, S]) recordOrphan(ctx context.Context, o observation[R, S], a metav1alpha1.Action, reason tenancyv1alpha1.OrphanReason, message string) error {
 	kind, err := r.Client.GroupVersionKindFor(o.Run)
 	if err != nil {
 		return err

@@ -19,14 +19,14 @@ func report(status *metav1alpha1.RunStatus, generation int64, now time.Time, don
 		list.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonFailed, fmt.Sprintf("%sthe last try failed, and is repeated: %s", outcomeOf(status), done.err), metav1alpha1.ConditionReconciling)
 	case status.Outcome == "":
 		list.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, orUnderWay(done.awaits), metav1alpha1.ConditionReconciling)
-	case status.FinishedAt == nil:
+	case status.FinishedAt == nil && done.lingers.IsZero():
 		list.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonDeleting, outcomeOf(status)+orUnderWay(done.awaits), metav1alpha1.ConditionReconciling)
 	case status.Outcome == metav1alpha1.RunSucceeded:
-		list.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, status.Message)
+		list.Summarize(metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, lingering(status.Message, done.lingers))
 	case status.Outcome == metav1alpha1.RunCancelled:
-		list.Summarize(metav1.ConditionFalse, metav1alpha1.ReasonCancelled, status.Message, metav1alpha1.ConditionStalled)
+		list.Summarize(metav1.ConditionFalse, metav1alpha1.ReasonCancelled, lingering(status.Message, done.lingers), metav1alpha1.ConditionStalled)
 	default:
-		list.Summarize(metav1.ConditionFalse, metav1alpha1.ReasonFailed, status.Message, metav1alpha1.ConditionStalled)
+		list.Summarize(metav1.ConditionFalse, metav1alpha1.ReasonFailed, lingering(status.Message, done.lingers), metav1alpha1.ConditionStalled)
 	}
 }
 
@@ -40,6 +40,14 @@ func outcomeOf(status *metav1alpha1.RunStatus) string {
 		text += " (" + status.Message + ")"
 	}
 	return text + "; "
+}
+
+// lingering adds until when what a run made stays where it is.
+func lingering(message string, until time.Time) string {
+	if until.IsZero() {
+		return message
+	}
+	return fmt.Sprintf("%s; what it made stays until %s, or until it is deleted", message, until.UTC().Format(time.RFC3339))
 }
 
 func orUnderWay(awaits string) string {
