@@ -4,25 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"strings"
-	"unicode"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
-)
-
-// Keys of a Secret with credentials, which are those of an AWS credentials file.
-const (
-	keyID        = "aws_access_key_id"
-	keySecret    = "aws_secret_access_key"
-	sessionToken = "aws_session_token"
 )
 
 // credentials are what a cluster's Velero is known by to the storage.
@@ -54,32 +45,10 @@ func credentialsVersion(ctx context.Context, cached client.Reader, enrollment *b
 
 // readCredentials reads an enrollment's Secret. A Verdict as the error says what a person has to mend.
 func readCredentials(ctx context.Context, live client.Reader, enrollment *backupv1alpha1.BackupEnrollment) (credentials, error) {
-	key := secretOf(enrollment)
-	secret := &corev1.Secret{}
-	err := live.Get(ctx, key, secret)
-	if apierrors.IsNotFound(err) {
-		return credentials{}, invalidCredentials("there is no Secret %s with the credentials for this cluster: create it with the keys %s and %s", key, keyID, keySecret)
+	read, version, err := backupstore.ReadCredentials(ctx, live, secretOf(enrollment))
+	var invalid *backupstore.InvalidCredentialsError
+	if errors.As(err, &invalid) {
+		return credentials{}, &target.Verdict{Reason: backupv1alpha1.ReasonCredentialsInvalid, Stalled: true, Message: invalid.Error()}
 	}
-	if err != nil {
-		return credentials{}, fmt.Errorf("read Secret %s: %w", key, err)
-	}
-	file := strings.Builder{}
-	file.WriteString("[default]\n")
-	for _, name := range []string{keyID, keySecret, sessionToken} {
-		value := strings.TrimSpace(string(secret.Data[name]))
-		switch {
-		case value == "" && name == sessionToken:
-			continue
-		case value == "":
-			return credentials{}, invalidCredentials("Secret %s lacks the key %s", key, name)
-		case strings.ContainsFunc(value, func(char rune) bool { return unicode.IsControl(char) || unicode.IsSpace(char) }):
-			return credentials{}, invalidCredentials("the key %s of Secret %s has a space or a line break inside", name, key)
-		}
-		fmt.Fprintf(&file, "%s=%s\n", name, value)
-	}
-	return credentials{file: file.String(), version: secret.ResourceVersion}, nil
-}
-
-func invalidCredentials(format string, args ...any) error {
-	return &target.Verdict{Reason: backupv1alpha1.ReasonCredentialsInvalid, Stalled: true, Message: fmt.Sprintf(format, args...)}
+	return credentials{file: read.File(), version: version}, err
 }

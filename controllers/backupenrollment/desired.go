@@ -101,19 +101,9 @@ func newObject(arranged *backupv1alpha1.VeleroObjects, kind schema.GroupVersionK
 }
 
 func locationSpec(storage backupcontent.Storage, arranged *backupv1alpha1.VeleroObjects, access credentials) map[string]any {
-	bucket := map[string]any{"bucket": storage.Bucket, "prefix": arranged.Prefix}
-	if storage.CA != "" {
-		bucket["caCert"] = base64.StdEncoding.EncodeToString([]byte(storage.CA))
-	}
-	config := map[string]any{"region": storage.Region}
-	if storage.Endpoint != "" {
-		// Services beside Amazon's have no names for buckets, and many do not know its newer checksums.
-		config["s3Url"], config["s3ForcePathStyle"], config["checksumAlgorithm"] = storage.Endpoint, "true", ""
-	}
-	return map[string]any{
-		"provider": "aws", "objectStorage": bucket, "config": config, "validationFrequency": arranged.ValidationFrequency.Duration.String(),
-		"credential": map[string]any{"name": arranged.Name, "key": access.key()},
-	}
+	spec := storage.Location(arranged.Prefix, map[string]any{"name": arranged.Name, "key": access.key()})
+	spec["validationFrequency"] = arranged.ValidationFrequency.Duration.String()
+	return spec
 }
 
 // backupSpec is the template of the Schedule. Velero's own objects are never in a backup: they would be restored.

@@ -1,0 +1,50 @@
+package recovery
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// notRestored are resources that Velero 1.18 never restores (pkg/controller/restore_controller.go), and those that a cluster
+// or a program in it makes again by itself.
+var notRestored = []struct {
+	reason    string
+	resources []string
+}{
+	{"belongs to the cluster in which it was", []string{"nodes", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io"}},
+	{"tells what happened, and is not restored", []string{"events", "events.events.k8s.io"}},
+	{"is Velero's own", []string{"backups.velero.io", "restores.velero.io", "resticrepositories.velero.io", "backuprepositories.velero.io"}},
+	{"is made again from Services", []string{"endpoints", "endpointslices.discovery.k8s.io"}},
+	{"says who leads now", []string{"leases.coordination.k8s.io"}},
+}
+
+// IsRestored is whether Velero restores an object, whatever a Restore says; if not, why.
+func IsRestored(item Item, object *unstructured.Unstructured) (restored bool, reason string) {
+	for _, one := range notRestored {
+		if slices.Contains(one.resources, item.Resource.String()) {
+			return false, one.reason
+		}
+	}
+	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+	completed, _, _ := unstructured.NestedString(object.Object, "status", "completionTime")
+	switch item.Resource {
+	case schema.GroupResource{Resource: "pods"}:
+		if phase == "Succeeded" || phase == "Failed" {
+			return false, "had ended"
+		}
+		if _, mirror := object.GetAnnotations()["kubernetes.io/config.mirror"]; mirror {
+			return false, "stands for a static pod of a node"
+		}
+	case schema.GroupResource{Group: "batch", Resource: "jobs"}:
+		if completed != "" {
+			return false, "had ended"
+		}
+	case schema.GroupResource{Resource: "configmaps"}:
+		if item.Name == "kube-root-ca.crt" {
+			return false, "is in every namespace by itself"
+		}
+	}
+	return true, ""
+}
