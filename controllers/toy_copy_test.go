@@ -102,23 +102,23 @@ func (k copyRuns) AddWatches(b *builder.Builder) {
 	}))
 }
 
-func (copyRuns) Next(view run.View[*CopyRun]) run.Move {
+func (copyRuns) Next(view run.View[*CopyRun]) run.Move[*CopyRun] {
 	of, clusters := view.Run, view.Run.Status.Clusters
 	if copied := view.Action("copy"); copied != nil {
 		if copied.Outcome != metav1alpha1.ActionSucceeded {
-			return run.Move{Outcome: metav1alpha1.RunFailed, Message: copied.Message}
+			return run.Move[*CopyRun]{Outcome: metav1alpha1.RunFailed, Message: copied.Message}
 		}
-		return run.Move{Outcome: metav1alpha1.RunSucceeded, Message: "copied to " + clusters[1].Name}
+		return run.Move[*CopyRun]{Outcome: metav1alpha1.RunSucceeded, Message: "copied to " + clusters[1].Name}
 	}
 	switch shown := view.Observed(selection(of)); {
 	case len(clusters) < 2:
-		return run.Move{Message: "waits for a TenantCluster with the label " + of.Spec.To}
+		return run.Move[*CopyRun]{Message: "waits for a TenantCluster with the label " + of.Spec.To}
 	case len(shown.Objects) == 0 && shown.Listed:
-		return run.Move{Outcome: metav1alpha1.RunFailed, Message: "there is nothing to copy in " + of.Spec.From}
+		return run.Move[*CopyRun]{Outcome: metav1alpha1.RunFailed, Message: "there is nothing to copy in " + of.Spec.From}
 	case len(shown.Objects) == 0:
-		return run.Move{Message: "waits for what is in " + of.Spec.From}
+		return run.Move[*CopyRun]{Message: "waits for what is in " + of.Spec.From}
 	}
-	return run.Move{Begin: &run.Beginning{Action: "copy", Cluster: run.Key(clusters[1]), Timeout: of.Spec.Patience.Duration}}
+	return run.Move[*CopyRun]{Begin: &run.Beginning{Action: "copy", Cluster: run.Key(clusters[1]), Timeout: of.Spec.Patience.Duration}}
 }
 
 func (copyRuns) Object(_ context.Context, view run.View[*CopyRun], _ string) (*unstructured.Unstructured, error) {

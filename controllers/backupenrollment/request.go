@@ -80,7 +80,7 @@ func follow(o *observation, before backupv1alpha1.RequestedBackup, id types.UID)
 	case velero.backups.Unknown != "":
 		s.Unknown = velero.backups.Unknown
 	case velero.backups.Pending():
-		s.Unknown = "waits for the first list of Backups"
+		s.Unknown, s.Pending = "waits for the first list of Backups", true
 	default:
 		s.Object = withID(velero.backups, before.Action.Object)
 	}

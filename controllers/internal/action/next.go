@@ -27,6 +27,9 @@ type Situation struct {
 	ClusterID types.UID
 	// Unknown says why it is not known what is in the cluster; empty if it is.
 	Unknown string
+	// Pending: a watch is about to show what is in the cluster, as after a start of the manager. The deadline waits for that:
+	// the object may have done its work in time.
+	Pending bool
 	// Object as a watch shows it; nil if the watch shows none.
 	Object *unstructured.Unstructured
 	// Decide says what became of an object.
@@ -59,7 +62,7 @@ func (s Situation) Next() (next metav1alpha1.Action, step Step, awaited string) 
 			a.ClusterRef.Namespace, a.ClusterRef.Name)), Wait, ""
 	case s.Object != nil:
 		return s.decide(ref)
-	case s.isDue():
+	case s.isDue() && !s.Pending:
 		return s.end(metav1alpha1.ActionTimedOut, s.timedOut(ref)), Wait, ""
 	case s.Unknown != "":
 		return a, Wait, s.Unknown

@@ -55,6 +55,7 @@ func TestNextStepOfAnAction(t *testing.T) {
 		after     time.Duration
 		clusterID types.UID
 		unknown   string
+		pending   bool
 		object    *unstructured.Unstructured
 
 		outcome metav1alpha1.ActionOutcome
@@ -71,6 +72,7 @@ func TestNextStepOfAnAction(t *testing.T) {
 		"it failed":                                 {uid: "a", clusterID: "id", object: inCluster("a", "Failed"), outcome: metav1alpha1.ActionFailed, says: "no space left"},
 		"it takes too long":                         {uid: "a", after: late, clusterID: "id", object: inCluster("a", "New"), outcome: metav1alpha1.ActionTimedOut, says: "within 1h0m0s: is New"},
 		"its cluster is away too long":              {uid: "a", after: late, unknown: "no answer", outcome: metav1alpha1.ActionTimedOut, says: "no answer"},
+		"it is about to be shown, and is due":       {uid: "a", after: late, clusterID: "id", unknown: "waits for the first list", pending: true, says: "first list"},
 		"it was never made in time":                 {after: late, clusterID: "id", outcome: metav1alpha1.ActionTimedOut},
 		"it is not shown":                           {uid: "a", clusterID: "id", step: Look},
 		"it is not known whether it is there":       {uid: "a", clusterID: "id", unknown: "forbidden", says: "forbidden"},
@@ -81,7 +83,7 @@ func TestNextStepOfAnAction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := begun()
 			a.UID = row.uid
-			s := Situation{Action: a, Now: noon.Add(row.after), ClusterID: row.clusterID, Unknown: row.unknown, Object: row.object, Decide: byPhase}
+			s := Situation{Action: a, Now: noon.Add(row.after), ClusterID: row.clusterID, Unknown: row.unknown, Pending: row.pending, Object: row.object, Decide: byPhase}
 			next, step, awaited := s.Next()
 			if next.Outcome != row.outcome || step != row.step || !strings.Contains(next.Message+awaited, row.says) {
 				t.Errorf("outcome %q, step %q, message %q, awaits %q", next.Outcome, step, next.Message, awaited)

@@ -29,7 +29,7 @@ type result struct {
 }
 
 // apply carries a plan out. What becomes of it is in the status of next, a copy of the run.
-func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R, S], p plan, next R) result {
+func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R, S], p plan[R], next R) result {
 	now, status := metav1.NewTime(o.Now).Rfc3339Copy(), next.GetRunStatus()
 	switch {
 	case p.claim || p.release:
@@ -40,6 +40,8 @@ func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R, S], p pla
 		status.Clusters = p.clusters
 	case p.end != nil:
 		r.end(o, *p.end, next)
+	case p.record != nil:
+		p.record(next)
 	case p.beginTask != nil:
 		status.Tasks = append(status.Tasks, metav1alpha1.RunTask{
 			Name: p.beginTask.Name, StartedAt: now, Deadline: metav1.NewTime(now.Add(p.beginTask.Timeout)),
@@ -47,7 +49,7 @@ func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R, S], p pla
 	case p.task != nil:
 		return r.actOnTask(o, p, next)
 	case p.begin != nil:
-		return r.begin(ctx, o, *p.begin, status)
+		return r.begin(ctx, o, *p.begin, next)
 	case p.action != nil:
 		return r.act(ctx, o, p, status)
 	case len(p.remove) > 0:
@@ -92,7 +94,7 @@ func (r *Reconciler[R, S]) end(o observation[R, S], e ending, next R) {
 }
 
 // actOnTask goes on with the task that is under way.
-func (r *Reconciler[R, S]) actOnTask(o observation[R, S], p plan, next R) result {
+func (r *Reconciler[R, S]) actOnTask(o observation[R, S], p plan[R], next R) result {
 	*next.GetRunStatus().Task(p.task.Name) = *p.task
 	if p.task.Outcome == "" {
 		doing, ok := r.Kind.(TaskKind[R, S])
@@ -109,10 +111,16 @@ func (r *Reconciler[R, S]) actOnTask(o observation[R, S], p plan, next R) result
 
 func awaitsContent(name string) string { return name + ": waits for what its object is made from" }
 
-// begin records an action.
-func (r *Reconciler[R, S]) begin(ctx context.Context, o observation[R, S], b Beginning, status *metav1alpha1.RunStatus) result {
+// begin records an action. What its object cannot be made from ends the run.
+func (r *Reconciler[R, S]) begin(ctx context.Context, o observation[R, S], b Beginning, next R) result {
+	status := next.GetRunStatus()
 	object, err := r.Kind.Object(ctx, o.View, b.Action)
-	if err != nil || object == nil {
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		r.end(o, ending{metav1alpha1.RunFailed, b.Action + ": " + refusal.Message}, next)
+		return result{advanced: true}
+	case err != nil || object == nil:
 		return result{awaits: awaitsContent(b.Action), err: err}
 	}
 	status.Actions = append(status.Actions, o.owner.New(b.Action, b.Cluster, o.clusters[b.Cluster].ClusterID, object, o.Now, b.Timeout))
@@ -120,7 +128,7 @@ func (r *Reconciler[R, S]) begin(ctx context.Context, o observation[R, S], b Beg
 }
 
 // act goes on with the action that is under way.
-func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R, S], p plan, status *metav1alpha1.RunStatus) result {
+func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R, S], p plan[R], status *metav1alpha1.RunStatus) result {
 	before, next, awaits := *status.Action(p.action.Name), *p.action, p.awaits
 	var err error
 	if p.step != action.Wait {
@@ -133,19 +141,23 @@ func (r *Reconciler[R, S]) act(ctx context.Context, o observation[R, S], p plan,
 	return result{advanced: next.Outcome != "" || next.UID != before.UID, awaits: awaits, err: err}
 }
 
-func (r *Reconciler[R, S]) do(ctx context.Context, o observation[R, S], p plan, a metav1alpha1.Action) (metav1alpha1.Action, error) {
+func (r *Reconciler[R, S]) do(ctx context.Context, o observation[R, S], p plan[R], a metav1alpha1.Action) (metav1alpha1.Action, error) {
 	cluster := o.clusters[Key(a.ClusterRef)].cluster
 	if p.step != action.Make {
 		return action.Do(ctx, cluster, o.owner, a, p.step, nil, o.Now)
 	}
 	object, err := r.Kind.Object(ctx, o.View, a.Name)
-	if err != nil || object == nil {
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return action.End(a, metav1alpha1.ActionFailed, refusal.Message, o.Now), nil
+	case err != nil || object == nil:
 		return a, err
 	}
 	return action.Do(ctx, cluster, o.owner, a, p.step, object, o.Now)
 }
 
-func (r *Reconciler[R, S]) removeAll(ctx context.Context, o observation[R, S], p plan, status *metav1alpha1.RunStatus) result {
+func (r *Reconciler[R, S]) removeAll(ctx context.Context, o observation[R, S], p plan[R], status *metav1alpha1.RunStatus) result {
 	var awaited []string
 	var errs []error
 	for _, a := range p.remove {

@@ -31,9 +31,10 @@ type Kind[R metav1alpha1.Run, S any] interface {
 	// Selections are the objects of others that a run looks at.
 	Selections(run R) []Selection
 	// Next decides what comes next. It is pure, and is called while no action and no task is under way.
-	Next(view View[R]) Move
+	Next(view View[R]) Move[R]
 	// Object is what an action makes; the room labels it, and names it if it has no name. It is nil as long as the clusters do
-	// not show what it is made from, as after a start of the manager. It may read the management cluster.
+	// not show what it is made from, as after a start of the manager. It may read the management cluster. A
+	// *Refusal as the error ends the action, and before it began the run; any other is tried again.
 	Object(ctx context.Context, view View[R], action string) (*unstructured.Unstructured, error)
 	// Decide says what became of the object of an action. It is pure.
 	Decide(run R, a metav1alpha1.Action, object *unstructured.Unstructured) action.Verdict
@@ -82,11 +83,14 @@ type Selection struct {
 }
 
 // Move is what a run does next. The zero Move waits for the next event.
-type Move struct {
+type Move[R metav1alpha1.Run] struct {
 	// Begin an action; nil for none.
 	Begin *Beginning
 	// Task to begin; nil for none.
 	Task *Task
+	// Record adds to the status of a copy of the run what follows from the view, and Next is called again; nil for nothing. It
+	// is pure.
+	Record func(run R)
 	// Outcome ends the run; empty if it goes on.
 	Outcome metav1alpha1.RunOutcome
 	// Message says more about the outcome, or what is awaited.
@@ -119,6 +123,24 @@ type View[R metav1alpha1.Run] struct {
 	Now time.Time
 
 	clusters map[types.NamespacedName]*clusterView
+}
+
+// NewView returns a view for tests of a kind: what watches show of selections, and why clusters cannot be worked with.
+func NewView[R metav1alpha1.Run](run R, now time.Time, observed map[Selection]fleet.Observed, unreachable map[types.NamespacedName]string) View[R] {
+	view := View[R]{Run: run, Now: now, clusters: map[types.NamespacedName]*clusterView{}}
+	cluster := func(key types.NamespacedName) *clusterView {
+		if view.clusters[key] == nil {
+			view.clusters[key] = &clusterView{observed: map[fleet.Selection]fleet.Observed{}}
+		}
+		return view.clusters[key]
+	}
+	for selection, shown := range observed {
+		cluster(selection.Cluster).observed[selection.Selection] = shown
+	}
+	for key, why := range unreachable {
+		cluster(key).Unreachable = why
+	}
+	return view
 }
 
 // Action returns an action of the run; nil if it has not begun.

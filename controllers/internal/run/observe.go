@@ -100,7 +100,7 @@ func (r *Reconciler[R, S]) observeCluster(ctx context.Context, o *observation[R,
 	if err != nil {
 		return err
 	}
-	view.leaving, view.cluster = tenant != nil && !tenant.KeepsTargets(), cluster
+	view.leaving, view.cluster = tenant != nil && !tenant.DeletionTimestamp.IsZero(), cluster
 	if cluster == nil {
 		return nil
 	}
@@ -154,6 +154,7 @@ func (o *observation[R, S]) situationOf(a metav1alpha1.Action, decide func(*unst
 		if view != nil && view.Unreachable != "" {
 			s.Unknown = view.Unreachable
 		}
+		s.Pending = view != nil && view.Pending
 		return s
 	}
 	s.ClusterID = view.ClusterID
@@ -163,7 +164,7 @@ func (o *observation[R, S]) situationOf(a metav1alpha1.Action, decide func(*unst
 	case shown.Unknown != "":
 		s.Unknown = shown.Unknown
 	case shown.Pending():
-		s.Unknown = "waits for the first list of " + selection.Kind.Kind
+		s.Unknown, s.Pending = "waits for the first list of "+selection.Kind.Kind, true
 	case shown.Incomplete:
 		s.Unknown = "somebody made more objects with the label " + metav1alpha1.LabelAction + " of this run than are watched"
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
-// plan is what to do for a run. At most one of its steps is taken in a reconcile, and recorded before the next.
-type plan struct {
+// plan is what to do for a run R. At most one of its steps is taken in a reconcile, and recorded before the next.
+type plan[R metav1alpha1.Run] struct {
 	// claim adds the finalizer; release removes it.
 	claim, release bool
 	// start records that the run begins.
@@ -27,6 +27,8 @@ type plan struct {
 	clusters []metav1alpha1.ClusterReference
 	// end is the outcome to be recorded; nil for none.
 	end *ending
+	// record is what the kind adds to the status; nil for nothing.
+	record func(R)
 	// begin is an action to be recorded; nil for none.
 	begin *Beginning
 	// action that is under way, as it becomes by what is known, and what is to be done for it in its cluster; nil for none.
@@ -55,26 +57,26 @@ type ending struct {
 }
 
 // newPlan decides what to do for a run. It is pure.
-func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan {
+func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan[R] {
 	status := o.Run.GetRunStatus()
 	claimed := controllerutil.ContainsFinalizer(o.Run, metav1alpha1.FinalizerRun)
 	switch {
 	case status.FinishedAt != nil || status.StartedAt == nil && isDeleted(o.Run):
-		return plan{release: claimed}
+		return plan[R]{release: claimed}
 	case !claimed && !isDeleted(o.Run):
-		return plan{claim: true}
+		return plan[R]{claim: true}
 	case o.waitsFor != "":
-		return plan{awaits: o.waitsFor}
+		return plan[R]{awaits: o.waitsFor}
 	case status.StartedAt == nil:
-		return plan{start: true}
+		return plan[R]{start: true}
 	case status.Outcome != "":
 		return planRemoval(kind, o)
 	}
 	if why := whyCancelled(o); why != "" {
-		return plan{end: &ending{metav1alpha1.RunCancelled, why}}
+		return plan[R]{end: &ending{metav1alpha1.RunCancelled, why}}
 	}
 	if len(o.added) > 0 {
-		return plan{clusters: slices.Concat(status.Clusters, o.added)}
+		return plan[R]{clusters: slices.Concat(status.Clusters, o.added)}
 	}
 	for _, a := range status.Actions {
 		if a.Outcome == "" {
@@ -105,15 +107,15 @@ func whyCancelled[R metav1alpha1.Run, S any](o observation[R, S]) string {
 	return ""
 }
 
-func planAction[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S], a metav1alpha1.Action) plan {
+func planAction[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S], a metav1alpha1.Action) plan[R] {
 	decide := func(object *unstructured.Unstructured) action.Verdict { return kind.Decide(o.Run, a, object) }
 	next, step, awaited := o.situationOf(a, decide).Next()
-	return plan{action: &next, step: step, awaits: a.Name + ": " + awaited, until: a.Deadline.Time}
+	return plan[R]{action: &next, step: step, awaits: a.Name + ": " + awaited, until: a.Deadline.Time}
 }
 
 // planTask goes on with a task, which has ended, is under way, or is to be started.
-func planTask[R metav1alpha1.Run, S any](o observation[R, S], t metav1alpha1.RunTask) plan {
-	p := plan{task: &t, until: t.Deadline.Time, awaits: t.Name + ": under way"}
+func planTask[R metav1alpha1.Run, S any](o observation[R, S], t metav1alpha1.RunTask) plan[R] {
+	p := plan[R]{task: &t, until: t.Deadline.Time, awaits: t.Name + ": under way"}
 	if o.progress.err != nil {
 		p.awaits = t.Name + ": " + o.progress.err.Error()
 	}
@@ -139,34 +141,37 @@ func endTask(t metav1alpha1.RunTask, outcome metav1alpha1.ActionOutcome, message
 }
 
 // planNext asks the kind, whose mistakes end the run.
-func planNext[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan {
+func planNext[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan[R] {
 	move := kind.Next(o.View)
 	if move.Outcome != "" {
-		return plan{end: &ending{move.Outcome, move.Message}}
+		return plan[R]{end: &ending{move.Outcome, move.Message}}
+	}
+	if move.Record != nil {
+		return plan[R]{record: move.Record}
 	}
 	if move.Task != nil {
 		if o.Task(move.Task.Name) != nil {
-			return plan{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("task %s would begin twice", move.Task.Name)}}
+			return plan[R]{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("task %s would begin twice", move.Task.Name)}}
 		}
-		return plan{beginTask: move.Task}
+		return plan[R]{beginTask: move.Task}
 	}
 	if move.Begin == nil {
-		return plan{awaits: move.Message, until: move.Until}
+		return plan[R]{awaits: move.Message, until: move.Until}
 	}
 	view := o.clusters[move.Begin.Cluster]
 	switch {
 	case o.Action(move.Begin.Action) != nil:
-		return plan{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("action %s would begin twice", move.Begin.Action)}}
+		return plan[R]{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("action %s would begin twice", move.Begin.Action)}}
 	case view == nil:
-		return plan{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("action %s would work in %s, which is none of the run's clusters", move.Begin.Action, move.Begin.Cluster)}}
+		return plan[R]{end: &ending{metav1alpha1.RunFailed, fmt.Sprintf("action %s would work in %s, which is none of the run's clusters", move.Begin.Action, move.Begin.Cluster)}}
 	case view.cluster == nil: // Its identity has to be on record.
 		awaits := view.Unreachable
 		if awaits == "" {
 			awaits = fmt.Sprintf("waits for TenantCluster %s", move.Begin.Cluster)
 		}
-		return plan{awaits: awaits, until: move.Until}
+		return plan[R]{awaits: awaits, until: move.Until}
 	}
-	return plan{begin: move.Begin}
+	return plan[R]{begin: move.Begin}
 }
 
 // lookAtRemovals is when an object that is on its way is looked at again, though no watch showed that it is gone: a kind may
@@ -174,14 +179,14 @@ func planNext[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) p
 const lookAtRemovals = time.Minute
 
 // planRemoval removes what the run made.
-func planRemoval[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan {
+func planRemoval[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) plan[R] {
 	if lingering, lingers := kind.(LingeringKind[R]); lingers && whyCancelled(o) == "" {
 		if at := lingering.RemovesAt(o.Run); o.Now.Before(at) {
-			return plan{lingers: at, until: at}
+			return plan[R]{lingers: at, until: at}
 		}
 	}
 	remove := lastMade(o.Run.GetRunStatus().Actions)
-	return plan{remove: remove, finish: len(remove) == 0, until: o.Now.Add(lookAtRemovals)}
+	return plan[R]{remove: remove, finish: len(remove) == 0, until: o.Now.Add(lookAtRemovals)}
 }
 
 // lastMade are the actions whose objects are removed next: in the reverse of the order in which they were made, those of one

@@ -47,7 +47,7 @@ type observed = observation[*drill, metav1alpha1.RunStatus]
 
 // drills wants what a test wants.
 type drills struct {
-	move    Move
+	move    Move[*drill]
 	removes time.Time
 }
 
@@ -59,7 +59,7 @@ func (drills) NewList() client.ObjectList                  { return nil }
 func (drills) Status(of *drill) *metav1alpha1.RunStatus    { return &of.status }
 func (drills) CopyStatus(to, from *metav1alpha1.RunStatus) { from.DeepCopyInto(to) }
 func (drills) Selections(*drill) []Selection               { return nil }
-func (k drills) Next(View[*drill]) Move                    { return k.move }
+func (k drills) Next(View[*drill]) Move[*drill]            { return k.move }
 func (drills) Keeps(*drill, metav1alpha1.Action) bool      { return false }
 func (drills) Clusters(context.Context, *drill) ([]metav1alpha1.ClusterReference, error) {
 	return nil, nil
@@ -94,7 +94,7 @@ func begun(name string, outcome metav1alpha1.ActionOutcome) metav1alpha1.Action 
 }
 
 // summarize says in words what a plan does.
-func summarize(p plan) string {
+func summarize(p plan[*drill]) string {
 	switch {
 	case p.claim:
 		return "claim"
@@ -110,6 +110,8 @@ func summarize(p plan) string {
 		return "begin " + p.begin.Action
 	case p.action != nil:
 		return fmt.Sprintf("go on with %s %s%s", p.action.Name, p.step, p.action.Outcome)
+	case p.record != nil:
+		return "record"
 	case p.beginTask != nil:
 		return "begin task " + p.beginTask.Name
 	case p.task != nil:
@@ -130,7 +132,7 @@ func summarize(p plan) string {
 
 func TestPlanOfARun(t *testing.T) {
 	at := metav1.NewTime(noon)
-	begin := Move{Begin: &Beginning{Action: "restore", Cluster: Key(prod), Timeout: time.Hour}}
+	begin := Move[*drill]{Begin: &Beginning{Action: "restore", Cluster: Key(prod), Timeout: time.Hour}}
 	deleted := func(of *drill) { of.DeletionTimestamp = &at }
 	fresh := func(of *drill) { of.Finalizers, of.status = nil, metav1alpha1.RunStatus{} }
 	ended := func(of *drill) { of.status.Outcome, of.status.EndedAt = metav1alpha1.RunSucceeded, &at }
@@ -147,13 +149,14 @@ func TestPlanOfARun(t *testing.T) {
 	sandbox.Object = "v1/Namespace//sandbox"
 	for name, row := range map[string]struct {
 		o       observed
-		move    Move
+		move    Move[*drill]
 		removes time.Time
 		want    string
 	}{
 		"it waits for others":                      {o: waiting(underWay(func(of *drill) { of.status = metav1alpha1.RunStatus{} })), want: "wait: waits for DRDrill acme/other"},
-		"a task begins":                            {o: underWay(), move: Move{Task: &Task{Name: "read", Timeout: time.Hour}}, want: "begin task read"},
-		"no task begins twice":                     {o: underWay(doing, func(of *drill) { of.status.Tasks[0].Outcome = metav1alpha1.ActionFailed }), move: Move{Task: &Task{Name: "read"}}, want: "end Failed: task read would begin twice"},
+		"what follows is recorded":                 {o: underWay(), move: Move[*drill]{Record: func(*drill) {}}, want: "record"},
+		"a task begins":                            {o: underWay(), move: Move[*drill]{Task: &Task{Name: "read", Timeout: time.Hour}}, want: "begin task read"},
+		"no task begins twice":                     {o: underWay(doing, func(of *drill) { of.status.Tasks[0].Outcome = metav1alpha1.ActionFailed }), move: Move[*drill]{Task: &Task{Name: "read"}}, want: "end Failed: task read would begin twice"},
 		"a task is under way":                      {o: underWay(doing), move: begin, want: "task read goes on: read: under way"},
 		"a task is tried again":                    {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{underWay: true, err: errors.New("no answer")}), want: "task read goes on: read: no answer"},
 		"a task has ended":                         {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true}), want: "task read Succeeded: read: under way"},
@@ -176,11 +179,11 @@ func TestPlanOfARun(t *testing.T) {
 		"an action goes on":                        {o: underWay(with(begun("restore", ""))), move: begin, want: "go on with restore "},
 		"one that has ended is followed by others": {o: underWay(with(begun("backup", metav1alpha1.ActionSucceeded))), move: begin, want: "begin restore"},
 		"none begins twice":                        {o: underWay(with(begun("restore", metav1alpha1.ActionFailed))), move: begin, want: "end Failed: action restore would begin twice"},
-		"none begins elsewhere":                    {o: underWay(), move: Move{Begin: &Beginning{Action: "restore", Cluster: types.NamespacedName{Name: "x"}}}, want: "end Failed: action restore would work in /x, which is none of the run's clusters"},
+		"none begins elsewhere":                    {o: underWay(), move: Move[*drill]{Begin: &Beginning{Action: "restore", Cluster: types.NamespacedName{Name: "x"}}}, want: "end Failed: action restore would work in /x, which is none of the run's clusters"},
 		"none begins in a cluster that is away":    {o: away(underWay(), "no answer"), move: begin, want: "wait: no answer"},
 		"none begins before the cluster is there":  {o: away(underWay(), ""), move: begin, want: "wait: waits for TenantCluster acme/prod"},
-		"it waits":                              {o: underWay(), move: Move{Message: "waits for a standby"}, want: "wait: waits for a standby"},
-		"it ends":                               {o: underWay(), move: Move{Outcome: metav1alpha1.RunSucceeded, Message: "42 rows"}, want: "end Succeeded: 42 rows"},
+		"it waits":                              {o: underWay(), move: Move[*drill]{Message: "waits for a standby"}, want: "wait: waits for a standby"},
+		"it ends":                               {o: underWay(), move: Move[*drill]{Outcome: metav1alpha1.RunSucceeded, Message: "42 rows"}, want: "end Succeeded: 42 rows"},
 		"it is cancelled":                       {o: underWay(func(of *drill) { of.spec.Cancel = true }), move: begin, want: "end Cancelled: spec.cancel is true"},
 		"it is cancelled in the middle":         {o: underWay(func(of *drill) { of.spec.Cancel = true }, with(begun("restore", ""))), want: "end Cancelled: spec.cancel is true"},
 		"it is deleted":                         {o: underWay(deleted), move: begin, want: "end Cancelled: it was deleted"},

@@ -64,10 +64,10 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	next := clone(run)
 	status := next.GetRunStatus()
 	done := r.apply(ctx, o, p, next)
-	if p.claim || p.release { // The version of the object is another one now.
-		return reconcile.Result{RequeueAfter: requeue(p, done, o.Now)}, done.err
-	}
-	if status.StartedAt == nil && done.awaits == "" {
+	switch {
+	case p.claim || p.release: // The version of the object is another one now.
+		return resultOf(p, done, o.Now), done.err
+	case status.StartedAt == nil && done.awaits == "":
 		return reconcile.Result{}, done.err
 	}
 	report(status, run.GetGeneration(), o.Now, done)
@@ -76,17 +76,18 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, err
 	}
 	r.tell(run, status)
-	return reconcile.Result{RequeueAfter: requeue(p, done, o.Now)}, done.err
+	return resultOf(p, done, o.Now), done.err
 }
 
-func requeue(p plan, done result, now time.Time) time.Duration {
+// resultOf says when a run is brought up again. One that failed has its backoff.
+func resultOf[R metav1alpha1.Run](p plan[R], done result, now time.Time) reconcile.Result {
 	switch {
+	case done.err != nil || !done.advanced && p.until.IsZero():
+		return reconcile.Result{}
 	case done.advanced:
-		return atOnce
-	case p.until.IsZero():
-		return 0
+		return reconcile.Result{RequeueAfter: atOnce}
 	}
-	return max(p.until.Sub(now), time.Second)
+	return reconcile.Result{RequeueAfter: max(p.until.Sub(now), time.Second)}
 }
 
 // Events: reasons and actions.
