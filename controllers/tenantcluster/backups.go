@@ -2,44 +2,15 @@ package tenantcluster
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=list
-
-// drillKind is that of who tests recoveries. It may not be installed, so nobody watches it.
-var drillKind = schema.GroupVersionKind{Group: "backup.daytwo.dev", Version: "v1alpha1", Kind: "DRDrill"}
-
-// labelsOf what works for a cluster.
-func labelsOf(cluster types.NamespacedName) client.MatchingLabels {
-	return client.MatchingLabels{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
-}
-
-// listInstalled lists what there is of a kind for a cluster; installed is false if there is no such kind.
-func (r *reconciler) listInstalled(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (items []unstructured.Unstructured, installed bool, err error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	err = r.live.List(ctx, list, labelsOf(key))
-	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) { // The latter where it was installed once.
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("list %ss: %w", kind.Kind, err)
-	}
-	return list.Items, true, nil
-}
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=get;list;watch
 
 // latestBackup looks how old the data of the newest good backup of a cluster is.
 func (r *reconciler) latestBackup(ctx context.Context, key types.NamespacedName) (topology.Backup, error) {
@@ -68,26 +39,14 @@ func (r *reconciler) listBackups(ctx context.Context, key types.NamespacedName) 
 	return found, err
 }
 
-// listDrills names the drills that are under way in a cluster.
+// listDrills names the drills, and other runs, that are under way in a cluster: what works there and has no policy.
 func (r *reconciler) listDrills(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	drills, _, err := r.listInstalled(ctx, drillKind, key)
+	members, err := r.targets.In(ctx, r.client, key)
 	var names []string
-	for i := range drills {
-		if isReconciling(&drills[i]) {
-			names = append(names, fmt.Sprintf("%s %s/%s", drillKind.Kind, drills[i].GetNamespace(), drills[i].GetName()))
+	for _, member := range members {
+		if member.Kind.Policy == nil {
+			names = append(names, member.String())
 		}
 	}
 	return names, err
-}
-
-// isReconciling reads the condition that every kind of Daytwo's has while work is under way.
-func isReconciling(object *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, one := range conditions {
-		condition, ok := one.(map[string]any)
-		if ok && condition["type"] == metav1alpha1.ConditionReconciling && condition["status"] == "True" {
-			return true
-		}
-	}
-	return false
 }

@@ -25,28 +25,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
 
-// installKind makes a kind of the backup group, whose controllers the test plays, until the test ends.
-func (t *tenant) installKind(kind schema.GroupVersionKind) {
-	t.Helper()
-	definition := definitionOf(kind)
-	if err := t.admin.Create(t.ctx, definition); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		t.ctx = context.Background()
-		if err := t.admin.Delete(t.ctx, definition); err != nil {
-			t.Error(err)
-		}
-		t.waitGone(definition)
-	})
-	t.eventually(kind.Kind+" is served", func() (string, bool) {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kind)
-		err := t.admin.List(t.ctx, list)
-		return fmt.Sprint(err), err == nil
-	})
-}
-
 // definitionOf a kind whose objects may have any fields.
 func definitionOf(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	plural := strings.ToLower(kind.Kind) + "s"
@@ -64,26 +42,14 @@ func definitionOf(kind schema.GroupVersionKind) *unstructured.Unstructured {
 	}}
 }
 
-// made creates an object of such a kind for a cluster, with a status.
-func (t *tenant) made(kind schema.GroupVersionKind, name, cluster string, status map[string]any) *unstructured.Unstructured {
+// run makes a run that works in the clusters.
+func (t *tenant) run(name string, clusters ...any) *unstructured.Unstructured {
 	t.Helper()
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
-	object.SetName(name)
-	object.SetLabels(labelsOf(t.key(cluster)))
-	t.create(object)
-	t.says(object, status)
-	return object
-}
-
-// says is what the object's controller says of it.
-func (t *tenant) says(object *unstructured.Unstructured, status map[string]any) {
-	t.Helper()
-	base := object.DeepCopy()
-	object.Object["status"] = status
-	if err := t.admin.Status().Patch(t.ctx, object, client.MergeFrom(base)); err != nil {
-		t.Fatal(err)
-	}
+	run := copyRunKind().New().(*unstructured.Unstructured)
+	run.SetName(name)
+	run.Object["spec"] = map[string]any{"clusters": clusters}
+	t.create(run)
+	return run
 }
 
 func (t *tenant) delete(name string) {
@@ -119,6 +85,11 @@ func (t *tenant) removeFinalizer(target client.Object) {
 	if err := client.IgnoreNotFound(t.admin.Delete(t.ctx, target)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// labelsOf what works for a cluster.
+func labelsOf(cluster types.NamespacedName) map[string]string {
+	return map[string]string{metav1alpha1.LabelCluster: cluster.Name, metav1alpha1.LabelClusterNamespace: cluster.Namespace}
 }
 
 func TestDeletionWaitsForAFinalBackupAndAsksForIt(t *testing.T) {
@@ -203,19 +174,20 @@ func (t *tenant) waitEvents(reasons ...string) {
 
 func TestDrillsStopBeforeAddonsAreRemoved(t *testing.T) {
 	tenant := newTenant(t)
-	tenant.installKind(drillKind)
 	tenant.imported("prod", shared.blue.Kubeconfig())
 	tenant.waitReady("prod")
 	target := tenant.target("cache-prod", "prod")
-	running := map[string]any{"conditions": []any{map[string]any{"type": metav1alpha1.ConditionReconciling, "status": "True"}}}
-	drill := tenant.made(drillKind, "weekly", "prod", running)
-	tenant.made(drillKind, "over", "prod", nil)
-	tenant.made(drillKind, "elsewhere", "test", running)
+	drill := tenant.run("weekly", "prod")
+	tenant.run("over")
+	tenant.run("elsewhere", "test")
 
 	tenant.delete("prod")
-	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionStoppingDrills, "StoppingDrills: drills are under way: DRDrill "+tenant.namespace+"/weekly.")
-	tenant.says(drill, nil)
-	tenant.annotate("prod", metav1alpha1.AnnotationRequestedAt, "now")
+	gone := tenant.waitStep("prod", tenancyv1alpha1.DeletionStoppingDrills, "StoppingDrills: drills are under way: CopyRun "+tenant.namespace+"/weekly.")
+	base := drill.DeepCopy()
+	drill.Object["spec"] = map[string]any{}
+	if err := tenant.admin.Patch(tenant.ctx, drill, client.MergeFrom(base)); err != nil {
+		t.Fatal(err)
+	}
 	tenant.waitStep("prod", tenancyv1alpha1.DeletionRemovingTargets)
 	tenant.removeFinalizer(target)
 	tenant.waitGone(gone)

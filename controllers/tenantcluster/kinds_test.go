@@ -182,17 +182,15 @@ func TestDeletionWaitsForARunInTwoClusters(t *testing.T) {
 	tenant.imported("to", shared.green.Kubeconfig())
 	tenant.waitReady("from")
 	tenant.waitReady("to")
-	run := copyRunKind().New()
-	run.SetName("weekly")
-	run.SetFinalizers([]string{metav1alpha1.FinalizerTarget})
-	run.(*unstructured.Unstructured).Object["spec"] = map[string]any{"clusters": []any{"from", "to"}}
-	tenant.create(run)
+	run := tenant.run("weekly", "from", "to")
 
 	for _, name := range []string{"from", "to"} {
 		tenant.delete(name)
-		tenant.waitStep(name, tenancyv1alpha1.DeletionRemovingTargets, "waits until CopyRun "+tenant.namespace+"/weekly is gone: delete it")
+		tenant.waitStep(name, tenancyv1alpha1.DeletionStoppingDrills, "drills are under way: CopyRun "+tenant.namespace+"/weekly.")
 	}
-	tenant.removeFinalizer(run)
+	if err := tenant.admin.Delete(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"from", "to"} {
 		tenant.waitGone(&tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: tenant.namespace, Name: name}})
 	}

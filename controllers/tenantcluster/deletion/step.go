@@ -6,11 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
-
-// lookAgain is how often is looked whether drills stopped: their kind may not be installed, so nobody watches it.
-const lookAgain = time.Minute
 
 // Step is what a deletion is at.
 type Step struct {
@@ -94,13 +90,4 @@ func (s Situation) recordOf(name tenancyv1alpha1.DeletionStep) tenancyv1alpha1.D
 // overdue: the step has waited long enough.
 func (s Situation) overdue(record tenancyv1alpha1.Deletion) bool {
 	return record.Deadline != nil && !s.Unreachable.Untried && !s.Now.Before(record.Deadline.Time)
-}
-
-// wakeAtMost a minute later, or at the deadline.
-func (s Situation) wakeAtMost(record tenancyv1alpha1.Deletion) time.Time {
-	at := s.Now.Add(lookAgain)
-	if record.Deadline != nil && record.Deadline.After(s.Now) {
-		at = times.Earliest(at, record.Deadline.Time)
-	}
-	return at
 }

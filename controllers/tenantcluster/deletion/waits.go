@@ -20,7 +20,9 @@ func awaitDrills(s Situation, step *Step) string {
 		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: waits + ", and the cluster does not answer: " + s.Unreachable.Why})
 		return ""
 	}
-	step.WakeAt = s.wakeAtMost(step.Record)
+	if step.Record.Deadline != nil && step.Record.Deadline.After(s.Now) {
+		step.WakeAt = step.Record.Deadline.Time
+	}
 	return waits + s.until(step.Record)
 }
 
