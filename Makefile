@@ -94,7 +94,7 @@ local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=
 	$(LOCAL) up --clusters $(CLUSTERS) --components capi \
 		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
 		--webhooks $(ROOT)/config/webhook/validating.yaml \
-		--manager $(BIN)/daytwo --manager-arg --allow-private-sources $(if $(REGISTER),--register)
+		--manager $(BIN)/daytwo --manager-arg --allow-private-sources --manager-arg --allow-private-storage $(if $(REGISTER),--register)
 
 .PHONY: local-down
 local-down: $(BIN)/local ## End the local fleet.

@@ -23,6 +23,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
+	"github.com/daytwo-dev/daytwo/controllers/drdrill"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
@@ -31,6 +33,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -38,6 +41,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=daytwo-system,resources=leases,verbs=create;get;update
@@ -68,6 +72,8 @@ type Options struct {
 	DriftExceptions string
 	// AllowPrivateSources lets charts come from repositories at any address.
 	AllowPrivateSources bool
+	// AllowPrivateStorage lets the storage of backups be at any address.
+	AllowPrivateStorage bool
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
 	ChartMirrors []string
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
@@ -94,6 +100,7 @@ func targetKinds() targets.Registry {
 	return targets.Registry{
 		addonrelease.TargetKind(),
 		backupenrollment.TargetKind(),
+		drdrill.TargetKind(),
 	}
 }
 
@@ -109,7 +116,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	}
 	b := newBase(mgr, options, rules)
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
-		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpOrphans(), b.detectRestores())
+		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpOrphans(), b.detectRestores())
 }
 
 // base is what the controllers stand on.
@@ -211,6 +218,25 @@ func (b *base) setUpEnrollments() error {
 	}
 	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+}
+
+func (b *base) setUpDrills() error {
+	drills := &drdrill.Reconciler{
+		Room: &drdrill.Room{
+			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Recorder: b.recorder("drdrill"), Orphans: b.orphans(),
+			Clock: clock.RealClock{}, Log: b.options.Log.WithName("drdrill"),
+		},
+		Storage: backupstore.Options{Guard: b.storageGuard()},
+	}
+	return setUp("drdrill", drills.SetupWithManager(b.Manager, run.Options{Wrap: b.wrap}))
+}
+
+// storageGuard permits the addresses that the storage of backups may have.
+func (b *base) storageGuard() netguard.Guard {
+	if b.options.AllowPrivateStorage {
+		return netguard.Guard{Rule: netguard.All}
+	}
+	return netguard.Guard{Rule: netguard.Public}
 }
 
 func (b *base) setUpOrphans() error {

@@ -44,6 +44,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 	r.Room.Secrets = func(enrollment *backupv1alpha1.BackupEnrollment) []string {
 		return []string{enrollment.Spec.CredentialsSecret}
 	}
+	if err := r.watchDrills(mgr); err != nil {
+		return err
+	}
 	declared := &declaredEnrollments{DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
 	return declared.SetupWithManager(mgr, options)
 }

@@ -61,9 +61,10 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := historyOf(velero.backups.Objects, standardOf(o.Target.Spec))
 	next := nextStart(o)
-	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told)}
+	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
+		status.LastDrill = o.Extra.drill
 		status.Runs, status.LastSuccessful, status.Next = told.runs[:min(len(told.runs), maxRuns)], told.good, next
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range findings {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxTold is how much an enrollment tells of its backups, in bytes of JSON.
-const maxTold = (maxRuns + 1) * (maxProblem + 1024)
+const maxTold = (maxRuns + 2) * (maxProblem + 1024)
 
 // Beside implements target.StagedKind: an enrollment has nothing in its cluster but its objects. Backups are Velero's.
 func (r *Reconciler) Beside(*backupv1alpha1.BackupEnrollmentStatus) target.Beside {
@@ -21,7 +21,7 @@ func (r *Reconciler) Beside(*backupv1alpha1.BackupEnrollmentStatus) target.Besid
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
-	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil
+	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.LastDrill, status.Runs = nil, nil, nil, nil, nil, nil
 }
 
 // EndUndeclared implements target.StagedKind. The objects are removed by the inventory.

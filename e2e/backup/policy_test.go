@@ -271,7 +271,7 @@ func (c *customer) policy(name string) *backupv1alpha1.BackupPolicy {
 				Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"},
 			},
 			Retention:  backupv1alpha1.BackupRetention{TTL: &metav1.Duration{Duration: 2 * time.Hour}},
-			Objectives: backupv1alpha1.RecoveryObjectives{RPO: &metav1.Duration{Duration: time.Hour}},
+			Objectives: backupv1alpha1.PolicyObjectives{RecoveryObjectives: backupv1alpha1.RecoveryObjectives{RPO: &metav1.Duration{Duration: time.Hour}}},
 			MinItems:   ptr.To[int32](1),
 		},
 	}

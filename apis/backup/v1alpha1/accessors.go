@@ -15,3 +15,9 @@ func (e *BackupEnrollment) GetTargetSpec() *metav1alpha1.TargetSpec { return &e.
 func (e *BackupEnrollment) GetTargetStatus() *metav1alpha1.TargetStatus {
 	return &e.Status.TargetStatus
 }
+
+// GetRunSpec returns what every run's spec has.
+func (d *DRDrill) GetRunSpec() *metav1alpha1.RunSpec { return &d.Spec.RunSpec }
+
+// GetRunStatus returns what every run's status has.
+func (d *DRDrill) GetRunStatus() *metav1alpha1.RunStatus { return &d.Status.RunStatus }

@@ -12,6 +12,11 @@ const (
 	ConditionStorageAvailable = "StorageAvailable"
 	// ConditionBackupsHealthy: the last backup that ended is a good one.
 	ConditionBackupsHealthy = "BackupsHealthy"
+	// ConditionRecoveryProven: the last drill that came to a result has passed, and is not older than
+	// spec.objectives.maxDrillAge.
+	ConditionRecoveryProven = "RecoveryProven"
+	// ConditionRTOMet: that drill took no longer than spec.objectives.rto.
+	ConditionRTOMet = "RTOMet"
 	// ConditionRPOMet: the last good backup is not older than spec.objectives.rpo.
 	ConditionRPOMet = "RPOMet"
 )
@@ -39,6 +44,16 @@ const (
 	ReasonNoBackup = "NoBackup"
 	// ReasonRPOMissed: the last good backup is older than it may be, or there is none.
 	ReasonRPOMissed = "RPOMissed"
+	// ReasonDrillPassed: the last drill restored a backup, and everything was as in the archive.
+	ReasonDrillPassed = "DrillPassed"
+	// ReasonDrillFailed: the last drill failed; the message says why.
+	ReasonDrillFailed = "DrillFailed"
+	// ReasonDrillOverdue: the last drill is too long ago, or there was none.
+	ReasonDrillOverdue = "DrillOverdue"
+	// ReasonNoDrill: none came to a result yet.
+	ReasonNoDrill = "NoDrill"
+	// ReasonRTOMissed: the last drill took longer than a recovery may take.
+	ReasonRTOMissed = "RTOMissed"
 	// ReasonNoObjective: the policy has no such objective.
 	ReasonNoObjective = "NoObjective"
 )
@@ -55,7 +70,7 @@ type BackupEnrollmentSpec struct {
 
 	// objectives are the policy's.
 	// +optional
-	Objectives RecoveryObjectives `json:"objectives,omitzero"`
+	Objectives PolicyObjectives `json:"objectives,omitzero"`
 
 	// acceptPartiallyFailed is the policy's.
 	// +optional
@@ -96,6 +111,10 @@ type BackupEnrollmentStatus struct {
 	// lastSuccessful is the last good backup. The age of its start is the age of the data that a recovery would bring back.
 	// +optional
 	LastSuccessful *BackupRun `json:"lastSuccessful,omitempty"`
+
+	// lastDrill is the last drill that came to a result. It stays when people delete the DRDrill.
+	// +optional
+	LastDrill *DrillResult `json:"lastDrill,omitempty"`
 
 	// runs are the last ten backups, the latest first.
 	// +optional
@@ -167,6 +186,41 @@ type VeleroObjects struct {
 	CredentialsVersion string `json:"credentialsVersion,omitempty"`
 }
 
+// DrillResult is what a drill came to.
+type DrillResult struct {
+	// name of the DRDrill in this namespace.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// verdict of the drill, Passed or Failed.
+	// +required
+	Verdict DrillVerdict `json:"verdict,omitempty"`
+
+	// endedAt is when it was found.
+	// +required
+	EndedAt metav1.Time `json:"endedAt,omitzero"`
+
+	// backup that was restored; absent if there was none to restore.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Backup string `json:"backup,omitempty"`
+
+	// dataAge is how old the data of the backup was when the drill started.
+	// +optional
+	DataAge *metav1.Duration `json:"dataAge,omitempty"`
+
+	// recoveryTime is how long it took until everything was checked.
+	// +optional
+	RecoveryTime *metav1.Duration `json:"recoveryTime,omitempty"`
+
+	// message says what was found.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
 // BackupRun is one backup, as Velero tells of it.
 type BackupRun struct {
 	// name of the Backup in Velero's namespace.
@@ -223,6 +277,7 @@ type BackupRun struct {
 // +kubebuilder:printcolumn:name="ITEMS",type=integer,JSONPath=`.status.lastSuccessful.items`
 // +kubebuilder:printcolumn:name="NEXT",type=string,priority=1,JSONPath=`.status.next`
 // +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.conditions[?(@.type=="RPOMet")].status`
+// +kubebuilder:printcolumn:name="PROVEN",type=string,JSONPath=`.status.conditions[?(@.type=="RecoveryProven")].status`
 // +kubebuilder:printcolumn:name="DRIFT",type=integer,priority=1,JSONPath=`.status.drift.count`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`

@@ -32,7 +32,7 @@ type BackupPolicySpec struct {
 
 	// objectives are what the backups are measured against.
 	// +optional
-	Objectives RecoveryObjectives `json:"objectives,omitzero"`
+	Objectives PolicyObjectives `json:"objectives,omitzero"`
 
 	// acceptPartiallyFailed takes a backup in which single objects failed (Velero's PartiallyFailed) for a good one.
 	// +optional
@@ -222,12 +222,27 @@ type BackupRetention struct {
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 }
 
-// RecoveryObjectives are what backups are measured against.
+// PolicyObjectives are what backups and drills of a policy are measured against.
+type PolicyObjectives struct {
+	RecoveryObjectives `json:",inline"`
+
+	// maxDrillAge is how long ago the last drill of a cluster may be that came to a result, from 1h.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="maxDrillAge is at least 1h"
+	MaxDrillAge *metav1.Duration `json:"maxDrillAge,omitempty"`
+}
+
+// RecoveryObjectives are what a recovery is measured against.
 type RecoveryObjectives struct {
 	// rpo is how old the data may be that a recovery would bring back: the age of the last good backup, from its start.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m')",message="rpo is at least 5m"
 	RPO *metav1.Duration `json:"rpo,omitempty"`
+
+	// rto is how long a recovery may take, from its start until everything is checked.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m')",message="rto is at least 1m"
+	RTO *metav1.Duration `json:"rto,omitempty"`
 }
 
 // BackupPolicyStatus sums up the targets.

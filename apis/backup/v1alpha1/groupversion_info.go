@@ -16,7 +16,7 @@ import (
 var GroupVersion = schema.GroupVersion{Group: "backup.daytwo.dev", Version: "v1alpha1"}
 
 var schemeBuilder = runtime.NewSchemeBuilder(func(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &BackupPolicy{}, &BackupPolicyList{}, &BackupEnrollment{}, &BackupEnrollmentList{})
+	scheme.AddKnownTypes(GroupVersion, &BackupPolicy{}, &BackupPolicyList{}, &BackupEnrollment{}, &BackupEnrollmentList{}, &DRDrill{}, &DRDrillList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 })

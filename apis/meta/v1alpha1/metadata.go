@@ -26,6 +26,8 @@ const (
 	// LabelAction marks an object that an action made in a workload cluster; its value is the UID of the object whose action
 	// it is.
 	LabelAction = "daytwo.dev/action"
+	// LabelDrill marks a namespace in a workload cluster into which a DRDrill restores; its value is the name of the drill.
+	LabelDrill = "daytwo.dev/drill"
 	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
 	LabelBackup = "daytwo.dev/backup"
 

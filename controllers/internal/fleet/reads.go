@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,46 @@ func (c *Cluster) List(ctx context.Context, kind schema.GroupVersionKind, namesp
 		return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 	}
 	return items, nil
+}
+
+// pageOfEach is how many objects Each reads with one request.
+const pageOfEach = 100
+
+// Each reads whole the objects of a kind that a label selector selects, in a namespace or in all if that is empty, and hands
+// them on one by one. It is an error if there are more than the limit. Each page has the timeout of a request.
+func (c *Cluster) Each(ctx context.Context, kind schema.GroupVersionKind, namespace, selector string, limit int, take func(*unstructured.Unstructured) error) error {
+	resource, err := c.Resource(ctx, kind)
+	if err != nil {
+		return err
+	}
+	reader, count := c.reader(resource, namespace), 0
+	reader.Whole = true
+	options := metav1.ListOptions{LabelSelector: selector, Limit: pageOfEach}
+	for {
+		before := count
+		page, err := c.pageOf(ctx, reader, options, func(object runtime.Object) error {
+			if count++; count > limit {
+				return fmt.Errorf("the cluster has more than %d", limit)
+			}
+			return take(object.(*bounded.WholeObject).Content)
+		})
+		if err == nil && page.Continue != "" && count == before {
+			err = errors.New("the cluster sends a page without objects, and says that there are more")
+		}
+		if err != nil {
+			return fmt.Errorf("list %s: %w", resource.Resource, err)
+		}
+		if page.Continue == "" {
+			return nil
+		}
+		options.Continue = page.Continue
+	}
+}
+
+func (c *Cluster) pageOf(ctx context.Context, reader bounded.Reader, options metav1.ListOptions, take func(runtime.Object) error) (bounded.Page, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	return reader.List(ctx, options, take)
 }
 
 // Secrets is a client for the Secrets of a namespace, for those who keep records in them. Its requests

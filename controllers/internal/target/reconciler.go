@@ -6,6 +6,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -38,6 +39,8 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	Kind Kind[T, S, M]
 	// Secrets are the names of the Secrets in a target's namespace that it uses; nil if targets of the kind use none.
 	Secrets func(target T) []string
+	// AddWatches adds watches to the controller of the kind, for further objects that its targets depend on; nil for none.
+	AddWatches func(b *builder.Builder)
 
 	clusters clusterwatch.Watch[T]
 	memory   memory[T, S, M]

@@ -59,5 +59,8 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 	if err := r.watchSecrets(context.Background(), mgr.GetFieldIndexer(), b); err != nil {
 		return err
 	}
+	if r.AddWatches != nil {
+		r.AddWatches(b)
+	}
 	return b.Complete(reconciler)
 }

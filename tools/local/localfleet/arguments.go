@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,6 +59,10 @@ var workloadControllers = append([]string{
 	"endpointslice-controller",
 }, managementControllers...)
 
+// quotaController puts quotas in force, which rehearsed recoveries have. It watches every kind, so clusters that have no
+// Velero go without.
+const quotaController = "resourcequota-controller"
+
 // loopbackURL is where a server of the fleet listens.
 func loopbackURL(port int) string {
 	return (&url.URL{Scheme: "https", Host: "127.0.0.1:" + strconv.Itoa(port)}).String()
@@ -105,6 +110,9 @@ func (c *Cluster) controllersArgs() []string {
 	names := managementControllers
 	if c.runsPods() {
 		names = workloadControllers
+	}
+	if c.hasVelero() {
+		names = append(slices.Clone(names), quotaController)
 	}
 	return []string{
 		"--kubeconfig=" + c.credentials.file(programKubeconfigFile(controllers)),

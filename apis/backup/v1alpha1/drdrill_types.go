@@ -1,0 +1,410 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+)
+
+// DRDrillSpec says which backup is restored where, and what is checked of it. It cannot be changed, apart from cancel.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.target.standbyName) || self.target.standbyName != self.clusterRef.name",message="target.standbyName is the cluster that was backed up: name another one, or use mode: NamespaceMapped"
+// +kubebuilder:validation:XValidation:rule="self.policyName == oldSelf.policyName && self.clusterRef == oldSelf.clusterRef && self.backup == oldSelf.backup && self.namespaces == oldSelf.namespaces && self.target == oldSelf.target && has(self.alsoRestore) == has(oldSelf.alsoRestore) && (!has(self.alsoRestore) || self.alsoRestore == oldSelf.alsoRestore) && self.verify == oldSelf.verify && has(self.objectives) == has(oldSelf.objectives) && (!has(self.objectives) || self.objectives == oldSelf.objectives) && self.restoreTimeout == oldSelf.restoreTimeout && self.cleanup == oldSelf.cleanup",message="a drill is one rehearsal: only spec.cancel can be changed; create another DRDrill"
+type DRDrillSpec struct {
+	metav1alpha1.RunSpec `json:",inline"`
+
+	// policyName is the BackupPolicy in this namespace whose backup is restored.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	PolicyName string `json:"policyName,omitempty"`
+
+	// clusterRef is the TenantCluster that was backed up. It need not answer.
+	// +required
+	ClusterRef metav1alpha1.ClusterReference `json:"clusterRef,omitzero"`
+
+	// backup says which of its backups is restored.
+	// +optional
+	// +default={}
+	Backup BackupChoice `json:"backup,omitzero"` //nolint:kubeapilinter // A struct without required fields: omitzero is what omits it.
+
+	// namespaces says which namespaces of the backup are restored.
+	// +optional
+	// +default={}
+	Namespaces NamespaceChoice `json:"namespaces,omitzero"` //nolint:kubeapilinter // As above.
+
+	// target is where they are restored.
+	// +required
+	Target DrillTarget `json:"target,omitzero"`
+
+	// alsoRestore are the kinds of objects that are restored as they are, although they may act on what is outside of the
+	// drill.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	AlsoRestore []DrillExposure `json:"alsoRestore,omitempty"`
+
+	// verify says what is checked of what was restored. Completeness and digests always are.
+	// +optional
+	// +default={}
+	Verify DrillVerification `json:"verify,omitzero"` //nolint:kubeapilinter // As above.
+
+	// objectives are what the drill is measured against; those of the policy by default.
+	// +optional
+	Objectives RecoveryObjectives `json:"objectives,omitzero"`
+
+	// restoreTimeout is how long Velero may take for the restore, from 1m to 24h.
+	// +optional
+	// +default="1h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="restoreTimeout is from 1m to 24h"
+	RestoreTimeout *metav1.Duration `json:"restoreTimeout,omitempty"`
+
+	// cleanup says for how long what was restored stays.
+	// +optional
+	// +default={}
+	Cleanup DrillCleanup `json:"cleanup,omitzero"` //nolint:kubeapilinter // As above.
+}
+
+// BackupChoice says which backup is restored. Only those are looked at that have ended and are good ones by the policy.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.name) == (has(self.select) && self.select == 'Named')",message="name belongs to select: Named"
+type BackupChoice struct {
+	// select is how one is chosen.
+	// +optional
+	// +default="Latest"
+	Select BackupSelection `json:"select,omitempty"`
+
+	// within is how old a backup may be that is chosen at random, from 1h.
+	// +optional
+	// +default="168h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="within is at least 1h"
+	Within *metav1.Duration `json:"within,omitempty"`
+
+	// name of the Backup, with select: Named.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+}
+
+// BackupSelection is how a backup is chosen.
+// +kubebuilder:validation:Enum=Latest;OldestUsable;Random;Named
+type BackupSelection string
+
+// How a backup is chosen.
+const (
+	// BackupLatest is the last good one.
+	BackupLatest BackupSelection = "Latest"
+	// BackupOldestUsable is the oldest good one that has not expired.
+	BackupOldestUsable BackupSelection = "OldestUsable"
+	// BackupRandom is any good one of the time within.
+	BackupRandom BackupSelection = "Random"
+	// BackupNamed is the one of that name.
+	BackupNamed BackupSelection = "Named"
+)
+
+// NamespaceChoice says which namespaces are restored.
+type NamespaceChoice struct {
+	// include are namespaces that the backup has; all by default.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Include []string `json:"include,omitempty"`
+
+	// sample is how many of them are restored, chosen at random, from 1 to 16.
+	// +optional
+	// +default=16
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16
+	Sample *int32 `json:"sample,omitempty"`
+}
+
+// DrillTarget is where a backup is restored.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.standbyName) == (self.mode == 'Standby')",message="standbyName belongs to mode: Standby"
+type DrillTarget struct {
+	// mode is the kind of place.
+	// +required
+	Mode DrillMode `json:"mode,omitempty"`
+
+	// standbyName is another TenantCluster in the namespace of the one that was backed up, with mode: Standby.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	StandbyName string `json:"standbyName,omitempty"`
+
+	// quota of each namespace that is restored. Without it, a namespace has at most 500 pods, and no load balancers.
+	// +optional
+	Quota corev1.ResourceList `json:"quota,omitempty"`
+}
+
+// DrillMode is where a drill restores to.
+// +kubebuilder:validation:Enum=NamespaceMapped;Standby
+type DrillMode string
+
+// Where a drill restores to.
+const (
+	// DrillNamespaceMapped restores into namespaces of other names, in the cluster that was backed up.
+	DrillNamespaceMapped DrillMode = "NamespaceMapped"
+	// DrillStandby restores into the namespaces of the same names in another cluster, which must not have them.
+	DrillStandby DrillMode = "Standby"
+)
+
+// DrillExposure is a kind of objects that may act on what is outside of a drill.
+// +kubebuilder:validation:Enum=Ingresses;LoadBalancers;CronJobs;NetworkPolicies;DNS;Certificates;GitOps;Infrastructure
+type DrillExposure string
+
+// What a drill leaves out, or changes, unless it is asked for.
+const (
+	// ExposeIngresses: Ingresses, and Gateways and their routes, are left out.
+	ExposeIngresses DrillExposure = "Ingresses"
+	// ExposeLoadBalancers: Services of the types LoadBalancer and NodePort become ClusterIP.
+	ExposeLoadBalancers DrillExposure = "LoadBalancers"
+	// ExposeCronJobs: CronJobs are suspended.
+	ExposeCronJobs DrillExposure = "CronJobs"
+	// ExposeNetworkPolicies are left out: they would permit what the drill's own one denies.
+	ExposeNetworkPolicies DrillExposure = "NetworkPolicies"
+	// ExposeDNS: what external-dns publishes is left out.
+	ExposeDNS DrillExposure = "DNS"
+	// ExposeCertificates: what makes cert-manager ask for certificates is left out.
+	ExposeCertificates DrillExposure = "Certificates"
+	// ExposeGitOps: objects of Flux and Argo CD are left out.
+	ExposeGitOps DrillExposure = "GitOps"
+	// ExposeInfrastructure: objects of Crossplane and Cluster API are left out.
+	ExposeInfrastructure DrillExposure = "Infrastructure"
+)
+
+// DrillVerification says what is checked.
+type DrillVerification struct {
+	// readinessTimeout is how long workloads may take until they are ready, from 10s to 24h.
+	// +optional
+	// +default="10m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="readinessTimeout is from 10s to 24h"
+	ReadinessTimeout *metav1.Duration `json:"readinessTimeout,omitempty"`
+}
+
+// DrillCleanup says for how long what was restored stays.
+type DrillCleanup struct {
+	// keepFailedFor is for how long what was restored stays after a drill that did not pass, for people to look at; at most 168h.
+	// +optional
+	// +default="0s"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="keepFailedFor is from 0s to 168h"
+	KeepFailedFor *metav1.Duration `json:"keepFailedFor,omitempty"`
+}
+
+// DRDrillStatus is what became of it.
+type DRDrillStatus struct {
+	metav1alpha1.RunStatus `json:",inline"`
+
+	// verdict is what the drill proves; absent while it is under way.
+	// +optional
+	Verdict DrillVerdict `json:"verdict,omitempty"`
+
+	// source is the backup that is restored.
+	// +optional
+	Source *DrillSource `json:"source,omitempty"`
+
+	// namespaces that are restored.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Namespaces []DrillNamespace `json:"namespaces,omitempty"`
+
+	// leftOut are resources of the backup that are not restored, as in "ingresses.networking.k8s.io".
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=253
+	LeftOut []string `json:"leftOut,omitempty"`
+
+	// checks and what came of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Checks []DrillCheck `json:"checks,omitempty"`
+
+	// objectives that the drill is measured against.
+	// +optional
+	Objectives RecoveryObjectives `json:"objectives,omitzero"`
+
+	// dataAge is how old the data of the backup was when the drill started: the recovery point.
+	// +optional
+	DataAge *metav1.Duration `json:"dataAge,omitempty"`
+
+	// restoreTime is how long Velero took for the restore.
+	// +optional
+	RestoreTime *metav1.Duration `json:"restoreTime,omitempty"`
+
+	// recoveryTime is how long it took from the start of the drill until everything was checked: the recovery time.
+	// +optional
+	RecoveryTime *metav1.Duration `json:"recoveryTime,omitempty"`
+}
+
+// DrillSource is the backup that a drill restores, and where it is from.
+type DrillSource struct {
+	// backup is the name of the Backup.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Backup string `json:"backup,omitempty"`
+
+	// takenAt is when it began; its data is not younger.
+	// +required
+	TakenAt metav1.Time `json:"takenAt,omitzero"`
+
+	// items are how many objects it has, as Velero tells.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Items int64 `json:"items,omitempty"`
+
+	// revision of the policy that tells where it is.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Revision string `json:"revision,omitempty"`
+
+	// prefix of the cluster's backups in the bucket.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Prefix string `json:"prefix,omitempty"`
+
+	// location is the name of the BackupStorageLocation in the cluster that was backed up.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Location string `json:"location,omitempty"`
+
+	// veleroNamespace is where Velero is in the clusters.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	VeleroNamespace string `json:"veleroNamespace,omitempty"`
+}
+
+// DrillNamespace is a namespace that is restored.
+type DrillNamespace struct {
+	// name that it has in the backup.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// restoredAs is the name that it has in the cluster into which it is restored.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	RestoredAs string `json:"restoredAs,omitempty"`
+}
+
+// DrillCheck is one check and what came of it.
+type DrillCheck struct {
+	// name of the check.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// result of it.
+	// +required
+	Result CheckResult `json:"result,omitempty"`
+
+	// message says what was checked, and what is wrong.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	Message string `json:"message,omitempty"`
+}
+
+// CheckResult is what came of a check.
+// +kubebuilder:validation:Enum=Passed;Failed;NotChecked
+type CheckResult string
+
+// Results of checks.
+const (
+	// CheckPassed: it was checked, and is as it should be.
+	CheckPassed CheckResult = "Passed"
+	// CheckFailed: it was checked, and is not.
+	CheckFailed CheckResult = "Failed"
+	// CheckNotChecked: it could not be checked.
+	CheckNotChecked CheckResult = "NotChecked"
+)
+
+// Names of the checks that every drill has.
+const (
+	// CheckBackup: there is a good backup, and its archive can be read.
+	CheckBackup = "Backup"
+	// CheckRestore: Velero restored without an error.
+	CheckRestore = "Restore"
+	// CheckCompleteness: every object of the backup that was to be restored is there.
+	CheckCompleteness = "Completeness"
+	// CheckDigests: what was restored has the content that it has in the backup.
+	CheckDigests = "Digests"
+	// CheckReadiness: workloads became ready in time.
+	CheckReadiness = "Readiness"
+	// CheckVolumes: volumes have the content that they had.
+	CheckVolumes = "Volumes"
+	// CheckRPO: the data is not older than the objective.
+	CheckRPO = "RPO"
+	// CheckRTO: the recovery did not take longer than the objective.
+	CheckRTO = "RTO"
+)
+
+// DrillVerdict is what a drill proves.
+// +kubebuilder:validation:Enum=Passed;Failed;Inconclusive;Cancelled
+type DrillVerdict string
+
+// Verdicts.
+const (
+	// DrillPassed: everything was checked, and is as it should be.
+	DrillPassed DrillVerdict = "Passed"
+	// DrillFailed: at least one check failed.
+	DrillFailed DrillVerdict = "Failed"
+	// DrillInconclusive: no check failed, and not everything could be checked.
+	DrillInconclusive DrillVerdict = "Inconclusive"
+	// DrillCancelled: it was ended before its time.
+	DrillCancelled DrillVerdict = "Cancelled"
+)
+
+// DRDrill is one rehearsal of a recovery: a backup is restored where it does no harm, compared with what is in its archive,
+// measured, and removed again.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=drill,categories=daytwo
+// +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="BACKUP",type=string,priority=1,JSONPath=`.status.source.backup`
+// +kubebuilder:printcolumn:name="VERDICT",type=string,JSONPath=`.status.verdict`
+// +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.dataAge`
+// +kubebuilder:printcolumn:name="RTO",type=string,JSONPath=`.status.recoveryTime`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type DRDrill struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec says what is rehearsed.
+	// +required
+	Spec DRDrillSpec `json:"spec,omitzero"`
+
+	// status is what became of it.
+	// +optional
+	Status DRDrillStatus `json:"status,omitzero"`
+}
+
+// DRDrillList is a list of DRDrills.
+//
+// +kubebuilder:object:root=true
+type DRDrillList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []DRDrill `json:"items"`
+}

@@ -1,0 +1,100 @@
+package drdrill
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
+	"github.com/daytwo-dev/daytwo/controllers/internal/run"
+	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+)
+
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=get;list;watch;patch;manage
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills/status,verbs=get;patch
+// +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
+// Room is the life of DRDrills.
+type Room = run.Reconciler[*backupv1alpha1.DRDrill, backupv1alpha1.DRDrillStatus]
+
+type (
+	// view is what is decided from, move what is decided.
+	view = run.View[*backupv1alpha1.DRDrill]
+	move = run.Move[*backupv1alpha1.DRDrill]
+)
+
+// Reconciler carries out DRDrills. It is their run.Kind.
+type Reconciler struct {
+	// Room of the drills.
+	Room *Room
+	// Storage says how buckets are reached.
+	Storage backupstore.Options
+
+	queue queue
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options run.Options) error {
+	r.Room.Kind = r
+	return r.Room.SetupWithManager(mgr, options)
+}
+
+// TargetKind is the kind DRDrill, for the registry of what works in clusters.
+func TargetKind() *targets.Kind {
+	return run.TargetKind[*backupv1alpha1.DRDrill, backupv1alpha1.DRDrillStatus](backupv1alpha1.GroupVersion, &Reconciler{})
+}
+
+// Name implements run.Kind.
+func (r *Reconciler) Name() string { return "DRDrill" }
+
+// New implements run.Kind.
+func (r *Reconciler) New() *backupv1alpha1.DRDrill { return &backupv1alpha1.DRDrill{} }
+
+// NewList implements run.Kind.
+func (r *Reconciler) NewList() client.ObjectList { return &backupv1alpha1.DRDrillList{} }
+
+// Status implements run.Kind.
+func (r *Reconciler) Status(drill *backupv1alpha1.DRDrill) *backupv1alpha1.DRDrillStatus {
+	return &drill.Status
+}
+
+// CopyStatus implements run.Kind.
+func (r *Reconciler) CopyStatus(to, from *backupv1alpha1.DRDrillStatus) { *to = *from.DeepCopy() }
+
+// Keeps implements run.Kind: a rehearsal leaves nothing.
+func (r *Reconciler) Keeps(*backupv1alpha1.DRDrill, metav1alpha1.Action) bool { return false }
+
+// RemovesAt implements run.LingeringKind.
+func (r *Reconciler) RemovesAt(drill *backupv1alpha1.DRDrill) time.Time {
+	keep := drill.Spec.Cleanup.KeepFailedFor
+	if keep == nil || drill.Status.Verdict == backupv1alpha1.DrillPassed || drill.Status.Verdict == backupv1alpha1.DrillCancelled {
+		return time.Time{}
+	}
+	return drill.Status.EndedAt.Add(keep.Duration)
+}
+
+// Clusters implements run.Kind. A cluster counts only if the policy of the drill is enrolled in the one that was backed up:
+// else anybody could name the cluster of somebody else.
+func (r *Reconciler) Clusters(ctx context.Context, drill *backupv1alpha1.DRDrill) ([]metav1alpha1.ClusterReference, error) {
+	enrollment, err := enrollmentOf(ctx, r.Room.Client, drill)
+	if err != nil || enrollment == nil {
+		return nil, err
+	}
+	return []metav1alpha1.ClusterReference{targetOf(drill)}, nil
+}
+
+// targetOf a drill is the cluster into which it restores.
+func targetOf(drill *backupv1alpha1.DRDrill) metav1alpha1.ClusterReference {
+	if drill.Spec.Target.Mode == backupv1alpha1.DrillStandby {
+		return metav1alpha1.ClusterReference{Namespace: drill.Spec.ClusterRef.Namespace, Name: drill.Spec.Target.StandbyName}
+	}
+	return drill.Spec.ClusterRef
+}
+
+func targetKey(drill *backupv1alpha1.DRDrill) types.NamespacedName { return run.Key(targetOf(drill)) }
