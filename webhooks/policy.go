@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -29,10 +32,27 @@ type policies[P metav1alpha1.Policy] struct {
 }
 
 // withdrawal is what the guard makes of the clusters that a policy loses.
-type withdrawal struct {
-	held     bool
-	clusters int32
-	message  string
+type withdrawal interface {
+	// IsHeld is whether none of them loses its target now, and Count how many they are.
+	IsHeld() bool
+	Count() int32
+	// String says why they are held.
+	String() string
+}
+
+// serve answers for the policies of a kind. The guard is what ask says of a policy, from the manager's cache.
+func serve[P metav1alpha1.Policy, W withdrawal](
+	mgr manager.Manager, v *policies[P], empty P, options Options,
+	ask func(context.Context, client.Client, P, string, time.Time) (W, error),
+) error {
+	v.clock = options.Clock
+	v.withdrawal = func(ctx context.Context, policy P, now time.Time) (withdrawal, error) {
+		return ask(ctx, mgr.GetClient(), policy, options.ProviderNamespace, now)
+	}
+	if err := builder.WebhookManagedBy(mgr, empty).WithValidator(v).Complete(); err != nil {
+		return fmt.Errorf("serve the webhook of %s: %w", v.kind.Kind, err)
+	}
+	return nil
 }
 
 // ValidateCreate implements admission.Validator.
@@ -58,18 +78,18 @@ func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admi
 	if err != nil {
 		return notChecked(err), nil
 	}
-	if !next.held {
+	if !next.IsHeld() {
 		return nil, nil
 	}
 	current, err := v.withdrawal(ctx, before, now)
 	if err != nil {
 		return notChecked(err), nil
 	}
-	if next.clusters <= current.clusters {
+	if next.Count() <= current.Count() {
 		return nil, nil
 	}
 	return nil, invalid(v.kind, after.GetName(), "spec."+changed,
-		next.message+". This edit is refused: to confirm it, set the annotation together with it")
+		next.String()+". This edit is refused: to confirm it, set the annotation together with it")
 }
 
 // ValidateDelete implements admission.Validator.

@@ -1,7 +1,7 @@
 package webhooks
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,27 +42,12 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	if err := builder.WebhookManagedBy(mgr, &tenancyv1alpha1.TenantCluster{}).WithValidator(clusters).Complete(); err != nil {
 		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
 	}
-	addons := &policies[*addonsv1alpha1.SaaSAddon]{
-		kind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon"), clock: options.Clock,
-		withdrawal: func(ctx context.Context, policy *addonsv1alpha1.SaaSAddon, now time.Time) (withdrawal, error) {
-			w, err := saasaddon.Withdrawal(ctx, mgr.GetClient(), policy, options.ProviderNamespace, now)
-			return withdrawal{held: w.Held, clusters: w.Clusters.Count, message: w.String()}, err
-		},
-	}
-	if err := builder.WebhookManagedBy(mgr, &addonsv1alpha1.SaaSAddon{}).WithValidator(addons).Complete(); err != nil {
-		return fmt.Errorf("serve the webhook of SaaSAddons: %w", err)
-	}
-	backups := &policies[*backupv1alpha1.BackupPolicy]{
-		kind: backupPolicyKind, clock: options.Clock, check: checkBackupPolicy,
-		withdrawal: func(ctx context.Context, policy *backupv1alpha1.BackupPolicy, now time.Time) (withdrawal, error) {
-			w, err := backuppolicy.Withdrawal(ctx, mgr.GetClient(), policy, options.ProviderNamespace, now)
-			return withdrawal{held: w.Held, clusters: w.Clusters.Count, message: w.String()}, err
-		},
-	}
-	if err := builder.WebhookManagedBy(mgr, &backupv1alpha1.BackupPolicy{}).WithValidator(backups).Complete(); err != nil {
-		return fmt.Errorf("serve the webhook of BackupPolicies: %w", err)
-	}
-	return nil
+	addons := &policies[*addonsv1alpha1.SaaSAddon]{kind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon")}
+	backups := &policies[*backupv1alpha1.BackupPolicy]{kind: backupPolicyKind, check: checkBackupPolicy}
+	return errors.Join(
+		serve(mgr, addons, &addonsv1alpha1.SaaSAddon{}, options, saasaddon.Withdrawal),
+		serve(mgr, backups, &backupv1alpha1.BackupPolicy{}, options, backuppolicy.Withdrawal),
+	)
 }
 
 var backupPolicyKind = backupv1alpha1.GroupVersion.WithKind("BackupPolicy")

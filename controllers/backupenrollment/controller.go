@@ -21,6 +21,9 @@ import (
 
 // Reconciler keeps BackupEnrollments as their policies declare them. It is their target.DeclaredKind and target.StagedKind.
 type Reconciler struct {
+	// An enrollment has nothing in its cluster but its objects, which the inventory lists. Backups are Velero's.
+	notStaged
+
 	// Room of the enrollments.
 	Room *Room
 	// Rules that say which changes are drift.
@@ -34,6 +37,7 @@ type Reconciler struct {
 type Room = target.Reconciler[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, struct{}]
 
 type (
+	notStaged           = target.NotStaged[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, extra]
 	declaredEnrollments = target.Declared[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, extra]
 	observation         = target.DeclaredObservation[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus, extra]
 	outcome             = target.Outcome[backupv1alpha1.BackupEnrollmentStatus]

@@ -7,12 +7,12 @@ import (
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
@@ -37,8 +37,7 @@ func secretOf(enrollment *backupv1alpha1.BackupEnrollment) types.NamespacedName 
 
 // credentialsVersion is the version of an enrollment's Secret by the cache; empty if there is none.
 func credentialsVersion(ctx context.Context, cached client.Reader, enrollment *backupv1alpha1.BackupEnrollment) (string, error) {
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	secret := objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := cached.Get(ctx, secretOf(enrollment), secret)
 	return secret.ResourceVersion, client.IgnoreNotFound(err)
 }

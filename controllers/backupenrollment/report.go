@@ -65,7 +65,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		status.LastDrill = o.Extra.drill
-		status.Runs, status.LastSuccessful, status.Next = told.runs[:min(len(told.runs), maxRuns)], told.good, next
+		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range findings {
 			if f.kind != "" {

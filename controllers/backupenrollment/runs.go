@@ -42,48 +42,59 @@ func standardOf(spec backupv1alpha1.BackupEnrollmentSpec) standard {
 
 // history is what the Backups of an enrollment tell.
 type history struct {
-	// runs are the latest first.
+	// runs are the last ten, the latest first.
 	runs []backupv1alpha1.BackupRun
 	// good is the latest good one, ended the latest that has ended; nil if there is none.
 	good, ended *backupv1alpha1.BackupRun
 }
 
-// historyOf reads Backups. One that is no Backup in Velero's sense is passed over: whoever has rights in the cluster may
-// write one.
+// historyOf reads Backups, the latest first, and no more of them than it tells of. One that is no Backup in Velero's sense is
+// passed over: whoever has rights in the cluster may write one.
 func historyOf(backups []*unstructured.Unstructured, s standard) history {
 	var h history
-	for _, object := range backups {
-		if run, ok := runOf(object, s); ok {
+	for _, object := range latestFirst(backups) {
+		if len(h.runs) == maxRuns && h.good != nil {
+			break
+		}
+		run, ok := runOf(object, s)
+		if !ok {
+			continue
+		}
+		if len(h.runs) < maxRuns {
 			h.runs = append(h.runs, run)
 		}
-	}
-	slices.SortFunc(h.runs, latestFirst)
-	for i := range h.runs {
-		run := &h.runs[i]
 		if run.EndedAt == nil {
 			continue
 		}
 		if h.ended == nil {
-			h.ended = run
+			h.ended = &run
 		}
-		if run.Problem == "" {
-			h.good = run
-			break
+		if run.Problem == "" && h.good == nil {
+			h.good = &run
 		}
 	}
 	return h
 }
 
-func latestFirst(a, b backupv1alpha1.BackupRun) int {
-	return cmp.Or(started(b).Compare(started(a)), cmp.Compare(a.Name, b.Name))
+// latestFirst sorts by the start alone, which costs less than to read a whole Backup.
+func latestFirst(backups []*unstructured.Unstructured) []*unstructured.Unstructured {
+	starts := make(map[*unstructured.Unstructured]time.Time, len(backups))
+	for _, object := range backups {
+		starts[object] = startOf(object)
+	}
+	return slices.SortedFunc(slices.Values(backups), func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(starts[b].Compare(starts[a]), cmp.Compare(a.GetName(), b.GetName()))
+	})
 }
 
-// started is when a run started; a time to come for one that has not, which is later than all that have.
-func started(run backupv1alpha1.BackupRun) time.Time {
-	if run.StartedAt == nil {
+// startOf a backup; a time to come for one that has not started, which is later than all that have.
+func startOf(object *unstructured.Unstructured) time.Time {
+	text, _, _ := unstructured.NestedString(object.Object, "status", "startTimestamp")
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
 		return time.Unix(1<<40, 0)
 	}
-	return run.StartedAt.Time
+	return at
 }
 
 func runOf(object *unstructured.Unstructured, s standard) (backupv1alpha1.BackupRun, bool) {

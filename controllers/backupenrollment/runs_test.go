@@ -94,3 +94,27 @@ func TestALyingClusterFillsNoStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsNoBackupIsPassedOverWhereverItStands(t *testing.T) {
+	list := []*unstructured.Unstructured{backupAt(1, "InProgress", 0, nil), backupAt(3, "Failed", 0, nil), backupAt(5, "Completed", 7, nil)}
+	for _, hours := range []int{0, 2, 4, 6} {
+		broken := backupAt(hours, "Completed", 9, map[string]any{"errors": "many"})
+		list = append(list, broken)
+	}
+	h := historyOf(list, standard{})
+	if len(h.runs) != 3 || h.ended == nil || h.ended.Phase != "Failed" || h.good == nil || h.good.Items != 7 {
+		t.Errorf("got %+v", h)
+	}
+}
+
+func BenchmarkHistoryOfFourHundredBackups(b *testing.B) {
+	var list []*unstructured.Unstructured
+	for hours := range 400 {
+		list = append(list, backupAt(hours, "Completed", 7, nil))
+	}
+	for b.Loop() {
+		if h := historyOf(list, standard{}); h.good == nil {
+			b.Fatal("there is no good one")
+		}
+	}
+}

@@ -14,26 +14,13 @@ import (
 // maxTold is how much an enrollment tells of its backups, in bytes of JSON.
 const maxTold = (maxRuns + 2) * (maxProblem + 1024)
 
-// Beside implements target.StagedKind: an enrollment has nothing in its cluster but its objects. Backups are Velero's.
-func (r *Reconciler) Beside(*backupv1alpha1.BackupEnrollmentStatus) target.Beside {
-	return target.Beside{}
-}
-
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
 	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.LastDrill, status.Runs = nil, nil, nil, nil, nil, nil
 }
 
-// EndUndeclared implements target.StagedKind. The objects are removed by the inventory.
-func (r *Reconciler) EndUndeclared(_ context.Context, o *observation, _ *fleet.Cluster) error {
-	return o.Problem
-}
-
 // Size implements target.StagedKind.
 func (r *Reconciler) Size(*observation) int { return maxTold }
-
-// Plan implements target.StagedKind.
-func (r *Reconciler) Plan(*observation) target.StagedPlan { return target.StagedPlan{} }
 
 // journal is where it is kept what is about to be done.
 type journal = target.Journal[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus]

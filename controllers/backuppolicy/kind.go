@@ -1,7 +1,6 @@
 package backuppolicy
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -57,15 +56,13 @@ func (r *Reconciler) SettingsCurrent(target *backupv1alpha1.BackupEnrollment, ba
 
 // settingsOf is what a target takes from its policy at once.
 func settingsOf(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) backupv1alpha1.BackupEnrollmentSpec {
-	drift := backups.Spec.Drift
-	drift.Mode = cmp.Or(drift.Mode, metav1alpha1.DriftCorrect)
 	return backupv1alpha1.BackupEnrollmentSpec{
 		CredentialsSecret:     secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
 		Objectives:            backups.Spec.Objectives,
 		AcceptPartiallyFailed: backups.Spec.AcceptPartiallyFailed,
 		MinItems:              backups.Spec.MinItems,
 		BackupNow:             metav1alpha1.BackupRequested(backups),
-		Drift:                 drift,
+		Drift:                 backups.Spec.Drift.WithDefaults(),
 	}
 }
 

@@ -1,7 +1,6 @@
 package saasaddon
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -37,7 +36,7 @@ func (r *Reconciler) CopySpec(to, from *addonsv1alpha1.AddonRelease) { to.Spec =
 
 // SyncSettings implements policy.Kind.
 func (r *Reconciler) SyncSettings(target *addonsv1alpha1.AddonRelease, addon *addonsv1alpha1.SaaSAddon) {
-	drift := driftOf(addon)
+	drift := addon.Spec.Drift.WithDefaults()
 	target.Spec.Drift = *drift.DeepCopy()
 	target.Spec.RunTests = metav1alpha1.TestsRequested(addon)
 	target.Spec.Adopt = addon.Spec.Adopt
@@ -46,13 +45,7 @@ func (r *Reconciler) SyncSettings(target *addonsv1alpha1.AddonRelease, addon *ad
 // SettingsCurrent implements policy.Kind.
 func (r *Reconciler) SettingsCurrent(target *addonsv1alpha1.AddonRelease, addon *addonsv1alpha1.SaaSAddon) bool {
 	return target.Spec.RunTests == metav1alpha1.TestsRequested(addon) && target.Spec.Adopt == addon.Spec.Adopt &&
-		equality.Semantic.DeepEqual(target.Spec.Drift, driftOf(addon))
-}
-
-func driftOf(addon *addonsv1alpha1.SaaSAddon) metav1alpha1.DriftPolicy {
-	drift := addon.Spec.Drift
-	drift.Mode = cmp.Or(drift.Mode, metav1alpha1.DriftCorrect)
-	return drift
+		equality.Semantic.DeepEqual(target.Spec.Drift, addon.Spec.Drift.WithDefaults())
 }
 
 // State implements policy.Kind.

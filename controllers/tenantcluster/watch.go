@@ -17,6 +17,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
@@ -77,9 +78,7 @@ func isWaiting(cluster *tenancyv1alpha1.TenantCluster) bool {
 }
 
 func secretMetadata() *metav1.PartialObjectMetadata {
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	return secret
+	return objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }
 
 // identityReleased passes the events after which another TenantCluster may hold a cluster, or may not

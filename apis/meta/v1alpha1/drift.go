@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "cmp"
+
 // DriftMode says what happens when drift is seen.
 //
 // +kubebuilder:validation:Enum=Correct;Report;Off
@@ -91,4 +93,10 @@ type ObjectSelector struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
+}
+
+// WithDefaults returns the policy as the API server completes it, for one that was written before there was a default.
+func (p DriftPolicy) WithDefaults() DriftPolicy {
+	p.Mode = cmp.Or(p.Mode, DriftCorrect)
+	return p
 }

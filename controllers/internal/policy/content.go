@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
@@ -60,8 +60,7 @@ func (r *Reconciler[P, T]) contentInputs(ctx context.Context, policy P, version 
 		if reference.Access {
 			continue
 		}
-		found := &metav1.PartialObjectMetadata{}
-		found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(reference.Kind))
+		found := objects.MetadataOf(corev1.SchemeGroupVersion.WithKind(reference.Kind))
 		err := r.Client.Get(ctx, types.NamespacedName{Namespace: policy.GetNamespace(), Name: reference.Name}, found)
 		if client.IgnoreNotFound(err) != nil {
 			return "", fmt.Errorf("look up %s %s: %w", reference.Kind, reference.Name, err)

@@ -31,8 +31,8 @@ func Offset(key string, spread time.Duration) time.Duration {
 // InUTC returns the expression of what begins an offset of whole minutes after the times of r, on a clock that shows UTC,
 // and until when that holds: the clock of a time zone is set from time to time. The time is zero if it never is again.
 //
-// Not everything can be shifted: "0 2 1 * *" an hour later than 23:30 would be the first of some months and the last of
-// others. The error says so.
+// Not everything can be shifted: "30 23 1 * *" an hour later is the second day of a month, and with a smaller offset the
+// first. The error says so.
 func (r Recurrence) InUTC(offset time.Duration, at time.Time) (expression string, until time.Time, err error) {
 	local := at.In(r.zone)
 	_, ahead := local.Zone()

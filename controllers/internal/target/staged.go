@@ -93,7 +93,7 @@ func (d *Declared[T, S, X]) staged() StagedKind[T, S, X] {
 	if kind, ok := d.DeclaredKind.(StagedKind[T, S, X]); ok {
 		return kind
 	}
-	return notStaged[T, S, X]{}
+	return NotStaged[T, S, X]{}
 }
 
 // leftovers are what is in the cluster because of a target, by its status and the inventory.
@@ -113,24 +113,41 @@ func (b Beside) holds(key objects.Key) bool {
 	return held
 }
 
-// notStaged is what a kind adds whose targets are nothing but their objects.
-type notStaged[T metav1alpha1.Target, S, X any] struct{}
+// NotStaged is what a kind adds whose targets are nothing but their objects. A StagedKind embeds it for what it does not add.
+type NotStaged[T metav1alpha1.Target, S, X any] struct{}
 
-func (notStaged[T, S, X]) Beside(*S) Beside { return Beside{} }
-func (notStaged[T, S, X]) Forget(*S)        {}
-func (notStaged[T, S, X]) Observe(context.Context, *DeclaredObservation[T, S, X], *fleet.Cluster) error {
+// Beside implements StagedKind.
+func (NotStaged[T, S, X]) Beside(*S) Beside { return Beside{} }
+
+// Forget implements StagedKind.
+func (NotStaged[T, S, X]) Forget(*S) {}
+
+// Observe implements StagedKind.
+func (NotStaged[T, S, X]) Observe(context.Context, *DeclaredObservation[T, S, X], *fleet.Cluster) error {
 	return nil
 }
-func (notStaged[T, S, X]) NeedsDesired(*DeclaredObservation[T, S, X]) bool { return false }
-func (notStaged[T, S, X]) EndUndeclared(_ context.Context, o *DeclaredObservation[T, S, X], _ *fleet.Cluster) error {
+
+// NeedsDesired implements StagedKind.
+func (NotStaged[T, S, X]) NeedsDesired(*DeclaredObservation[T, S, X]) bool { return false }
+
+// EndUndeclared implements StagedKind.
+func (NotStaged[T, S, X]) EndUndeclared(_ context.Context, o *DeclaredObservation[T, S, X], _ *fleet.Cluster) error {
 	return o.Problem
 }
-func (notStaged[T, S, X]) Size(*DeclaredObservation[T, S, X]) int        { return 0 }
-func (notStaged[T, S, X]) Plan(*DeclaredObservation[T, S, X]) StagedPlan { return StagedPlan{} }
-func (notStaged[T, S, X]) Stages(*DeclaredObservation[T, S, X], StagedPlan, *fleet.Cluster, *Journal[T, S]) apply.Stages {
+
+// Size implements StagedKind.
+func (NotStaged[T, S, X]) Size(*DeclaredObservation[T, S, X]) int { return 0 }
+
+// Plan implements StagedKind.
+func (NotStaged[T, S, X]) Plan(*DeclaredObservation[T, S, X]) StagedPlan { return StagedPlan{} }
+
+// Stages implements StagedKind.
+func (NotStaged[T, S, X]) Stages(*DeclaredObservation[T, S, X], StagedPlan, *fleet.Cluster, *Journal[T, S]) apply.Stages {
 	return apply.NoStages{}
 }
-func (notStaged[T, S, X]) Outcome(*DeclaredObservation[T, S, X]) Outcome[S] { return Outcome[S]{} }
+
+// Outcome implements StagedKind.
+func (NotStaged[T, S, X]) Outcome(*DeclaredObservation[T, S, X]) Outcome[S] { return Outcome[S]{} }
 
 // corrections are the writes that took something back.
 func (c Carried[S]) corrections() []apply.Written {

@@ -119,13 +119,20 @@ func (t *Tracker) Restore(kind string, claim func(*Tracker) error) error {
 func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if entry := t.objects[key]; entry != nil {
-		return entry.owner, entry.owner == owner
+	entry := t.objects[key]
+	if entry == nil {
+		entry = t.claim(owner, key)
 	}
+	return entry.owner, entry.owner == owner
+}
+
+// claim makes an object that nobody has the owner's.
+func (t *Tracker) claim(owner Owner, key objects.Key) *tracked {
 	t.claims++
-	t.objects[key] = &tracked{owner: owner, claim: t.claims}
+	entry := &tracked{owner: owner, claim: t.claims}
+	t.objects[key] = entry
 	delete(t.unrecorded, key)
-	return owner, true
+	return entry
 }
 
 // OwnerOf returns whose an object is, and false if no target claims it.
@@ -157,10 +164,8 @@ func (t *Tracker) Keep(owner Owner, key objects.Key, recorded Expectation) {
 	defer t.mu.Unlock()
 	entry := t.objects[key]
 	if entry == nil {
-		t.claims++
-		entry = &tracked{owner: owner, claim: t.claims, missed: true}
-		t.objects[key] = entry
-		delete(t.unrecorded, key)
+		entry = t.claim(owner, key)
+		entry.missed = true
 	}
 	if entry.owner == owner && recorded.UID != "" && entry.expected.ResourceVersion == "" {
 		entry.expected = recorded

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 const (
@@ -105,9 +106,7 @@ func verify(ctx context.Context, live client.Reader, want *corev1.Secret) error 
 
 // Metadata is the form in which revisions are read from the manager's cache.
 func Metadata() *metav1.PartialObjectMetadata {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	return object
+	return objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }
 
 func compress(content []byte) ([]byte, error) {

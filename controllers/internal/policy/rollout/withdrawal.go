@@ -49,6 +49,12 @@ type Withdrawal struct {
 	spent        bool
 }
 
+// IsHeld is Held, for those who see a Withdrawal through an interface.
+func (w Withdrawal) IsHeld() bool { return w.Held }
+
+// Count is how many clusters there are.
+func (w Withdrawal) Count() int32 { return w.Clusters.Count }
+
 // Withdraw says what the guard makes of the clusters that a policy has and does not select any more.
 // For admission, which asks before an edit is made: Held is whether it would be stopped, and String tells why.
 func Withdraw(input Input) Withdrawal {
