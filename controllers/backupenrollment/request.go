@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -55,7 +56,7 @@ func requestOf(o *observation, id types.UID) *requested {
 		return follow(o, *before, id)
 	}
 	asked := askedFor(o.Target, o.Tenant)
-	if o.Status.Velero == nil || !differs(asked, before) {
+	if o.Status.Velero == nil || !differs(asked, before) || !isAvailable(o.Extra.velero) {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(asked.Policy + "\n" + asked.Enrollment + "\n" + asked.Cluster))
@@ -71,6 +72,11 @@ func emptyBackup(own *backupv1alpha1.VeleroObjects) *unstructured.Unstructured {
 	return backup
 }
 
+// isAvailable is whether Velero has found the storage available: it refuses a Backup for good before that.
+func isAvailable(velero *seen) bool {
+	return velero != nil && phaseOf(velero.location) == string(velerov1.BackupStorageLocationPhaseAvailable)
+}
+
 // follow looks how far a backup is that is on record.
 func follow(o *observation, before backupv1alpha1.RequestedBackup, id types.UID) *requested {
 	s := action.Situation{Action: before.Action, Now: o.Now, ClusterID: id, Decide: decide(standardOf(o.Target.Spec))}
@@ -83,6 +89,9 @@ func follow(o *observation, before backupv1alpha1.RequestedBackup, id types.UID)
 		s.Unknown, s.Pending = "waits for the first list of Backups", true
 	default:
 		s.Object = withID(velero.backups, before.Action.Object)
+	}
+	if s.Object == nil && before.Action.UID == "" && s.Unknown == "" && !isAvailable(o.Extra.velero) {
+		s.Unknown = "waits until Velero has found the storage available"
 	}
 	var step action.Step
 	before.Action, step, _ = s.Next()

@@ -45,6 +45,13 @@ func TestARequestIsFollowedToItsEnd(t *testing.T) {
 	o := enrolled(shown(locationAt("Available", "", time.Minute)), 0)
 	o.Target.Name, o.Target.UID = "nightly-prod", "uid"
 	o.Target.Annotations = map[string]string{metav1alpha1.AnnotationBackupNow: "now"}
+	for _, phase := range []string{"", "Unavailable"} {
+		o.Extra.velero = shown(locationAt(phase, "", time.Minute))
+		if early := requestOf(o, "cluster-1"); early != nil {
+			t.Errorf("with storage that is %q, which Velero refuses backups for, it begins: %+v", phase, early)
+		}
+	}
+	o.Extra.velero = shown(locationAt("Available", "", time.Minute))
 	first := requestOf(o, "cluster-1")
 	if first == nil || !first.isNew || first.step != action.Make || !strings.HasPrefix(first.Action.Object, "velero.io/v1/Backup/velero/nightly-prod-backup-") {
 		t.Fatalf("got %+v", first)
@@ -52,6 +59,10 @@ func TestARequestIsFollowedToItsEnd(t *testing.T) {
 	o.Status.Requested = first.DeepCopy()
 	if again := requestOf(o, "cluster-1"); again.isNew || again.step != action.Make || again.Action.Object != first.Action.Object {
 		t.Errorf("a manager that was killed before it made the backup: %+v", again)
+	}
+	o.Extra.velero = shown(locationAt("Unavailable", "", time.Minute))
+	if waiting := requestOf(o, "cluster-1"); waiting.step != action.Wait || waiting.ended {
+		t.Errorf("while Velero would refuse it: %+v", waiting)
 	}
 	name := first.Action.Object[strings.LastIndex(first.Action.Object, "/")+1:]
 	made := func(phase string) *unstructured.Unstructured {
