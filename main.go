@@ -33,6 +33,13 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == controllers.RenderWorker {
 		os.Exit(controllers.RenderWorkerMain(os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == evidenceCommand {
+		if err := verifyEvidence(os.Args[2:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "daytwo:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	collectGarbageEarlier()
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "daytwo:", err)

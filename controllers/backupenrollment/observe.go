@@ -40,8 +40,8 @@ type extra struct {
 	template map[string]any
 	// velero is what is seen of Velero in the cluster; nil if nothing was made for it yet.
 	velero *seen
-	// drill is the last one that came to a result; nil if there was none.
-	drill *backupv1alpha1.DrillResult
+	// proof is what drills showed.
+	proof proof
 	// request is the backup that somebody asked for, and has not ended; nil for none.
 	request *requested
 }
@@ -65,7 +65,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	if o.Extra.version, err = credentialsVersion(ctx, r.Room.Client, o.Target); err != nil {
 		return err
 	}
-	if o.Extra.drill, err = r.latestDrill(ctx, o); err != nil || o.Status.Velero == nil {
+	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil || o.Status.Velero == nil {
 		return err
 	}
 	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {

@@ -71,16 +71,28 @@ func (r *Reconciler) rehearsedBy(ctx context.Context, object client.Object) (req
 	return requests
 }
 
-// latestDrill is the last drill that came to a result: what is on record, or one that ended later. A drill that people
-// delete stays on record.
-func (r *Reconciler) latestDrill(ctx context.Context, o *observation) (*backupv1alpha1.DrillResult, error) {
+// proof is what drills showed.
+type proof struct {
+	// last drill that came to a result; nil if there was none.
+	last *backupv1alpha1.DrillResult
+	// evidence is the end of the chain; nil if there is none.
+	evidence *backupv1alpha1.EvidenceChain
+}
+
+// proofOf an enrollment is what is on record, and what drills showed since. What drills showed that people deleted stays on
+// record.
+func (r *Reconciler) proofOf(ctx context.Context, o *observation) (proof, error) {
 	list := &backupv1alpha1.DRDrillList{}
 	err := r.Room.Client.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(o.Target.Namespace),
 		client.MatchingFields{drillIndex: drilledBy(policyOf(o.Target).Name, target.ClusterKey(o.Target))})
 	if err != nil {
-		return nil, fmt.Errorf("list the drills: %w", err)
+		return proof{}, fmt.Errorf("list the drills: %w", err)
 	}
-	return latestResult(o.Status.LastDrill, list.Items), nil
+	found := proof{last: latestResult(o.Status.LastDrill, list.Items)}
+	if end := backupv1alpha1.FollowEvidence(o.Status.Evidence, list.Items); end.Head != "" {
+		found.evidence = &end
+	}
+	return found, nil
 }
 
 func latestResult(recorded *backupv1alpha1.DrillResult, drills []backupv1alpha1.DRDrill) *backupv1alpha1.DrillResult {
@@ -105,7 +117,7 @@ func latestResult(recorded *backupv1alpha1.DrillResult, drills []backupv1alpha1.
 // provenFinding is whether a drill has shown that the backups can be restored.
 func provenFinding(o *observation) finding {
 	f := finding{kind: backupv1alpha1.ConditionRecoveryProven, status: metav1.ConditionUnknown, reason: backupv1alpha1.ReasonNoDrill, message: "no drill came to a result yet"}
-	since, last := o.Target.CreationTimestamp.Time, o.Extra.drill
+	since, last := o.Target.CreationTimestamp.Time, o.Extra.proof.last
 	if last != nil {
 		since = last.EndedAt.Time
 	}
@@ -129,7 +141,7 @@ func provenFinding(o *observation) finding {
 // rtoFinding is whether the last drill took no longer than a recovery may take.
 func rtoFinding(o *observation) finding {
 	f := finding{kind: backupv1alpha1.ConditionRTOMet, status: metav1.ConditionUnknown}
-	objective, last := o.Target.Spec.Objectives.RTO, o.Extra.drill
+	objective, last := o.Target.Spec.Objectives.RTO, o.Extra.proof.last
 	switch {
 	case objective == nil:
 		f.reason, f.message = backupv1alpha1.ReasonNoObjective, "the policy sets no spec.objectives.rto"

@@ -67,7 +67,7 @@ func TestWhatDrillsProve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := enrolled(nil, 0)
-			o.Extra.drill = row.drill
+			o.Extra.proof.last = row.drill
 			o.Target.Spec.Objectives.RTO, o.Target.Spec.Objectives.MaxDrillAge = row.rto, row.maxAge
 			proven, rto := provenFinding(o), rtoFinding(o)
 			if got := string(proven.status) + " " + proven.reason; got != row.proven || !strings.Contains(proven.message, row.says) {

@@ -64,7 +64,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
-		status.LastDrill = o.Extra.drill
+		status.LastDrill, status.Evidence = o.Extra.proof.last, o.Extra.proof.evidence
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range findings {

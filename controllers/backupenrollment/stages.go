@@ -16,7 +16,8 @@ const maxTold = (maxRuns + 2) * (maxProblem + 1024)
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
-	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.LastDrill, status.Runs = nil, nil, nil, nil, nil, nil
+	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil
+	status.LastDrill, status.Evidence = nil, nil
 }
 
 // Size implements target.StagedKind.

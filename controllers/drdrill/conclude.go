@@ -131,10 +131,13 @@ func verdictOf(checks []backupv1alpha1.DrillCheck) backupv1alpha1.DrillVerdict {
 
 // endOf a drill that has a verdict.
 func endOf(drill *backupv1alpha1.DRDrill) move {
-	status := &drill.Status
+	status, without := &drill.Status, ""
+	if written := status.Task(taskEvidence); written != nil && written.Outcome != metav1alpha1.ActionSucceeded {
+		without = "; there is no evidence of it: " + written.Message
+	}
 	if status.Verdict == backupv1alpha1.DrillPassed {
-		return move{Outcome: metav1alpha1.RunSucceeded, Message: fmt.Sprintf("Passed: backup %s was recovered in %s, with data that was %s old",
-			status.Source.Backup, status.RecoveryTime.Duration, status.DataAge.Duration)}
+		return move{Outcome: metav1alpha1.RunSucceeded, Message: fmt.Sprintf("Passed: backup %s was recovered in %s, with data that was %s old%s",
+			status.Source.Backup, status.RecoveryTime.Duration, status.DataAge.Duration, without)}
 	}
 	var wrong []string
 	for _, one := range status.Checks {
@@ -143,7 +146,7 @@ func endOf(drill *backupv1alpha1.DRDrill) move {
 			wrong = append(wrong, one.Name+": "+one.Message)
 		}
 	}
-	return move{Outcome: metav1alpha1.RunFailed, Message: fmt.Sprintf("%s: %s", status.Verdict, strings.Join(wrong, "; "))}
+	return move{Outcome: metav1alpha1.RunFailed, Message: fmt.Sprintf("%s: %s%s", status.Verdict, strings.Join(wrong, "; "), without)}
 }
 
 // Conclude implements run.ConcludingKind.

@@ -19,6 +19,7 @@ import (
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills/status,verbs=get;patch
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;create
 
 // Room is the life of DRDrills.
 type Room = run.Reconciler[*backupv1alpha1.DRDrill, backupv1alpha1.DRDrillStatus]

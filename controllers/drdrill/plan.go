@@ -18,6 +18,8 @@ import (
 const (
 	taskChoose = "choose-backup"
 	taskVerify = "verify"
+	// taskEvidence comes after the verdict.
+	taskEvidence = "write-evidence"
 )
 
 // Actions of a drill. Those in a namespace have its number.
@@ -51,10 +53,13 @@ func preparations(drill *backupv1alpha1.DRDrill) (names []string) {
 	return names
 }
 
-// Next implements run.Kind: choose, prepare, restore, verify, wait until all is ready, conclude.
+// Next implements run.Kind: choose, prepare, restore, verify, wait until all is ready, conclude, write evidence.
 func (r *Reconciler) Next(v view) move {
 	drill := v.Run
 	if drill.Status.Verdict != "" {
+		if v.Task(taskEvidence) == nil {
+			return move{Task: &run.Task{Name: taskEvidence, Timeout: prepareTimeout}}
+		}
 		return endOf(drill)
 	}
 	timeout := drill.Spec.RestoreTimeout.Duration

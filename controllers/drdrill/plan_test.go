@@ -134,6 +134,10 @@ func TestVerdicts(t *testing.T) {
 				return
 			}
 			drill = concluded(t, drill, noon.Add(time.Minute))
+			if next := new(Reconciler).Next(view{Run: drill, Now: noon}); next.Task == nil || next.Task.Name != taskEvidence {
+				t.Errorf("after the verdict comes %+v", next)
+			}
+			drill.Status.Tasks = append(drill.Status.Tasks, metav1alpha1.RunTask{Name: taskEvidence, Outcome: metav1alpha1.ActionSucceeded})
 			move := new(Reconciler).Next(view{Run: drill, Now: noon})
 			if drill.Status.Verdict != row.verdict || move.Outcome != metav1alpha1.RunFailed || !strings.HasPrefix(move.Message, row.message) {
 				t.Errorf("%s: %+v; want %s: %s", drill.Status.Verdict, move, row.verdict, row.message)

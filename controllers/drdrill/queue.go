@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 )
 
 // maxUnderWay is how many drills are under way at a time in the whole fleet, and maxOfOne how many of those for one
@@ -33,9 +34,15 @@ type queue struct {
 type place struct {
 	namespace string
 	target    types.NamespacedName
+	// backups are those of one policy and cluster: their evidence is one chain.
+	backups string
 }
 
-// Queue implements run.QueuedKind: one drill at a time restores into a cluster.
+func placeOf(drill *backupv1alpha1.DRDrill) place {
+	return place{drill.Namespace, targetKey(drill), drill.Spec.PolicyName + " of TenantCluster " + run.Key(drill.Spec.ClusterRef).String()}
+}
+
+// Queue implements run.QueuedKind: one drill at a time restores into a cluster, and one the backups of a policy and cluster.
 func (r *Reconciler) Queue(ctx context.Context, drill *backupv1alpha1.DRDrill) (string, error) {
 	list := &backupv1alpha1.DRDrillList{}
 	if err := r.Room.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -50,12 +57,14 @@ func (q *queue) admit(drill *backupv1alpha1.DRDrill, all []backupv1alpha1.DRDril
 	defer q.mu.Unlock()
 	underWay := q.underWay(all)
 	delete(underWay, drill.UID)
-	ofOne := 0
+	own, ofOne := placeOf(drill), 0
 	for _, other := range underWay {
-		if other.target == targetKey(drill) {
+		switch {
+		case other.target == own.target:
 			return fmt.Sprintf("waits for another drill, which restores into TenantCluster %s", other.target)
-		}
-		if other.namespace == drill.Namespace {
+		case other.namespace == own.namespace && other.backups == own.backups:
+			return "waits for another drill of the backups by " + other.backups
+		case other.namespace == own.namespace:
 			ofOne++
 		}
 	}
@@ -65,7 +74,7 @@ func (q *queue) admit(drill *backupv1alpha1.DRDrill, all []backupv1alpha1.DRDril
 	if q.admitted == nil {
 		q.admitted = map[types.UID]place{}
 	}
-	q.admitted[drill.UID] = place{drill.Namespace, targetKey(drill)}
+	q.admitted[drill.UID] = own
 	return ""
 }
 
@@ -77,7 +86,7 @@ func (q *queue) underWay(all []backupv1alpha1.DRDrill) map[types.UID]place {
 		switch {
 		case drill.Status.FinishedAt != nil:
 		case drill.Status.StartedAt != nil:
-			found[drill.UID] = place{drill.Namespace, targetKey(drill)}
+			found[drill.UID] = placeOf(drill)
 		default:
 			waiting[drill.UID] = true
 		}

@@ -37,6 +37,8 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 		return record, err
 	case taskVerify:
 		return r.verify(ctx, v)
+	case taskEvidence:
+		return r.writeEvidence(ctx, v)
 	}
 	return nil, refuse("task %s is none of a DRDrill's", task)
 }

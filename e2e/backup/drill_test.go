@@ -3,6 +3,9 @@ package backup
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -134,12 +137,59 @@ func TestADrillBesideWhatWasBackedUp(t *testing.T) {
 		t.Errorf("RecoveryProven says %q", proven.Message)
 	}
 	c.awaitCondition(policy, "workload-7", backupv1alpha1.ConditionRTOMet, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
+	c.verifyEvidence(policy, "workload-7", 1)
 	c.awaitNothingLeft(drill, "workload-7")
 	if after := c.everything("workload-7", "shop"); after != before {
 		t.Errorf("the drill changed what it rehearsed:\nbefore %s\nafter %s", before, after)
 	}
 	c.removeDrill(drill)
+
+	again := c.newDrill(policy, "workload-7", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
+	again.Name = "again"
+	must(t, env.Admin.Create(t.Context(), again))
+	c.awaitVerdict(again, backupv1alpha1.DrillPassed)
+	c.verifyEvidence(policy, "workload-7", 2)
+	c.removeDrill(again)
 	c.remove(policy)
+}
+
+// verifyEvidence checks the evidence of so many drills with the program itself, and that it finds one to be missing.
+func (c *customer) verifyEvidence(policy *backupv1alpha1.BackupPolicy, cluster string, count int) {
+	c.t.Helper()
+	head := ""
+	var files []string
+	expect.Eventually(c.t, fmt.Sprintf("there is evidence of %d drills", count), func(ctx context.Context) error {
+		chain, list := c.enrollment(ctx, policy, cluster).Status.Evidence, &corev1.ConfigMapList{}
+		if err := env.Admin.List(ctx, list, client.InNamespace(c.namespace), client.MatchingLabels{metav1alpha1.LabelPolicy: policy.Name}); err != nil {
+			return err
+		}
+		if chain == nil || chain.Head == head || len(list.Items) != count || !slices.ContainsFunc(list.Items, func(one corev1.ConfigMap) bool { return one.Name == chain.ConfigMapName }) {
+			return fmt.Errorf("the chain is %+v, with %d documents", chain, len(list.Items))
+		}
+		head, files = chain.Head, nil
+		for _, one := range list.Items {
+			file := filepath.Join(c.t.TempDir(), one.Name+".json")
+			files = append(files, file)
+			if err := os.WriteFile(file, []byte(one.Data["evidence.json"]), 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	verify := func(files ...string) (string, error) {
+		out, err := exec.CommandContext(c.t.Context(), env.Manager.Binary(), append([]string{"evidence", "verify", "--head", head}, files...)...).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := verify(files...); err != nil || !strings.Contains(out, fmt.Sprintf("the chain of %d documents is whole", count)) {
+		c.t.Errorf("%s%v", out, err)
+	}
+	if count > 1 {
+		for i := range files {
+			if out, err := verify(slices.Concat(files[:i], files[i+1:])...); err == nil || !strings.Contains(out, "missing") {
+				c.t.Errorf("one that is missing is not missed: %s%v", out, err)
+			}
+		}
+	}
 }
 
 // TestADrillIsContained looks into a drill that fails, and stays for a while.

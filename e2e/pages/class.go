@@ -14,6 +14,7 @@ const (
 // notRun are the classes whose blocks no test runs, and why. The make targets in them are tried all the same.
 var notRun = map[string]string{
 	"sh needs-registry": "they push an image to a registry, and deploy what it serves",
+	"sh needs-drills":   "they read the evidence of a drill, which e2e/backup does in its own way",
 	"sh not-in-a-test":  "they are the tests",
 	"text":              "pictures, and what programs print",
 }

@@ -116,6 +116,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	LastDrill *DrillResult `json:"lastDrill,omitempty"`
 
+	// evidence is the end of the chain of what drills proved.
+	// +optional
+	Evidence *EvidenceChain `json:"evidence,omitempty"`
+
 	// runs are the last ten backups, the latest first.
 	// +optional
 	// +listType=atomic
@@ -184,6 +188,21 @@ type VeleroObjects struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CredentialsVersion string `json:"credentialsVersion,omitempty"`
+}
+
+// EvidenceChain is a chain of documents, each of which holds the hash of the one before it.
+type EvidenceChain struct {
+	// head is the hash of the newest document: what daytwo evidence verify --head asks for.
+	// +required
+	// +kubebuilder:validation:MinLength=64
+	// +kubebuilder:validation:MaxLength=64
+	Head string `json:"head,omitempty"`
+
+	// configMapName is the name of the ConfigMap in this namespace with it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ConfigMapName string `json:"configMapName,omitempty"`
 }
 
 // DrillResult is what a drill came to.

@@ -243,6 +243,31 @@ type DRDrillStatus struct {
 	// recoveryTime is how long it took from the start of the drill until everything was checked: the recovery time.
 	// +optional
 	RecoveryTime *metav1.Duration `json:"recoveryTime,omitempty"`
+
+	// evidence is what the drill proves, in a form to be kept; absent for one that was cancelled.
+	// +optional
+	Evidence *DrillEvidence `json:"evidence,omitempty"`
+}
+
+// DrillEvidence is a document with what a drill proves.
+type DrillEvidence struct {
+	// configMapName is the name of the immutable ConfigMap in this namespace with the document, in its key evidence.json. It
+	// stays when the DRDrill is deleted.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ConfigMapName string `json:"configMapName,omitempty"`
+
+	// hash is the SHA-256 of the document, in hex.
+	// +required
+	// +kubebuilder:validation:MinLength=64
+	// +kubebuilder:validation:MaxLength=64
+	Hash string `json:"hash,omitempty"`
+
+	// previous is the hash of the document before it, of the same policy and cluster; empty for the first.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Previous string `json:"previous,omitempty"`
 }
 
 // DrillSource is the backup that a drill restores, and where it is from.

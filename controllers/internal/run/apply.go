@@ -98,7 +98,7 @@ func (r *Reconciler[R, S]) actOnTask(o observation[R, S], p plan[R], next R) res
 	*next.GetRunStatus().Task(p.task.Name) = *p.task
 	if p.task.Outcome == "" {
 		doing, ok := r.Kind.(TaskKind[R, S])
-		if !o.progress.underWay && ok {
+		if ok && !o.progress.underWay && !o.Now.Before(o.progress.again) {
 			r.tasks.start(o.Run, *p.task, func(ctx context.Context) (func(*S), error) { return doing.Do(ctx, o.View, p.task.Name) })
 		}
 		return result{awaits: p.awaits}

@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
@@ -118,6 +119,7 @@ func planTask[R metav1alpha1.Run, S any](o observation[R, S], t metav1alpha1.Run
 	p := plan[R]{task: &t, until: t.Deadline.Time, awaits: t.Name + ": under way"}
 	if o.progress.err != nil {
 		p.awaits = t.Name + ": " + o.progress.err.Error()
+		p.until = times.Earliest(p.until, o.progress.again)
 	}
 	switch {
 	case o.progress.done && o.progress.err != nil:

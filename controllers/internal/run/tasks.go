@@ -35,13 +35,14 @@ func retries() wait.Backoff {
 
 // progress of a task.
 type progress[S any] struct {
-	// underWay: it is being done, or about to be tried again.
+	// underWay: it is being done.
 	underWay bool
 	// done: it has ended, and record changes the status.
 	done   bool
 	record func(*S)
-	// err is why the last try failed; nil if none did.
-	err error
+	// err is why the last try failed; nil if none did. The next one is not before again.
+	err   error
+	again time.Time
 }
 
 // tasks does the tasks of runs, one at a time for each. Safe for concurrent use.
@@ -58,9 +59,10 @@ type tasks[S any] struct {
 }
 
 type task[S any] struct {
-	run    types.UID
-	name   string
-	cancel context.CancelFunc
+	run     types.UID
+	name    string
+	cancel  context.CancelFunc
+	backoff wait.Backoff
 	progress[S]
 }
 
@@ -85,16 +87,20 @@ func taskUnderWay(status *metav1alpha1.RunStatus) *metav1alpha1.RunTask {
 	return nil
 }
 
-// start has a task done until its deadline. It takes the place of one of the run that is still under way.
+// start has a task tried once, until its deadline. It takes the place of one of the run that is still under way. Each try sees
+// the run and its clusters as they are then.
 func (t *tasks[S]) start(run metav1alpha1.Run, record metav1alpha1.RunTask, do func(context.Context) (func(*S), error)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	key := client.ObjectKeyFromObject(run)
+	key, backoff := client.ObjectKeyFromObject(run), retries()
 	if before := t.byRun[key]; before != nil {
 		before.cancel()
+		if before.run == run.GetUID() && before.name == record.Name {
+			backoff = before.backoff
+		}
 	}
 	if t.byRun == nil {
 		t.byRun, t.ofOne, t.all = map[types.NamespacedName]*task[S]{}, map[string]chan struct{}{}, make(chan struct{}, maxTasks)
@@ -105,7 +111,7 @@ func (t *tasks[S]) start(run metav1alpha1.Run, record metav1alpha1.RunTask, do f
 		t.ofOne[run.GetNamespace()] = ofOne
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), record.Deadline.Time)
-	one := &task[S]{run: run.GetUID(), name: record.Name, cancel: cancel, progress: progress[S]{underWay: true}}
+	one := &task[S]{run: run.GetUID(), name: record.Name, cancel: cancel, backoff: backoff, progress: progress[S]{underWay: true}}
 	t.byRun[key] = one
 	t.running.Go(func() {
 		defer cancel()
@@ -113,37 +119,29 @@ func (t *tasks[S]) start(run metav1alpha1.Run, record metav1alpha1.RunTask, do f
 	})
 }
 
-// try does a task until it ends. Each try waits for a place among those of its namespace, and then among all.
+// try does a task once. It waits for a place among those of its namespace, and then among all.
 func (t *tasks[S]) try(ctx context.Context, one *task[S], key types.NamespacedName, ofOne chan struct{}, do func(context.Context) (func(*S), error)) {
-	backoff := retries()
-	for ctx.Err() == nil {
-		var now progress[S]
-		if !take(ctx, ofOne) {
-			return
-		}
-		if take(ctx, t.all) {
-			now.record, now.err = do(ctx)
-			<-t.all
-		}
-		<-ofOne
-		if ctx.Err() != nil {
-			return
-		}
-		var refusal *Refusal
-		now.done = now.err == nil || errors.As(now.err, &refusal)
-		now.underWay = !now.done
-		t.mu.Lock()
-		one.progress = now
-		t.mu.Unlock()
-		t.wake(ctx, key)
-		if now.done {
-			return
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(backoff.Step()):
-		}
+	if !take(ctx, ofOne) {
+		return
 	}
+	defer func() { <-ofOne }()
+	if !take(ctx, t.all) {
+		return
+	}
+	record, err := do(ctx)
+	<-t.all
+	if ctx.Err() != nil {
+		return
+	}
+	var refusal *Refusal
+	now := progress[S]{record: record, err: err, done: err == nil || errors.As(err, &refusal)}
+	t.mu.Lock()
+	if !now.done {
+		now.again = time.Now().Add(one.backoff.Step())
+	}
+	one.progress = now
+	t.mu.Unlock()
+	t.wake(ctx, key)
 }
 
 func (t *tasks[S]) wake(ctx context.Context, run types.NamespacedName) {

@@ -59,19 +59,20 @@ func TestATaskTellsWhatItFound(t *testing.T) {
 
 func TestATaskIsTriedAgainUntilItIsRefused(t *testing.T) {
 	d, of := newTasks(t), withTask("acme", "weekly")
-	answers := []error{errors.New("no answer"), &Refusal{"no such bucket"}}
-	d.start(of, of.status.Tasks[0], func(context.Context) (done, error) {
-		err := answers[0]
-		answers = answers[1:]
-		return nil, err
-	})
-	<-d.woken
-	if told := d.progressOf(of); !told.underWay || told.done || told.err == nil {
-		t.Errorf("after the first: %+v", told)
+	var last time.Time
+	for try := range 3 {
+		d.start(of, of.status.Tasks[0], func(context.Context) (done, error) { return nil, errors.New("no answer") })
+		<-d.woken
+		told := d.progressOf(of)
+		if told.underWay || told.done || told.err == nil || !told.again.After(last) {
+			t.Errorf("after try %d: %+v", try, told)
+		}
+		last = told.again
 	}
+	d.start(of, of.status.Tasks[0], func(context.Context) (done, error) { return nil, &Refusal{"no such bucket"} })
 	<-d.woken
 	if told := d.progressOf(of); told.underWay || !told.done || told.err.Error() != "no such bucket" {
-		t.Errorf("after the second: %+v", told)
+		t.Errorf("after the last: %+v", told)
 	}
 }
 
