@@ -1,11 +1,8 @@
 package backupenrollment
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"path"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +14,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
 )
 
@@ -45,10 +43,7 @@ func policyOf(enrollment *backupv1alpha1.BackupEnrollment) types.NamespacedName 
 
 // objectName is what a policy's objects are called in every cluster.
 func objectName(policy types.NamespacedName) string {
-	sum := sha256.Sum256([]byte(policy.String()))
-	hash := hex.EncodeToString(sum[:4])
-	readable := policy.Name[:min(len(policy.Name), maxName-len(hash)-1)]
-	return strings.TrimRight(readable, "-.") + "-" + hash
+	return objects.ShortName(maxName, policy.Name, policy.String())
 }
 
 // arrange decides what an enrollment has in its cluster from now on. What follows from the cluster's identity stays as it

@@ -42,6 +42,8 @@ type extra struct {
 	velero *seen
 	// proof is what drills showed.
 	proof proof
+	// drillsMade: the drills that are due were made.
+	drillsMade bool
 	// request is the backup that somebody asked for, and has not ended; nil for none.
 	request *requested
 }
@@ -114,7 +116,7 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 // be made.
 func (r *Reconciler) NeedsDesired(o *observation) bool {
 	own := o.Status.Velero
-	if request := o.Extra.request; request != nil && request.step == action.Make {
+	if request := o.Extra.request; request != nil && request.step == action.Make || len(o.Extra.proof.due) > 0 {
 		return true
 	}
 	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time) ||

@@ -37,16 +37,16 @@ func indexDrill(object client.Object) []string {
 	return []string{drilledBy(drill.Spec.PolicyName, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})}
 }
 
-// watchDrills has an enrollment looked at again when a drill of it has come to an end.
+// watchDrills has an enrollment looked at again when a drill of it has come to an end, or is gone.
 func (r *Reconciler) watchDrills(mgr ctrl.Manager) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &backupv1alpha1.DRDrill{}, drillIndex, indexDrill); err != nil {
 		return fmt.Errorf("index DRDrills by what they rehearse: %w", err)
 	}
 	ended := predicate.Funcs{
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.(*backupv1alpha1.DRDrill).Status.EndedAt.IsZero() && !e.ObjectNew.(*backupv1alpha1.DRDrill).Status.EndedAt.IsZero()
+			before, after := e.ObjectOld.(*backupv1alpha1.DRDrill).Status, e.ObjectNew.(*backupv1alpha1.DRDrill).Status
+			return before.EndedAt.IsZero() != after.EndedAt.IsZero() || before.FinishedAt.IsZero() != after.FinishedAt.IsZero()
 		},
 	}
 	r.Room.AddWatches = func(b *builder.Builder) {
@@ -71,8 +71,10 @@ func (r *Reconciler) rehearsedBy(ctx context.Context, object client.Object) (req
 	return requests
 }
 
-// proof is what drills showed.
+// proof is what drills showed, and how the plans for them stand.
 type proof struct {
+	planned
+
 	// last drill that came to a result; nil if there was none.
 	last *backupv1alpha1.DrillResult
 	// evidence is the end of the chain; nil if there is none.
@@ -88,7 +90,7 @@ func (r *Reconciler) proofOf(ctx context.Context, o *observation) (proof, error)
 	if err != nil {
 		return proof{}, fmt.Errorf("list the drills: %w", err)
 	}
-	found := proof{last: latestResult(o.Status.LastDrill, list.Items)}
+	found := proof{last: latestResult(o.Status.LastDrill, list.Items), planned: planDrills(o, list.Items)}
 	if end := backupv1alpha1.FollowEvidence(o.Status.Evidence, list.Items); end.Head != "" {
 		found.evidence = &end
 	}

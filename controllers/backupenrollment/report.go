@@ -65,6 +65,9 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		status.LastDrill, status.Evidence = o.Extra.proof.last, o.Extra.proof.evidence
+		if len(o.Extra.proof.due) == 0 || o.Extra.drillsMade {
+			status.DrillPlans = o.Extra.proof.told
+		}
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range findings {
@@ -82,6 +85,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
 	}
+	result.Due = append(result.Due, o.Extra.proof.wakeAt)
 	if frequencyOf(o.Status.Velero) != validateEvery {
 		result.Due = append(result.Due, trustedAt(o))
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 // maxTold is how much an enrollment tells of its backups, in bytes of JSON.
-const maxTold = (maxRuns + 2) * (maxProblem + 1024)
+const maxTold = (maxRuns + 6) * (maxProblem + 1024)
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
 	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil
-	status.LastDrill, status.Evidence = nil, nil
+	status.LastDrill, status.Evidence, status.DrillPlans = nil, nil, nil
 }
 
 // Size implements target.StagedKind.
@@ -28,25 +28,42 @@ type journal = target.Journal[*backupv1alpha1.BackupEnrollment, backupv1alpha1.B
 
 // Stages implements target.StagedKind.
 func (r *Reconciler) Stages(o *observation, _ target.StagedPlan, cluster *fleet.Cluster, journal *journal) apply.Stages {
-	request := o.Extra.request
-	if request == nil || request.step == action.Wait || request.step == action.Make && o.Extra.template == nil {
+	s := &stages{reconciler: r, o: o, cluster: cluster, journal: journal, request: o.Extra.request}
+	if s.request != nil && (s.request.step == action.Wait || s.request.step == action.Make && o.Extra.template == nil) {
+		s.request = nil
+	}
+	if s.request == nil && len(o.Extra.proof.due) == 0 {
 		return apply.NoStages{}
 	}
-	return &stages{o: o, cluster: cluster, journal: journal, request: request}
+	return s
 }
 
-// stages make the backup that somebody asked for, once everything is applied that Velero needs.
+// stages make the drills that are due, and the backup that somebody asked for, once everything is applied that Velero needs.
 type stages struct {
 	apply.NoStages
+	reconciler *Reconciler
+
 	o       *observation
 	cluster *fleet.Cluster
 	journal *journal
+	// request is the backup to be made; nil for none.
 	request *requested
 }
 
-// After implements apply.Stages. The record is stored before the Backup is made.
+// After implements apply.Stages.
 func (s *stages) After(ctx context.Context) (bool, error) {
-	request := s.request
+	if err := s.reconciler.makeDrills(ctx, s.o.Extra.proof.planned, s.o.Target.Namespace); err != nil {
+		return false, err
+	}
+	s.o.Extra.drillsMade = true
+	if s.request == nil {
+		return true, nil
+	}
+	return s.backUp(ctx, s.request)
+}
+
+// backUp makes the Backup. The record is stored before.
+func (s *stages) backUp(ctx context.Context, request *requested) (bool, error) {
 	if request.isNew {
 		err := s.journal.Store(ctx, func(status *backupv1alpha1.BackupEnrollmentStatus) { status.Requested = request.DeepCopy() })
 		if err != nil {

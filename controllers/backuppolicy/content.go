@@ -65,6 +65,20 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	if starts.Exceeds(maxKept, now, content.TTL) {
 		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time: choose a shorter one than %s, or back up less often", maxKept, content.TTL)}
 	}
+	return checkPlans(backups.Spec.Drills)
+}
+
+// checkPlans returns what is wrong with the schedule of a plan for drills. They start at any time, so they can be spread.
+func checkPlans(plans []backupv1alpha1.DrillPlan) *Problem {
+	for i, plan := range plans {
+		if _, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone); refused != nil {
+			field := "cron"
+			if refused.Field == schedule.FieldTimeZone {
+				field = "timeZone"
+			}
+			return &Problem{fmt.Sprintf("spec.drills[%d].schedule.%s", i, field), refused.Err.Error()}
+		}
+	}
 	return nil
 }
 

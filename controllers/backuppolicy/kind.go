@@ -41,24 +41,21 @@ func (r *Reconciler) CopySpec(to, from *backupv1alpha1.BackupEnrollment) {
 
 // SyncSettings implements policy.Kind.
 func (r *Reconciler) SyncSettings(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) {
-	s := settingsOf(target, backups)
-	target.Spec.CredentialsSecret, target.Spec.AcceptPartiallyFailed = s.CredentialsSecret, s.AcceptPartiallyFailed
-	target.Spec.Objectives, target.Spec.MinItems, target.Spec.Drift = *s.Objectives.DeepCopy(), s.MinItems, *s.Drift.DeepCopy()
-	target.Spec.BackupNow = s.BackupNow
+	target.Spec = *wanted(target, backups).DeepCopy()
 }
 
 // SettingsCurrent implements policy.Kind.
 func (r *Reconciler) SettingsCurrent(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) bool {
-	s := settingsOf(target, backups)
-	s.TargetSpec = target.Spec.TargetSpec
-	return equality.Semantic.DeepEqual(target.Spec, s)
+	return equality.Semantic.DeepEqual(&target.Spec, wanted(target, backups))
 }
 
-// settingsOf is what a target takes from its policy at once.
-func settingsOf(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) backupv1alpha1.BackupEnrollmentSpec {
-	return backupv1alpha1.BackupEnrollmentSpec{
+// wanted is the spec of a target with all that it takes from its policy at once.
+func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) *backupv1alpha1.BackupEnrollmentSpec {
+	return &backupv1alpha1.BackupEnrollmentSpec{
+		TargetSpec:            target.Spec.TargetSpec,
 		CredentialsSecret:     secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
 		Objectives:            backups.Spec.Objectives,
+		Drills:                backups.Spec.Drills,
 		AcceptPartiallyFailed: backups.Spec.AcceptPartiallyFailed,
 		MinItems:              backups.Spec.MinItems,
 		BackupNow:             metav1alpha1.BackupRequested(backups),

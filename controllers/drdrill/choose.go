@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
@@ -21,6 +19,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/recovery"
 )
 
@@ -30,11 +29,7 @@ const maxLeftOut = 256
 // choose is the task that chooses a backup, and reads from its archive what there is to restore.
 func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
 	drill := v.Run
-	from, err := r.sourceOf(ctx, drill)
-	if err != nil {
-		return nil, err
-	}
-	store, err := r.open(from)
+	from, store, err := r.bucketOf(ctx, drill)
 	if err != nil {
 		return nil, err
 	}
@@ -208,12 +203,13 @@ func chooseNamespaces(drill *backupv1alpha1.DRDrill, archived map[string]map[sch
 	return chosen, nil
 }
 
-// maxNamespaceName is how long the name of a namespace may be.
-const maxNamespaceName = 63
+// maxNamespaceName is how long the name of a namespace may be, and maxReadable how much of the one in the backup is in it.
+const (
+	maxNamespaceName = 63
+	maxReadable      = 48
+)
 
 // sandboxName is what a namespace is called that is restored beside the one that was backed up.
 func sandboxName(drill types.UID, namespace string) string {
-	sum := sha256.Sum256([]byte(string(drill) + "/" + namespace))
-	suffix := "-drill-" + hex.EncodeToString(sum[:4])
-	return strings.TrimRight(namespace[:min(len(namespace), maxNamespaceName-len(suffix))], "-") + suffix
+	return objects.ShortName(maxNamespaceName, namespace[:min(len(namespace), maxReadable)]+"-drill", string(drill)+"/"+namespace)
 }

@@ -50,7 +50,7 @@ func TestTheBackupThatIsRestored(t *testing.T) {
 		"a named one that does not say its start": {backupv1alpha1.BackupChoice{Select: backupv1alpha1.BackupNamed, Name: "timeless"}, strict, "backup timeless cannot be restored: it does not say when it started"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			drill := &backupv1alpha1.DRDrill{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: backupv1alpha1.DRDrillSpec{Backup: row.choice}}
+			drill := &backupv1alpha1.DRDrill{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Spec: backupv1alpha1.DRDrillSpec{DrillScope: backupv1alpha1.DrillScope{Backup: row.choice}}}
 			all := append(slices.Clone(bucket), backupstore.Backup{Name: "timeless", Phase: velerov1.BackupPhaseCompleted, Items: 5})
 			if row.choice.Name != "timeless" {
 				all = bucket

@@ -2,8 +2,6 @@ package drdrill
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -15,6 +13,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 )
@@ -97,9 +96,7 @@ func (r *Reconciler) keep(ctx context.Context, drill *backupv1alpha1.DRDrill, na
 const maxConfigMapName = 253
 
 func evidenceName(drill *backupv1alpha1.DRDrill) string {
-	sum := sha256.Sum256([]byte(drill.UID))
-	suffix := "-evidence-" + hex.EncodeToString(sum[:4])
-	return drill.Name[:min(len(drill.Name), maxConfigMapName-len(suffix))] + suffix
+	return objects.ShortName(maxConfigMapName, drill.Name+"-evidence", string(drill.UID))
 }
 
 // documentOf a drill holds what its status tells, and nothing that changes from one try to the next.

@@ -102,7 +102,7 @@ func hardLimits(drill *backupv1alpha1.DRDrill) map[string]any {
 
 // standbyObject is what Velero needs in a cluster other than the one that was backed up.
 func (r *Reconciler) standbyObject(ctx context.Context, drill *backupv1alpha1.DRDrill, action string) (*unstructured.Unstructured, error) {
-	from, err := r.sourceOf(ctx, drill)
+	from, store, err := r.bucketOf(ctx, drill)
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +116,6 @@ func (r *Reconciler) standbyObject(ctx context.Context, drill *backupv1alpha1.DR
 		// Velero reads this one backup, and none of the others appears in the cluster.
 		spec["accessMode"], spec["backupSyncPeriod"] = string(velerov1.BackupStorageLocationAccessModeReadOnly), "0s"
 		return newObject(locationKind, source.VeleroNamespace, "", map[string]any{"spec": spec}), nil
-	}
-	store, err := r.open(from)
-	if err != nil {
-		return nil, err
 	}
 	archived, err := store.Backup(ctx, source.Backup)
 	if err != nil {

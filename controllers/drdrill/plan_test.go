@@ -22,8 +22,10 @@ func rehearsal(mode backupv1alpha1.DrillMode, steps int) *backupv1alpha1.DRDrill
 	drill := &backupv1alpha1.DRDrill{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "weekly", UID: "u"}}
 	drill.Spec = backupv1alpha1.DRDrillSpec{
 		PolicyName: "nightly", ClusterRef: metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"},
-		Target:         backupv1alpha1.DrillTarget{Mode: mode, StandbyName: "spare"},
-		RestoreTimeout: &metav1.Duration{Duration: time.Hour}, Verify: backupv1alpha1.DrillVerification{ReadinessTimeout: &metav1.Duration{Duration: time.Minute}},
+		DrillScope: backupv1alpha1.DrillScope{
+			Target:         backupv1alpha1.DrillTarget{Mode: mode, StandbyName: "spare"},
+			RestoreTimeout: &metav1.Duration{Duration: time.Hour}, Verify: backupv1alpha1.DrillVerification{ReadinessTimeout: &metav1.Duration{Duration: time.Minute}},
+		},
 	}
 	status := &drill.Status
 	status.StartedAt = &at

@@ -65,12 +65,17 @@ func (r *Reconciler) sourceOf(ctx context.Context, drill *backupv1alpha1.DRDrill
 	return s, err
 }
 
-// open the bucket, at the prefix of the cluster that was backed up.
-func (r *Reconciler) open(s source) (*backupstore.Store, error) {
+// bucketOf a drill is where the backups of its cluster are, opened at their prefix.
+func (r *Reconciler) bucketOf(ctx context.Context, drill *backupv1alpha1.DRDrill) (source, *backupstore.Store, error) {
+	s, err := r.sourceOf(ctx, drill)
+	if err != nil {
+		return s, nil, err
+	}
 	storage := s.content.Storage
-	return backupstore.Open(backupstore.Location{
+	store, err := backupstore.Open(backupstore.Location{
 		Bucket: storage.Bucket, Prefix: s.enrollment.Status.Velero.Prefix, Region: storage.Region, Endpoint: storage.Endpoint, CA: storage.CA,
 	}, s.credentials, r.Storage)
+	return s, store, err
 }
 
 // mistake is a drill that names what is not there. It tells nothing of the backups.

@@ -53,11 +53,7 @@ func (r *Reconciler) verify(ctx context.Context, v view) (func(*backupv1alpha1.D
 	if id := drill.Status.Action(actionRestore).ClusterID; string(cluster.ID) != id {
 		return nil, refuse("TenantCluster %s leads to another cluster than when the backup was restored", targetKey(drill))
 	}
-	from, err := r.sourceOf(ctx, drill)
-	if err != nil {
-		return nil, err
-	}
-	store, err := r.open(from)
+	_, store, err := r.bucketOf(ctx, drill)
 	if err != nil {
 		return nil, err
 	}

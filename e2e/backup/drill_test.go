@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -278,7 +279,7 @@ func (c *customer) newDrill(policy *backupv1alpha1.BackupPolicy, cluster string,
 	return &backupv1alpha1.DRDrill{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "rehearsal"},
 		Spec: backupv1alpha1.DRDrillSpec{
-			PolicyName: policy.Name, ClusterRef: metav1alpha1.ClusterReference{Namespace: c.namespace, Name: cluster}, Target: target,
+			PolicyName: policy.Name, ClusterRef: metav1alpha1.ClusterReference{Namespace: c.namespace, Name: cluster}, DrillScope: backupv1alpha1.DrillScope{Target: target},
 		},
 	}
 }
@@ -369,4 +370,54 @@ func (c *customer) everything(cluster, namespace string) string {
 	}
 	slices.Sort(told)
 	return strings.Join(told, "\n")
+}
+
+// TestAPlanMakesDrills lets a policy rehearse by itself.
+func TestAPlanMakesDrills(t *testing.T) {
+	t.Parallel()
+	c := newCustomer(t, "workload-13")
+	policy := c.backedUp("workload-13", shop)
+	base := policy.DeepCopy()
+	policy.Spec.Drills = []backupv1alpha1.DrillPlan{{
+		Name: "often", Schedule: backupv1alpha1.BackupSchedule{Cron: "* * * * *", Spread: &metav1.Duration{}}, HistoryLimit: ptr.To[int32](1),
+		DrillScope: backupv1alpha1.DrillScope{Target: backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped}},
+	}}
+	must(t, env.Admin.Patch(t.Context(), policy, client.MergeFrom(base)))
+	first := c.awaitPlanned(policy, "")
+	second := c.awaitPlanned(policy, first)
+	expect.Eventually(t, "the first drill is beyond the history limit", func(ctx context.Context) error {
+		err := env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: first}, &backupv1alpha1.DRDrill{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there beside %s: %w", second, err)
+		}
+		return nil
+	})
+	if told := c.enrollment(t.Context(), policy, "workload-13").Status.DrillPlans; len(told) != 1 || told[0].Next == nil {
+		t.Errorf("the status tells %+v", told)
+	}
+	wrong := policy.DeepCopy()
+	wrong.Spec.Drills[0].Schedule.Cron = "whenever"
+	if err := env.Admin.Patch(t.Context(), wrong, client.MergeFrom(policy)); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.drills[0].schedule.cron") {
+		t.Errorf("got %v", err)
+	}
+	c.remove(policy)
+}
+
+// awaitPlanned waits for a drill other than one that has passed by a plan, and returns its name.
+func (c *customer) awaitPlanned(policy *backupv1alpha1.BackupPolicy, other string) (name string) {
+	c.t.Helper()
+	expect.Eventually(c.t, "a drill has passed by plan", func(ctx context.Context) error {
+		list := &backupv1alpha1.DRDrillList{}
+		if err := env.Admin.List(ctx, list, client.InNamespace(c.namespace), client.MatchingLabels{metav1alpha1.LabelDrillPlan: policy.Spec.Drills[0].Name}); err != nil {
+			return err
+		}
+		for _, drill := range list.Items {
+			if drill.Name != other && drill.Status.FinishedAt != nil && drill.Status.Verdict == backupv1alpha1.DrillPassed {
+				name = drill.Name
+				return nil
+			}
+		}
+		return fmt.Errorf("%d drills by plan; %+v", len(list.Items), c.enrollment(ctx, policy, "workload-13").Status.DrillPlans)
+	})
+	return name
 }

@@ -178,6 +178,7 @@ func TestAClusterIsBackedUpBeforeItGoes(t *testing.T) {
 	c.createNamespace("workload-6", "shop")
 	policy := c.create(c.yearly("last"))
 	c.awaitReady(policy)
+	c.awaitCondition(policy, "workload-6", backupv1alpha1.ConditionStorageAvailable, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	prefix := c.enrollment(t.Context(), policy, "workload-6").Status.Velero.Prefix
 	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "workload-6"}}
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletion":{"finalBackup":true}}}`))
@@ -392,9 +393,12 @@ func (c *customer) awaitCondition(policy *backupv1alpha1.BackupPolicy, cluster, 
 
 func (c *customer) awaitReady(policy *backupv1alpha1.BackupPolicy) {
 	c.t.Helper()
-	expect.Eventually(c.t, "the policy is Ready", func(ctx context.Context) error {
+	expect.Eventually(c.t, "the policy is Ready in its clusters", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(policy), policy); err != nil {
 			return err
+		}
+		if policy.Status.Clusters.Selected.Count == 0 {
+			return errors.New("it selects no cluster yet")
 		}
 		return expect.Condition(policy.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
 	})

@@ -13,7 +13,6 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/e2e/environment"
-	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
 // planLabel is on the namespaces of customers who pay for the add-on. Only the provider can set it.
@@ -25,9 +24,9 @@ const (
 func (s *story) startManagement(ctx context.Context) error {
 	err := s.screen.Do("starting etcd, an API server, Cluster API and the manager", func() (done, error) {
 		env, err := environment.Start(ctx, environment.Options{
-			StateDir: stateDir, ClusterAPI: true, Manager: s.manager, Progress: s.screen,
-			// The registry of charts is on this machine.
-			ManagerArgs: []string{"--allow-private-sources"},
+			StateDir: stateDir, ClusterAPI: true, Velero: true, Manager: s.manager, Progress: s.screen,
+			// The registry of charts and the storage of backups are on this machine.
+			ManagerArgs: []string{"--allow-private-sources", "--allow-private-storage"},
 		})
 		s.env = env
 		return done{text: "API server, Cluster API, CRDs, roles and admission policies; the manager is ready"}, err
@@ -68,7 +67,7 @@ func (s *story) startClusters(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, c := range s.customers {
 		group.Go(func() error {
-			_, err := s.env.Fleet.AddCluster(ctx, c.name, localfleet.ClusterOptions{})
+			_, err := s.env.Fleet.AddCluster(ctx, c.name, s.clusterOptions(c))
 			return err
 		})
 	}

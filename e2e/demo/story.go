@@ -32,6 +32,7 @@ type story struct {
 type figures struct {
 	ready, rollout, noticed, caughtUp time.Duration
 	chartReady, chartUpgraded         time.Duration
+	recovered                         time.Duration
 	ordered, upgraded, returned       time.Duration
 	rollbacks                         []time.Duration
 }
@@ -51,6 +52,7 @@ func (s *story) steps() []step {
 		{"People change things by hand", s.revertEdits, acting},
 		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
 		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
+		{"A backup, and the proof that it can be restored", s.rehearseRecovery, acting},
 		{"A cluster is ordered, upgraded and given back", s.orderCluster, acting},
 		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
 		{"The add-ons go, and then the customers", s.deleteEverything, acting},
@@ -97,6 +99,7 @@ func (s *story) sumUp() {
 	s.screen.Figure("dead cluster caught up, once it answered, after", s.figures.caughtUp)
 	s.screen.Figure("Helm chart ready in all of them after", s.figures.chartReady)
 	s.screen.Figure("and its next version after", s.figures.chartUpgraded)
+	s.screen.Figure("recovery rehearsed: restored, compared, removed, after", s.figures.recovered)
 	s.screen.Figure("cluster ordered, with its add-on, after", s.figures.ordered)
 	s.screen.Figure("upgraded by a minor version after", s.figures.upgraded)
 	s.screen.Figure("gone after", s.figures.returned)

@@ -72,6 +72,13 @@ type BackupEnrollmentSpec struct {
 	// +optional
 	Objectives PolicyObjectives `json:"objectives,omitzero"`
 
+	// drills are the policy's.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Drills []DrillPlan `json:"drills,omitempty"`
+
 	// acceptPartiallyFailed is the policy's.
 	// +optional
 	AcceptPartiallyFailed bool `json:"acceptPartiallyFailed,omitempty"`
@@ -115,6 +122,13 @@ type BackupEnrollmentStatus struct {
 	// lastDrill is the last drill that came to a result. It stays when people delete the DRDrill.
 	// +optional
 	LastDrill *DrillResult `json:"lastDrill,omitempty"`
+
+	// drillPlans tell how far the plans for drills are.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	DrillPlans []DrillPlanStatus `json:"drillPlans,omitempty"`
 
 	// evidence is the end of the chain of what drills proved.
 	// +optional

@@ -34,6 +34,13 @@ type BackupPolicySpec struct {
 	// +optional
 	Objectives PolicyObjectives `json:"objectives,omitzero"`
 
+	// drills are rehearsals that are made in every cluster by schedule.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Drills []DrillPlan `json:"drills,omitempty"`
+
 	// acceptPartiallyFailed takes a backup in which single objects failed (Velero's PartiallyFailed) for a good one.
 	// +optional
 	AcceptPartiallyFailed bool `json:"acceptPartiallyFailed,omitempty"`

@@ -24,6 +24,11 @@ type DRDrillSpec struct {
 	// +required
 	ClusterRef metav1alpha1.ClusterReference `json:"clusterRef,omitzero"`
 
+	DrillScope `json:",inline"`
+}
+
+// DrillScope is what is restored where, and what is checked of it.
+type DrillScope struct {
 	// backup says which of its backups is restored.
 	// +optional
 	// +default={}
@@ -400,6 +405,7 @@ const (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
 // +kubebuilder:resource:shortName=drill,categories=daytwo
 // +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
 // +kubebuilder:printcolumn:name="BACKUP",type=string,priority=1,JSONPath=`.status.source.backup`

@@ -1,10 +1,7 @@
 package action
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,11 +39,7 @@ func (o Owner) New(name string, cluster types.NamespacedName, id types.UID, obje
 }
 
 func (o Owner) objectName(action string) string {
-	sum := sha256.Sum256([]byte(string(o.GetUID()) + "/" + action))
-	hash := hex.EncodeToString(sum[:4])
-	readable := o.GetName() + "-" + action
-	readable = strings.TrimRight(readable[:min(len(readable), maxName-len(hash)-1)], "-.")
-	return readable + "-" + hash
+	return objects.ShortName(maxName, o.GetName()+"-"+action, string(o.GetUID())+"/"+action)
 }
 
 // Label marks an object as made by an action of the owner.

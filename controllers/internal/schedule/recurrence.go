@@ -31,6 +31,27 @@ func (r Recurrence) After(t time.Time) (time.Time, bool) {
 	}
 }
 
+// Latest returns the last time that comes after one and not after another; false if there is none.
+func (r Recurrence) Latest(after, until time.Time) (time.Time, bool) {
+	at, found := r.After(after)
+	if !found || at.After(until) {
+		return time.Time{}, false
+	}
+	// What came before the last day need not be gone through if something came in it.
+	if day := until.Add(-24 * time.Hour); day.After(at) {
+		if later, found := r.After(day); found && !later.After(until) {
+			at = later
+		}
+	}
+	for {
+		next, found := r.After(at)
+		if !found || next.After(until) {
+			return at, true
+		}
+		at = next
+	}
+}
+
 // Exceeds is whether it comes more often than a count within a span that follows a time.
 func (r Recurrence) Exceeds(count int, from time.Time, span time.Duration) bool {
 	for at := from; count >= 0; count-- {

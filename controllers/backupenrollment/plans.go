@@ -1,0 +1,131 @@
+package backupenrollment
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
+)
+
+const (
+	// maxDrillName is how long the name of a DRDrill may be, which is also a label.
+	maxDrillName = 63
+	// maxDeleted is how many drills of the past are deleted at a time.
+	maxDeleted = 20
+)
+
+// planned is how the plans for drills stand.
+type planned struct {
+	// told is what the status is to tell of them, if everything that is due is made.
+	told []backupv1alpha1.DrillPlanStatus
+	// due are the drills that are to be made now.
+	due []*backupv1alpha1.DRDrill
+	// expired are those of the past that are to be deleted with the next one.
+	expired []string
+	// wakeAt is when the next one is due; zero for never.
+	wakeAt time.Time
+}
+
+// planDrills decides which drills are to be made. A plan has its first one at the first start after it was seen. The last start
+// that was missed is made up for once. A plan makes no other drill while one of its own is under way.
+func planDrills(o *observation, drills []backupv1alpha1.DRDrill) planned {
+	var p planned
+	for i := range o.Target.Spec.Drills {
+		plan := &o.Target.Spec.Drills[i]
+		starts, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone)
+		if refused != nil { // The policy's webhook refuses it.
+			continue
+		}
+		mine := ofPlan(drills, plan.Name)
+		told := recordOf(o.Status.DrillPlans, plan.Name, o.Now)
+		offset := offsetOf(o.Target, plan)
+		start, due := starts.Latest(told.ScheduledAt.Add(-offset), o.Now.Add(-offset))
+		if due && !slices.ContainsFunc(mine, isUnderWay) {
+			drill := newDrill(o.Target, plan, start.Add(offset))
+			told.ScheduledAt, told.DrillName = metav1.NewTime(start.Add(offset)), drill.Name
+			p.due = append(p.due, drill)
+			p.expired = append(p.expired, expired(mine, plan)...)
+		}
+		told.Next = nil
+		if next, comes := starts.After(o.Now.Add(-offset)); comes {
+			at := metav1.NewTime(next.Add(offset))
+			told.Next = &at
+			p.wakeAt = earliest(p.wakeAt, at.Time)
+		}
+		p.told = append(p.told, told)
+	}
+	return p
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func ofPlan(drills []backupv1alpha1.DRDrill, plan string) (found []backupv1alpha1.DRDrill) {
+	for i := range drills {
+		if drills[i].Labels[metav1alpha1.LabelDrillPlan] == plan {
+			found = append(found, drills[i])
+		}
+	}
+	return found
+}
+
+func isUnderWay(drill backupv1alpha1.DRDrill) bool { return drill.Status.FinishedAt == nil }
+
+// recordOf a plan; one that is new begins now.
+func recordOf(recorded []backupv1alpha1.DrillPlanStatus, plan string, now time.Time) backupv1alpha1.DrillPlanStatus {
+	for _, one := range recorded {
+		if one.Name == plan {
+			return one
+		}
+	}
+	return backupv1alpha1.DrillPlanStatus{Name: plan, ScheduledAt: metav1.NewTime(now).Rfc3339Copy()}
+}
+
+// offsetOf is how much later than its expression says a plan begins in a cluster.
+func offsetOf(enrollment *backupv1alpha1.BackupEnrollment, plan *backupv1alpha1.DrillPlan) time.Duration {
+	if plan.Schedule.Spread == nil {
+		return 0
+	}
+	return schedule.Offset(string(enrollment.UID)+"/"+plan.Name, plan.Schedule.Spread.Duration)
+}
+
+// expired are the drills of a plan beyond its history limit, with room for one more.
+func expired(mine []backupv1alpha1.DRDrill, plan *backupv1alpha1.DrillPlan) (names []string) {
+	finished := slices.DeleteFunc(slices.Clone(mine), isUnderWay)
+	slices.SortFunc(finished, func(a, b backupv1alpha1.DRDrill) int {
+		return cmp.Or(b.Status.FinishedAt.Compare(a.Status.FinishedAt.Time), cmp.Compare(a.Name, b.Name))
+	})
+	limit := 1
+	if plan.HistoryLimit != nil {
+		limit = int(*plan.HistoryLimit)
+	}
+	for i := max(limit-1, 0); i < min(len(finished), limit-1+maxDeleted); i++ {
+		names = append(names, finished[i].Name)
+	}
+	return names
+}
+
+// newDrill is the drill of a plan for a start. Its name follows from that, so it is made once.
+func newDrill(enrollment *backupv1alpha1.BackupEnrollment, plan *backupv1alpha1.DrillPlan, start time.Time) *backupv1alpha1.DRDrill {
+	ref, policy := enrollment.Spec.ClusterRef, policyOf(enrollment).Name
+	name := objects.ShortName(maxDrillName, strings.ReplaceAll(plan.Name+"-"+ref.Name, ".", "-"), fmt.Sprintf("%s/%s/%d", enrollment.UID, plan.Name, start.Unix()))
+	return &backupv1alpha1.DRDrill{
+		ObjectMeta: metav1.ObjectMeta{Namespace: enrollment.Namespace, Name: name, Labels: map[string]string{
+			metav1alpha1.LabelPolicy: policy, metav1alpha1.LabelCluster: ref.Name, metav1alpha1.LabelClusterNamespace: ref.Namespace,
+			metav1alpha1.LabelDrillPlan: plan.Name,
+		}},
+		Spec: backupv1alpha1.DRDrillSpec{PolicyName: policy, ClusterRef: ref, DrillScope: *plan.DrillScope.DeepCopy()},
+	}
+}
