@@ -64,6 +64,7 @@ var measurements = []measurement{
 	{[]string{labelledRow}, (*bench).labelledObjects},
 	{[]string{hostileRow}, (*bench).hostileTenant},
 	{[]string{orderRow}, (*bench).orders},
+	{[]string{drillRow}, (*bench).drills},
 }
 
 func newBench(ctx context.Context, o options, out io.Writer) (*bench, error) {

@@ -57,6 +57,7 @@ var table = []row{
 	{chartVersusHelmRow, 0.6},
 	{chartMemoryRow, noAim},
 	{orderRow, noAim},
+	{drillRow, 1.3},
 	{unreachableDriftRow, 1.1},
 	{unreachableConvergeRow, 1.1},
 	{unreachableTriesRow, 1},
