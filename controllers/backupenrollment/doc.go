@@ -5,5 +5,7 @@
 // It promises: a cluster's backups have a prefix of their own in the bucket, which follows from the cluster's identity and
 // never changes; nothing that Velero writes is taken back; what Velero says is believed for that cluster alone.
 //
-// It never makes, changes or deletes a Backup, and never talks to the bucket: Velero does both.
+// It makes the Backup that somebody asks for, and the DRDrills of the policy's plans, and tells what drills proved.
+//
+// It never changes or deletes a Backup, and never talks to the bucket: Velero does both.
 package backupenrollment
