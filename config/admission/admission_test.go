@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
 		servers, err := fixture.StartFleet(ctx, dir, bare, "../manager/namespace.yaml", "../crd/bases",
 			"../rbac/role.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
-			"deletion_protection.yaml", "manager_only.yaml", "provider_only.yaml")
+			"deletion_protection.yaml", "manager_only.yaml", "provider_only.yaml", "recovery.yaml")
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +124,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			other.Create(ctx, target("enforced"), client.DryRunAll),
 			other.Create(ctx, revision("enforced"), client.DryRunAll),
 			other.Create(ctx, orphanRecord("enforced"), client.DryRunAll),
+			direct.Create(ctx, recoveryBy("nobody"), client.DryRunAll),
 		} {
 			if !apierrors.IsForbidden(err) {
 				return fmt.Errorf("the answer is: %w", err)
@@ -320,6 +321,63 @@ func TestBackupsAreTheirCustomersAndEnrollmentsTheManagers(t *testing.T) {
 		"a customer confirms a withdrawal": {customer, "ask the provider to set them", patch(nightly, `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"9"}}}`)},
 		"a customer names another Secret":  {customer, "", patch(nightly, `{"spec":{"storage":{"credentials":{"secretName":"other"}}}}`)},
 	})
+}
+
+func drillOf(change func(*backupv1alpha1.DRDrillSpec)) *backupv1alpha1.DRDrill {
+	drill := &backupv1alpha1.DRDrill{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "prod-2026"},
+		Spec: backupv1alpha1.DRDrillSpec{
+			PolicyName: "nightly", ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"},
+			DrillScope: backupv1alpha1.DrillScope{Target: backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillStandby, StandbyName: "spare"}},
+		},
+	}
+	change(&drill.Spec)
+	return drill
+}
+
+func recoveryBy(user string) *backupv1alpha1.DRDrill {
+	return drillOf(func(spec *backupv1alpha1.DRDrillSpec) {
+		spec.Mode, spec.Confirm, spec.RequestedBy = backupv1alpha1.ModeRecover, "prod", user
+	})
+}
+
+func TestWhoRecoversForRealSaysSoByName(t *testing.T) {
+	rehearsal := drillOf(func(*backupv1alpha1.DRDrillSpec) {})
+	try(t, map[string]attempt{
+		"a customer rehearses":                {customer, "", create(rehearsal)},
+		"a customer recovers":                 {customer, "", create(recoveryBy(customer))},
+		"a customer in the name of somebody":  {customer, "as the API server knows you: " + customer, create(recoveryBy(provider))},
+		"the manager in the name of somebody": {manager, "as the API server knows you", create(recoveryBy(customer))},
+	})
+}
+
+func TestWhatARecoveryLacksIsRefusedWithTheWayOut(t *testing.T) {
+	direct, err := as(customer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		change  func(*backupv1alpha1.DRDrillSpec)
+		message string
+	}{
+		"not confirmed":         {func(spec *backupv1alpha1.DRDrillSpec) { spec.Confirm = "" }, "set spec.confirm to the name of the cluster"},
+		"another one confirmed": {func(spec *backupv1alpha1.DRDrillSpec) { spec.Confirm = "stage" }, "set spec.confirm to the name of the cluster"},
+		"by nobody":             {func(spec *backupv1alpha1.DRDrillSpec) { spec.RequestedBy = "" }, "kubectl auth whoami"},
+		"beside what was lost": {func(spec *backupv1alpha1.DRDrillSpec) {
+			spec.Target = backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped}
+		}, "use target.mode: Standby"},
+		"with what is for drill": {func(spec *backupv1alpha1.DRDrillSpec) {
+			spec.AlsoRestore = []backupv1alpha1.DrillExposure{backupv1alpha1.ExposeDNS}
+		}, "leave out alsoRestore"},
+		"a rehearsal that is confirmed": {func(spec *backupv1alpha1.DRDrillSpec) { spec.Mode = backupv1alpha1.ModeRehearse }, "belong to mode: Recover"},
+	} {
+		drill := recoveryBy(customer)
+		test.change(&drill.Spec)
+		err := direct.Create(t.Context(), drill, client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), test.message) {
+			t.Errorf("%s: got %v, want %q in it", name, err, test.message)
+		}
+	}
 }
 
 func TestWhatABackupPolicyCannotAskIsRefusedWithTheWayOut(t *testing.T) {

@@ -50,7 +50,7 @@ func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.D
 	if err != nil {
 		return nil, err
 	}
-	without := leftOut(found.resourcesIn(namespaces), drill.Spec.AlsoRestore)
+	without := leftOut(found.resourcesIn(namespaces), exposed(drill))
 	if len(without) > maxLeftOut {
 		return nil, mistaken("backup %s has %d resources that a drill leaves out, and at most %d are possible: name those that may be restored in spec.alsoRestore",
 			chosen.Name, len(without), maxLeftOut)
@@ -80,6 +80,9 @@ func chooseBackup(drill *backupv1alpha1.DRDrill, backups []backupstore.Backup, s
 		at := slices.IndexFunc(backups, func(one backupstore.Backup) bool { return one.Name == choice.Name })
 		if at < 0 {
 			return backupstore.Backup{}, mistaken("the bucket has no backup %s of this cluster: correct spec.backup.name of another drill", choice.Name)
+		}
+		if recovers(drill) { // Whoever names a backup on that day has no better one.
+			standard.AcceptPartiallyFailed, standard.MinItems = true, nil
 		}
 		if why := whyUnusable(backups[at], standard); why != "" {
 			return backupstore.Backup{}, refuse("backup %s cannot be restored: %s", choice.Name, why)
@@ -177,19 +180,17 @@ func refuseIfUnreadable(err error) error {
 
 // chooseNamespaces says which namespaces are restored, and under which names, sorted.
 func chooseNamespaces(drill *backupv1alpha1.DRDrill, archived map[string]map[schema.GroupResource]bool) ([]backupv1alpha1.DrillNamespace, error) {
-	names := slices.Sorted(maps.Keys(archived))
-	if wanted := drill.Spec.Namespaces.Include; len(wanted) > 0 {
-		for _, name := range wanted {
-			if archived[name] == nil {
-				return nil, mistaken("the backup has nothing of namespace %s: correct spec.namespaces.include of another drill", name)
-			}
-		}
-		names = slices.Sorted(slices.Values(wanted))
+	names, err := includedNamespaces(drill, archived)
+	if err != nil {
+		return nil, err
 	}
-	if len(names) == 0 {
-		return nil, refuse("the backup has no objects in namespaces, so there is nothing to rehearse")
-	}
-	if sample := int(*drill.Spec.Namespaces.Sample); len(names) > sample {
+	sample := int(*drill.Spec.Namespaces.Sample)
+	switch {
+	case len(names) == 0:
+		return nil, refuse("the backup has no objects in namespaces, so there is nothing to restore")
+	case recovers(drill) && len(names) > maxRecovered:
+		return nil, mistaken("the backup has %d namespaces, and one recovery restores at most %d: name them in spec.namespaces.include of several", len(names), maxRecovered)
+	case !recovers(drill) && len(names) > sample:
 		chance(drill.UID, "namespaces").Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		names = slices.Sorted(slices.Values(names[:sample]))
 	}
@@ -201,6 +202,20 @@ func chooseNamespaces(drill *backupv1alpha1.DRDrill, archived map[string]map[sch
 		}
 	}
 	return chosen, nil
+}
+
+// includedNamespaces are those that a drill names, or else those that the backup has, sorted.
+func includedNamespaces(drill *backupv1alpha1.DRDrill, archived map[string]map[schema.GroupResource]bool) ([]string, error) {
+	wanted := drill.Spec.Namespaces.Include
+	if len(wanted) == 0 {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(archived)), func(name string) bool { return recovers(drill) && isOfTheCluster(name) }), nil
+	}
+	for _, name := range wanted {
+		if archived[name] == nil {
+			return nil, mistaken("the backup has nothing of namespace %s: correct spec.namespaces.include of another drill", name)
+		}
+	}
+	return slices.Sorted(slices.Values(wanted)), nil
 }
 
 // maxNamespaceName is how long the name of a namespace may be, and maxReadable how much of the one in the backup is in it.

@@ -104,7 +104,10 @@ func documentOf(drill *backupv1alpha1.DRDrill, previous string) evidence.Documen
 	status := &drill.Status
 	document := evidence.Document{
 		Previous: previous, Verdict: string(status.Verdict),
-		Drill:    evidence.Drill{Namespace: drill.Namespace, Name: drill.Name, UID: string(drill.UID), Policy: drill.Spec.PolicyName, StartedAt: status.StartedAt.UTC()},
+		Drill: evidence.Drill{
+			Namespace: drill.Namespace, Name: drill.Name, UID: string(drill.UID), Policy: drill.Spec.PolicyName, StartedAt: status.StartedAt.UTC(),
+			Mode: string(drill.Spec.Mode), RequestedBy: drill.Spec.RequestedBy,
+		},
 		Backup:   evidence.Backup{Cluster: run.Key(drill.Spec.ClusterRef).String()},
 		Restored: evidence.Target{Cluster: targetKey(drill).String(), Mode: string(drill.Spec.Target.Mode), LeftOut: status.LeftOut, Namespaces: map[string]string{}},
 		DataAge:  text(status.DataAge), RestoreTime: text(status.RestoreTime), RecoveryTime: text(status.RecoveryTime),

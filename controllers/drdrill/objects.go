@@ -150,7 +150,7 @@ func nameOf(drill *backupv1alpha1.DRDrill, action string) string {
 }
 
 func modifiersObject(drill *backupv1alpha1.DRDrill) (*unstructured.Unstructured, error) {
-	rules, err := yaml.Marshal(modifiers(drill.Spec.AlsoRestore))
+	rules, err := yaml.Marshal(modifiers(exposed(drill)))
 	if err != nil {
 		return nil, err
 	}
@@ -170,14 +170,19 @@ func restoreObject(drill *backupv1alpha1.DRDrill) *unstructured.Unstructured {
 	for _, name := range drill.Status.LeftOut {
 		excluded = append(excluded, name)
 	}
-	return newObject(restoreKind, source.VeleroNamespace, "", map[string]any{"spec": map[string]any{
+	spec := map[string]any{
 		"backupName": source.Backup, "includedNamespaces": included, "namespaceMapping": mapping, "excludedResources": excluded,
-		"includeClusterResources": false, "preserveNodePorts": false, "existingResourcePolicy": string(velerov1.PolicyTypeNone),
+		"preserveNodePorts": false, "existingResourcePolicy": string(velerov1.PolicyTypeNone),
 		"itemOperationTimeout": drill.Spec.RestoreTimeout.Duration.String(),
 		// Records of Helm's would have a release taken for installed that is not.
 		"labelSelector":    map[string]any{"matchExpressions": []any{map[string]any{"key": "owner", "operator": "NotIn", "values": []any{"helm"}}}},
 		"resourceModifier": map[string]any{"kind": configMapKind.Kind, "name": nameOf(drill, actionModifiers)},
-	}})
+	}
+	// Without a word, Velero restores the objects without a namespace that belong to those of the namespaces.
+	if !recovers(drill) || recoversAll(drill) {
+		spec["includeClusterResources"] = recoversAll(drill)
+	}
+	return newObject(restoreKind, source.VeleroNamespace, "", map[string]any{"spec": spec})
 }
 
 func newObject(kind schema.GroupVersionKind, namespace, name string, content map[string]any) *unstructured.Unstructured {

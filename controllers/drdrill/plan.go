@@ -45,6 +45,9 @@ func preparations(drill *backupv1alpha1.DRDrill) (names []string) {
 		names = append(names, actionCredentials, actionLocation, actionBackup)
 	}
 	names = append(names, actionModifiers)
+	if recovers(drill) {
+		return names
+	}
 	for _, in := range []string{actionNamespace, actionQuota, actionNetwork} {
 		for i := range drill.Status.Namespaces {
 			names = append(names, numbered(in, i))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,61 +33,122 @@ type queue struct {
 
 // place is what a drill that is under way takes.
 type place struct {
-	namespace string
-	target    types.NamespacedName
+	drill  types.NamespacedName
+	target types.NamespacedName
 	// backups are those of one policy and cluster: their evidence is one chain.
 	backups string
+	// recovers: it is for real, and comes before rehearsals.
+	recovers bool
 }
 
 func placeOf(drill *backupv1alpha1.DRDrill) place {
-	return place{drill.Namespace, targetKey(drill), drill.Spec.PolicyName + " of TenantCluster " + run.Key(drill.Spec.ClusterRef).String()}
+	return place{
+		drill: client.ObjectKeyFromObject(drill), target: targetKey(drill), recovers: recovers(drill),
+		backups: drill.Spec.PolicyName + " of TenantCluster " + run.Key(drill.Spec.ClusterRef).String(),
+	}
+}
+
+// excludes says why two drills cannot be under way at the same time; empty if they can.
+func (p place) excludes(other place) string {
+	switch {
+	case other.target == p.target:
+		return fmt.Sprintf("waits for DRDrill %s, which restores into TenantCluster %s", other.drill, other.target)
+	case other.drill.Namespace == p.drill.Namespace && other.backups == p.backups:
+		return fmt.Sprintf("waits for DRDrill %s of the backups by %s", other.drill, other.backups)
+	}
+	return ""
 }
 
 // Queue implements run.QueuedKind: one drill at a time restores into a cluster, and one the backups of a policy and cluster.
+// A recovery waits for no rehearsal: it cancels those that are in its way.
 func (r *Reconciler) Queue(ctx context.Context, drill *backupv1alpha1.DRDrill) (string, error) {
 	list := &backupv1alpha1.DRDrillList{}
 	if err := r.Room.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return "", fmt.Errorf("list the DRDrills: %w", err)
 	}
-	return r.queue.admit(drill, list.Items), nil
-}
-
-// admit takes a place for a drill, or says what it waits for.
-func (q *queue) admit(drill *backupv1alpha1.DRDrill, all []backupv1alpha1.DRDrill) string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	underWay := q.underWay(all)
-	delete(underWay, drill.UID)
-	own, ofOne := placeOf(drill), 0
-	for _, other := range underWay {
-		switch {
-		case other.target == own.target:
-			return fmt.Sprintf("waits for another drill, which restores into TenantCluster %s", other.target)
-		case other.namespace == own.namespace && other.backups == own.backups:
-			return "waits for another drill of the backups by " + other.backups
-		case other.namespace == own.namespace:
-			ofOne++
+	isEnrolled := func(drill *backupv1alpha1.DRDrill) bool {
+		enrollment, err := enrollmentOf(ctx, r.Room.Client, drill)
+		return err == nil && enrollment != nil
+	}
+	waitsFor, cancelled := r.queue.admit(drill, list.Items, isEnrolled)
+	for _, key := range cancelled {
+		if err := r.cancel(ctx, key); err != nil {
+			return "", err
 		}
 	}
-	if len(underWay) >= maxUnderWay || ofOne >= maxOfOne {
-		return fmt.Sprintf("waits for other drills: at most %d of a namespace and %d in all are under way at a time", maxOfOne, maxUnderWay)
+	return waitsFor, nil
+}
+
+// cancel ends a rehearsal.
+func (r *Reconciler) cancel(ctx context.Context, key types.NamespacedName) error {
+	rehearsal := &backupv1alpha1.DRDrill{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	err := r.Room.Client.Patch(ctx, rehearsal, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"cancel":true}}`)))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cancel DRDrill %s, which is in the way of a recovery: %w", key, err)
+	}
+	return nil
+}
+
+// admit takes a place for a drill, or says what it waits for, and which rehearsals make way. One of a cluster in which its
+// policy is not enrolled takes none: it comes to its end at once, and anybody could write it.
+func (q *queue) admit(drill *backupv1alpha1.DRDrill, all []backupv1alpha1.DRDrill, isEnrolled func(*backupv1alpha1.DRDrill) bool) (waitsFor string, cancelled []types.NamespacedName) {
+	if !isEnrolled(drill) {
+		return "", nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	underWay := q.underWay(all, isEnrolled)
+	own, ofOne := placeOf(drill), 0
+	if !own.recovers {
+		addRecoveries(underWay, all, isEnrolled)
+	}
+	delete(underWay, drill.UID)
+	for _, other := range underWay {
+		why := own.excludes(other)
+		switch {
+		case why == "" && other.drill.Namespace == own.drill.Namespace:
+			ofOne++
+		case why != "" && own.recovers && !other.recovers:
+			cancelled = append(cancelled, other.drill)
+			waitsFor = why
+		case why != "":
+			return why, nil
+		}
+	}
+	isFull := len(underWay) >= maxUnderWay || ofOne >= maxOfOne
+	switch {
+	case waitsFor != "":
+		return waitsFor, cancelled
+	case isFull && !own.recovers:
+		return fmt.Sprintf("waits for other drills: at most %d of a namespace and %d in all are under way at a time", maxOfOne, maxUnderWay), nil
 	}
 	if q.admitted == nil {
 		q.admitted = map[types.UID]place{}
 	}
 	q.admitted[drill.UID] = own
-	return ""
+	return "", nil
+}
+
+// addRecoveries adds those that wait: no rehearsal starts before them.
+func addRecoveries(underWay map[types.UID]place, all []backupv1alpha1.DRDrill, isEnrolled func(*backupv1alpha1.DRDrill) bool) {
+	for i := range all {
+		if one := &all[i]; recovers(one) && one.Status.StartedAt == nil && one.DeletionTimestamp.IsZero() && isEnrolled(one) {
+			underWay[one.UID] = placeOf(one)
+		}
+	}
 }
 
 // underWay are the drills that take a place. Those whose start, or whose end, the cache shows need no memory.
-func (q *queue) underWay(all []backupv1alpha1.DRDrill) map[types.UID]place {
+func (q *queue) underWay(all []backupv1alpha1.DRDrill, isEnrolled func(*backupv1alpha1.DRDrill) bool) map[types.UID]place {
 	found, waiting := map[types.UID]place{}, map[types.UID]bool{}
 	for i := range all {
 		drill := &all[i]
 		switch {
 		case drill.Status.FinishedAt != nil:
 		case drill.Status.StartedAt != nil:
-			found[drill.UID] = placeOf(drill)
+			if len(drill.Status.Clusters) > 0 || isEnrolled(drill) {
+				found[drill.UID] = placeOf(drill)
+			}
 		default:
 			waiting[drill.UID] = true
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -108,6 +107,8 @@ type inNamespace struct {
 type difference struct {
 	restored *unstructured.Unstructured
 	fields   []string
+	// wasThere: the object was in the cluster before, and stayed as it was.
+	wasThere bool
 }
 
 func newComparison(drill *backupv1alpha1.DRDrill) *comparison {
@@ -130,7 +131,7 @@ func (c *comparison) expect(archived recovery.Item, object *unstructured.Unstruc
 	if !wanted {
 		return nil
 	}
-	contain(object, c.drill.Spec.AlsoRestore)
+	contain(object, exposed(c.drill))
 	c.kinds[inNamespace{item.Namespace, item.Resource}] = object.GroupVersionKind()
 	c.expected[item] = recovery.ArchivedDigest(object, c.mapping)
 	if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "PersistentVolumeClaim"}) {
@@ -160,6 +161,9 @@ func (c *comparison) expectListed(listed map[string][]string) {
 // controller made are made again by it, with other names and content.
 func (c *comparison) restoredAs(archived recovery.Item, object *unstructured.Unstructured) (item recovery.Item, wanted bool) {
 	namespace, chosen := c.mapping[archived.Namespace]
+	if archived.Namespace == "" {
+		chosen = c.isRecovered(archived, object)
+	}
 	if !chosen || slices.Contains(c.drill.Status.LeftOut, archived.Resource.String()) || object.GetLabels()["owner"] == "helm" ||
 		metav1.GetControllerOfNoCopy(object) != nil {
 		return item, false
@@ -193,7 +197,7 @@ func (c *comparison) compare(item recovery.Item, object *unstructured.Unstructur
 	if recovery.RestoredDigest(object) == c.expected[item] {
 		return
 	}
-	found := &difference{}
+	found := &difference{wasThere: wasThere(c.drill, object)}
 	if raw, err := object.MarshalJSON(); err == nil && c.kept+len(raw) <= maxKept {
 		found.restored = object
 		c.kept += len(raw)
@@ -215,7 +219,7 @@ func (c *comparison) explain(ctx context.Context, store *backupstore.Store) erro
 		if !wanted || found == nil || found.restored == nil {
 			return nil
 		}
-		contain(object, c.drill.Spec.AlsoRestore)
+		contain(object, exposed(c.drill))
 		if found.fields = recovery.Differences(object, found.restored, c.mapping); len(found.fields) == 0 {
 			delete(c.differing, item)
 		}
@@ -229,29 +233,49 @@ func (c *comparison) checks() []backupv1alpha1.DrillCheck {
 	complete := check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckPassed, "%d of %d objects were restored", restored, all)
 	if len(c.missing) > 0 {
 		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%d of %d objects were restored; missing are %s",
-			restored, all, names(sorted(maps.Keys(c.missing), describe)))
+			restored, all, names(c.missingNames()))
 	}
 	if len(c.lost) > 0 {
 		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%d objects that the backup is said to have are not in its archive: %s",
 			len(c.lost), names(c.lost))
-	}
-	digests := check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckPassed, "%d objects have the content of the archive", restored)
-	if len(c.differing) > 0 {
-		digests = check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckFailed, "%d of %d objects differ from the archive: %s",
-			len(c.differing), restored, names(sorted(maps.Keys(c.differing), c.describeDifference)))
-	}
-	if restored == 0 {
-		digests = check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked, "nothing was restored")
 	}
 	volumes := check(backupv1alpha1.CheckVolumes, backupv1alpha1.CheckPassed, "the backup has no volumes in these namespaces")
 	if c.volumes > 0 {
 		volumes = check(backupv1alpha1.CheckVolumes, backupv1alpha1.CheckNotChecked,
 			"the content of %d volumes was not compared: Velero restores a volume without a snapshot or a file-system backup empty", c.volumes)
 	}
-	return []backupv1alpha1.DrillCheck{complete, digests, volumes}
+	return []backupv1alpha1.DrillCheck{complete, c.digestsCheck(restored), volumes}
+}
+
+// digestsCheck tells of the content of what was restored. What was there already was left as it was, for people to look at.
+func (c *comparison) digestsCheck(restored int) backupv1alpha1.DrillCheck {
+	var differing, older []string
+	for item, one := range c.differing {
+		if one.wasThere {
+			older = append(older, c.describeDifference(item))
+			continue
+		}
+		differing = append(differing, c.describeDifference(item))
+	}
+	slices.Sort(differing)
+	slices.Sort(older)
+	switch {
+	case restored == 0:
+		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked, "nothing was restored")
+	case len(differing) > 0:
+		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckFailed, "%d of %d objects differ from the archive: %s",
+			len(differing), restored, names(differing))
+	case len(older) > 0:
+		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked,
+			"%d of %d objects were in the cluster already, and differ from the archive; they were left as they are: %s", len(older), restored, names(older))
+	}
+	return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckPassed, "%d objects have the content of the archive", restored)
 }
 
 func describe(item recovery.Item) string {
+	if item.Namespace == "" {
+		return fmt.Sprintf("%s %s", item.Resource, item.Name)
+	}
 	return fmt.Sprintf("%s %s/%s", item.Resource, item.Namespace, item.Name)
 }
 
@@ -262,11 +286,10 @@ func (c *comparison) describeDifference(item recovery.Item) string {
 	return describe(item)
 }
 
-// sorted are the names of items.
-func sorted(items iter.Seq[recovery.Item], describe func(recovery.Item) string) (names []string) {
-	for item := range items {
-		names = append(names, describe(item))
+func (c *comparison) missingNames() (missing []string) {
+	for item := range c.missing {
+		missing = append(missing, describe(item))
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(missing)
+	return missing
 }

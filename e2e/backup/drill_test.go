@@ -238,18 +238,6 @@ func TestADrillIsContained(t *testing.T) {
 	c.remove(policy)
 }
 
-// TestADrillInAStandby restores in another cluster while the one that was backed up does not answer.
-func TestADrillInAStandby(t *testing.T) {
-	t.Parallel()
-	c := newCustomer(t, "workload-9", "workload-10")
-	policy := c.backedUp("workload-9", shop)
-	drill := c.drill(policy, "workload-9", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillStandby, StandbyName: "workload-10"})
-	c.awaitVerdict(drill, backupv1alpha1.DrillPassed)
-	c.awaitNothingLeft(drill, "workload-10")
-	c.removeDrill(drill)
-	c.remove(policy)
-}
-
 // backedUp has a cluster run manifests, and waits for a backup of them.
 func (c *customer) backedUp(cluster, manifests string) *backupv1alpha1.BackupPolicy {
 	c.t.Helper()
@@ -261,6 +249,7 @@ func (c *customer) backedUp(cluster, manifests string) *backupv1alpha1.BackupPol
 	policy := c.yearly("nightly")
 	policy.Spec.ClusterSelector, policy.Spec.ClusterNames = nil, []string{cluster}
 	policy.Spec.Objectives.RTO = &metav1.Duration{Duration: 10 * time.Minute}
+	policy.Spec.Template.IncludeClusterResources = ptr.To(true)
 	c.create(policy)
 	c.awaitReady(policy)
 	expect.Eventually(c.t, "the Deployment is observed", func(ctx context.Context) error {

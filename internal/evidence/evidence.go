@@ -41,11 +41,14 @@ type Document struct {
 
 // Drill is the DRDrill.
 type Drill struct {
-	Namespace string    `json:"namespace"`
-	Name      string    `json:"name"`
-	UID       string    `json:"uid"`
-	Policy    string    `json:"policy"`
-	StartedAt time.Time `json:"startedAt"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	Policy    string `json:"policy"`
+	// Mode is Rehearse or Recover, and RequestedBy who asked for a recovery, by the name that the API server knew.
+	Mode        string    `json:"mode,omitempty"`
+	RequestedBy string    `json:"requestedBy,omitempty"`
+	StartedAt   time.Time `json:"startedAt"`
 }
 
 // Backup is what was restored.

@@ -9,10 +9,34 @@ import (
 
 // DRDrillSpec says which backup is restored where, and what is checked of it. It cannot be changed, apart from cancel.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.mode) || self.mode != 'Recover' || (has(self.confirm) && self.confirm == self.clusterRef.name)",message="mode: Recover restores for real: set spec.confirm to the name of the cluster that was lost"
+// +kubebuilder:validation:XValidation:rule="!has(self.mode) || self.mode != 'Recover' || has(self.requestedBy)",message="mode: Recover restores for real: set spec.requestedBy to your name, which kubectl auth whoami tells"
+// +kubebuilder:validation:XValidation:rule="!has(self.mode) || self.mode != 'Recover' || self.target.mode == 'Standby'",message="mode: Recover restores into another cluster, which stays: use target.mode: Standby"
+// +kubebuilder:validation:XValidation:rule="!has(self.mode) || self.mode != 'Recover' || (!has(self.alsoRestore) && !has(self.target.quota))",message="mode: Recover restores everything, and without a quota: leave out alsoRestore and target.quota"
+// +kubebuilder:validation:XValidation:rule="(has(self.mode) && self.mode == 'Recover') || (!has(self.confirm) && !has(self.requestedBy))",message="confirm and requestedBy belong to mode: Recover"
+// +kubebuilder:validation:XValidation:rule="has(self.mode) == has(oldSelf.mode) && (!has(self.mode) || self.mode == oldSelf.mode) && has(self.confirm) == has(oldSelf.confirm) && (!has(self.confirm) || self.confirm == oldSelf.confirm) && has(self.requestedBy) == has(oldSelf.requestedBy) && (!has(self.requestedBy) || self.requestedBy == oldSelf.requestedBy)",message="a drill is one rehearsal: only spec.cancel can be changed; create another DRDrill"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.standbyName) || self.target.standbyName != self.clusterRef.name",message="target.standbyName is the cluster that was backed up: name another one, or use mode: NamespaceMapped"
 // +kubebuilder:validation:XValidation:rule="self.policyName == oldSelf.policyName && self.clusterRef == oldSelf.clusterRef && self.backup == oldSelf.backup && self.namespaces == oldSelf.namespaces && self.target == oldSelf.target && has(self.alsoRestore) == has(oldSelf.alsoRestore) && (!has(self.alsoRestore) || self.alsoRestore == oldSelf.alsoRestore) && self.verify == oldSelf.verify && has(self.objectives) == has(oldSelf.objectives) && (!has(self.objectives) || self.objectives == oldSelf.objectives) && self.restoreTimeout == oldSelf.restoreTimeout && self.cleanup == oldSelf.cleanup",message="a drill is one rehearsal: only spec.cancel can be changed; create another DRDrill"
 type DRDrillSpec struct {
 	metav1alpha1.RunSpec `json:",inline"`
+
+	// mode is Rehearse, which leaves nothing, or Recover, which restores for real.
+	// +optional
+	// +default="Rehearse"
+	Mode RecoveryMode `json:"mode,omitempty"`
+
+	// confirm is the name of the cluster that was lost, once more, with mode: Recover.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Confirm string `json:"confirm,omitempty"`
+
+	// requestedBy is the name by which the API server knows whoever creates a DRDrill with mode: Recover. Another one is
+	// refused at admission.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	RequestedBy string `json:"requestedBy,omitempty"`
 
 	// policyName is the BackupPolicy in this namespace whose backup is restored.
 	// +required
@@ -26,6 +50,18 @@ type DRDrillSpec struct {
 
 	DrillScope `json:",inline"`
 }
+
+// RecoveryMode says whether a recovery is for real.
+// +kubebuilder:validation:Enum=Rehearse;Recover
+type RecoveryMode string
+
+// Modes.
+const (
+	// ModeRehearse restores where it does no harm, and removes what it restored.
+	ModeRehearse RecoveryMode = "Rehearse"
+	// ModeRecover restores everything into another cluster, and leaves it there.
+	ModeRecover RecoveryMode = "Recover"
+)
 
 // DrillScope is what is restored where, and what is checked of it.
 type DrillScope struct {
@@ -111,15 +147,16 @@ const (
 
 // NamespaceChoice says which namespaces are restored.
 type NamespaceChoice struct {
-	// include are namespaces that the backup has; all by default.
+	// include are namespaces that the backup has; all by default. With mode: Recover, objects without a namespace are restored
+	// if it is empty, and kube-system, kube-public and kube-node-lease only if they are named.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	Include []string `json:"include,omitempty"`
 
-	// sample is how many of them are restored, chosen at random, from 1 to 16.
+	// sample is how many of them a rehearsal restores, chosen at random, from 1 to 16. A recovery restores all.
 	// +optional
 	// +default=16
 	// +kubebuilder:validation:Minimum=1
@@ -212,11 +249,11 @@ type DRDrillStatus struct {
 	// +optional
 	Source *DrillSource `json:"source,omitempty"`
 
-	// namespaces that are restored.
+	// namespaces that are restored: at most 16 in a rehearsal.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=256
 	Namespaces []DrillNamespace `json:"namespaces,omitempty"`
 
 	// leftOut are resources of the backup that are not restored, as in "ingresses.networking.k8s.io".
@@ -401,13 +438,14 @@ const (
 )
 
 // DRDrill is one rehearsal of a recovery: a backup is restored where it does no harm, compared with what is in its archive,
-// measured, and removed again.
+// measured, and removed again. With spec.mode: Recover it is the recovery.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
 // +kubebuilder:resource:shortName=drill,categories=daytwo
 // +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="MODE",type=string,priority=1,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name="BACKUP",type=string,priority=1,JSONPath=`.status.source.backup`
 // +kubebuilder:printcolumn:name="VERDICT",type=string,JSONPath=`.status.verdict`
 // +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.dataAge`

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -47,4 +48,25 @@ func IsRestored(item Item, object *unstructured.Unstructured) (restored bool, re
 		}
 	}
 	return true, ""
+}
+
+// IsBuiltIn is whether an object without a namespace is in every cluster by itself, and is kept there by the cluster's own API
+// server: the default roles (rbac-defaults), the suggested FlowSchemas (api-priority-and-fairness), the APIServices of kinds,
+// the system's PriorityClasses, and what Velero was installed with.
+func IsBuiltIn(item Item, object *unstructured.Unstructured) bool {
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
+	_, isAutomatic := labels["kube-aggregator.kubernetes.io/automanaged"]
+	switch item.Resource.Group {
+	case "rbac.authorization.k8s.io":
+		return labels["kubernetes.io/bootstrapping"] == "rbac-defaults"
+	case "flowcontrol.apiserver.k8s.io":
+		return annotations["apf.kubernetes.io/autoupdate-spec"] == "true"
+	case "apiregistration.k8s.io":
+		return isAutomatic
+	case "scheduling.k8s.io":
+		return strings.HasPrefix(item.Name, "system-")
+	case "apiextensions.k8s.io":
+		return strings.HasSuffix(item.Name, ".velero.io")
+	}
+	return false
 }
