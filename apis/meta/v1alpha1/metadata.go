@@ -36,6 +36,9 @@ const (
 	// ProviderLabelPrefix starts the labels that only the provider may write. A policy that
 	// selects across namespaces selects by these and no others.
 	ProviderLabelPrefix = "provider.daytwo.dev/"
+	// LabelDrillCluster marks a TenantCluster that was ordered for a DRDrill; its value is the name of the drill. Policies
+	// select none of them, whatever their selectors, but those that AnnotationOpenTo names.
+	LabelDrillCluster = ProviderLabelPrefix + "drill"
 )
 
 // Annotations that people set.
@@ -65,6 +68,10 @@ const (
 	// only if it was set no earlier than what it confirms.
 	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
 )
+
+// AnnotationOpenTo names the policies that may select a TenantCluster with LabelDrillCluster, separated by commas, as in
+// "SaaSAddon/velero,SaaSAddon/csi".
+const AnnotationOpenTo = "daytwo.dev/open-to"
 
 // Finalizers.
 const (

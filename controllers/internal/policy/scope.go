@@ -1,9 +1,13 @@
 package policy
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -11,8 +15,8 @@ import (
 // scope is which TenantClusters a view is made of. It does not change.
 type scope struct {
 	selection
-	// own is the policy's namespace.
-	own string
+	// own is the policy's namespace, and policy its kind and name, as in "SaaSAddon/cache".
+	own, policy string
 	// searched are the namespaces that are selected from.
 	searched sets.Set[string]
 	// named is selection.names as a set.
@@ -27,10 +31,16 @@ func (s *scope) selects(cluster *tenancyv1alpha1.TenantCluster) bool {
 	if s.refused {
 		return s.held.Has(clusterKey(cluster))
 	}
-	if !s.searched.Has(cluster.Namespace) {
+	if !s.searched.Has(cluster.Namespace) || isClosed(cluster, s.policy) {
 		return false
 	}
 	return cluster.Namespace == s.own && s.named.Has(cluster.Name) || s.clusters.Matches(labels.Set(cluster.Labels))
+}
+
+// isClosed is whether a cluster was ordered for a drill, which does not name the policy.
+func isClosed(cluster *tenancyv1alpha1.TenantCluster, policy string) bool {
+	_, ofDrill := cluster.Labels[metav1alpha1.LabelDrillCluster]
+	return ofDrill && !slices.Contains(strings.Split(cluster.Annotations[metav1alpha1.AnnotationOpenTo], ","), policy)
 }
 
 // concerns is whether the view may have one of these states of a cluster. A scope that is not known is concerned by every

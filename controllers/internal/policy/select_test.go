@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
 const providerNamespace = "daytwo-system"
@@ -70,5 +73,27 @@ func TestSelectorsThatAreRefused(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAClusterOfADrillIsSelectedByWhatItNamesAlone(t *testing.T) {
+	open := map[string]string{metav1alpha1.AnnotationOpenTo: "SaaSAddon/velero,SaaSAddon/csi"}
+	drill := map[string]string{metav1alpha1.LabelDrillCluster: "weekly"}
+	for name, test := range map[string]struct {
+		labels, annotations map[string]string
+		selected            bool
+	}{
+		"an ordinary one":                    {nil, nil, true},
+		"that of a drill":                    {drill, nil, false},
+		"that of a drill, which names it":    {drill, open, true},
+		"an ordinary one with an annotation": {nil, map[string]string{metav1alpha1.AnnotationOpenTo: "SaaSAddon/other"}, true},
+	} {
+		cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod", Labels: test.labels, Annotations: test.annotations}}
+		for how, chosen := range map[string]selection{"by label": {clusters: labels.Everything()}, "by name": {clusters: labels.Nothing(), names: []string{"prod"}}} {
+			s := &scope{selection: chosen, own: "acme", policy: "SaaSAddon/csi", searched: sets.New("acme"), named: sets.New(chosen.names...)}
+			if s.selects(cluster) != test.selected {
+				t.Errorf("%s, %s: selected %t", name, how, !test.selected)
+			}
+		}
 	}
 }

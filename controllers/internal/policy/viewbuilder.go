@@ -98,7 +98,11 @@ func (b viewBuilder[P, T]) findScope(ctx context.Context) (*scope, *Stall, error
 	if refused != nil {
 		return found, refused, nil
 	}
-	var err error
+	kind, err := b.reader.GroupVersionKindFor(b.policy)
+	if err != nil {
+		return nil, nil, err
+	}
+	found.policy = kind.Kind + "/" + b.policy.GetName()
 	found.searched, err = b.searchedNamespaces(ctx, found.own, chosen.namespaces)
 	return found, nil, err
 }
