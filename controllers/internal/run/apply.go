@@ -55,6 +55,11 @@ func (r *Reconciler[R, S]) apply(ctx context.Context, o observation[R, S], p pla
 	case len(p.remove) > 0:
 		return r.removeAll(ctx, o, p, status)
 	case p.finish:
+		if removing, ok := r.Kind.(RemovingKind[R]); ok {
+			if err := removing.Remove(ctx, o.Run); err != nil {
+				return result{err: err}
+			}
+		}
 		r.forgetObservations(o)
 		status.FinishedAt = &now
 	default:

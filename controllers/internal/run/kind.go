@@ -69,6 +69,13 @@ type ConcludingKind[R metav1alpha1.Run] interface {
 	Conclude(run R)
 }
 
+// RemovingKind is a Kind whose runs make something in the management cluster too.
+type RemovingKind[R metav1alpha1.Run] interface {
+	// Remove removes that, or has it removed, once what a run made in its clusters is gone or stays. It is called again after
+	// an error, and after a start of the manager, and finds nothing to do then.
+	Remove(ctx context.Context, run R) error
+}
+
 // LingeringKind is a Kind whose runs leave what they made where it is for a while.
 type LingeringKind[R metav1alpha1.Run] interface {
 	// RemovesAt is when a run that has ended removes what it made; zero for at once. Its deletion, and that of one of its
