@@ -50,7 +50,11 @@ func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.D
 	if err != nil {
 		return nil, err
 	}
-	without := leftOut(found.resourcesIn(namespaces), exposed(drill))
+	resources := found.resourcesIn(namespaces)
+	if restoresCluster(drill) {
+		resources = slices.AppendSeq(resources, maps.Keys(found.cluster))
+	}
+	without := leftOut(resources, exposed(drill))
 	if len(without) > maxLeftOut {
 		return nil, mistaken("backup %s has %d resources that a drill leaves out, and at most %d are possible: name those that may be restored in spec.alsoRestore",
 			chosen.Name, len(without), maxLeftOut)
@@ -128,6 +132,8 @@ func chance(drill types.UID, what string) *rand.Rand {
 type surveyed struct {
 	// namespaces, each with the resources of its objects.
 	namespaces map[string]map[schema.GroupResource]bool
+	// cluster has the resources of objects without a namespace.
+	cluster map[schema.GroupResource]bool
 }
 
 func (s surveyed) resourcesIn(namespaces []backupv1alpha1.DrillNamespace) []schema.GroupResource {
@@ -140,9 +146,10 @@ func (s surveyed) resourcesIn(namespaces []backupv1alpha1.DrillNamespace) []sche
 
 // survey reads an archive for what it has.
 func survey(ctx context.Context, store *backupstore.Store, backup string) (surveyed, error) {
-	found := surveyed{namespaces: map[string]map[schema.GroupResource]bool{}}
+	found := surveyed{namespaces: map[string]map[schema.GroupResource]bool{}, cluster: map[schema.GroupResource]bool{}}
 	err := readArchive(ctx, store, backup, func(item recovery.Item, _ *unstructured.Unstructured) error {
 		if item.Namespace == "" {
+			found.cluster[item.Resource] = true
 			return nil
 		}
 		if found.namespaces[item.Namespace] == nil {

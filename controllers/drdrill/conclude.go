@@ -45,6 +45,9 @@ func stepsOf(drill *backupv1alpha1.DRDrill) []backupv1alpha1.DrillCheck {
 		return nil
 	}
 	checks := []backupv1alpha1.DrillCheck{check(backupv1alpha1.CheckBackup, backupv1alpha1.CheckPassed, "backup %s can be read", status.Source.Backup)}
+	if ordered := status.Task(taskOrder); ordered != nil && ordered.Outcome != metav1alpha1.ActionSucceeded {
+		return append(checks, check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckNotChecked, "no cluster was ordered: %s", ordered.Message))
+	}
 	for _, name := range preparations(drill) {
 		if record := status.Action(name); record == nil || record.Outcome != metav1alpha1.ActionSucceeded {
 			return append(checks, check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckNotChecked, "%s could not be prepared: %s", name, messageOf(record)))

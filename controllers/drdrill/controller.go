@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=get;list;watch;patch;manage
@@ -68,8 +69,10 @@ func (r *Reconciler) Status(drill *backupv1alpha1.DRDrill) *backupv1alpha1.DRDri
 // CopyStatus implements run.Kind.
 func (r *Reconciler) CopyStatus(to, from *backupv1alpha1.DRDrillStatus) { *to = *from.DeepCopy() }
 
-// Keeps implements run.Kind: a rehearsal leaves nothing.
-func (r *Reconciler) Keeps(*backupv1alpha1.DRDrill, metav1alpha1.Action) bool { return false }
+// Keeps implements run.Kind: what is in a cluster of the drill's own goes with the cluster.
+func (r *Reconciler) Keeps(drill *backupv1alpha1.DRDrill, _ metav1alpha1.Action) bool {
+	return isEphemeral(drill)
+}
 
 // RemovesAt implements run.LingeringKind.
 func (r *Reconciler) RemovesAt(drill *backupv1alpha1.DRDrill) time.Time {
@@ -77,14 +80,18 @@ func (r *Reconciler) RemovesAt(drill *backupv1alpha1.DRDrill) time.Time {
 	if keep == nil || drill.Status.Verdict == backupv1alpha1.DrillPassed || drill.Status.Verdict == backupv1alpha1.DrillCancelled {
 		return time.Time{}
 	}
-	return drill.Status.EndedAt.Add(keep.Duration)
+	at := drill.Status.EndedAt.Add(keep.Duration)
+	if isEphemeral(drill) {
+		at = times.Earliest(at, endOfLife(drill))
+	}
+	return at
 }
 
 // Clusters implements run.Kind. A cluster counts only if the policy of the drill is enrolled in the one that was backed up:
 // else anybody could name the cluster of somebody else.
 func (r *Reconciler) Clusters(ctx context.Context, drill *backupv1alpha1.DRDrill) ([]metav1alpha1.ClusterReference, error) {
 	enrollment, err := enrollmentOf(ctx, r.Room.Client, drill)
-	if err != nil || enrollment == nil {
+	if err != nil || enrollment == nil || isEphemeral(drill) && !isOrdered(drill) {
 		return nil, err
 	}
 	return []metav1alpha1.ClusterReference{targetOf(drill)}, nil
@@ -92,8 +99,12 @@ func (r *Reconciler) Clusters(ctx context.Context, drill *backupv1alpha1.DRDrill
 
 // targetOf a drill is the cluster into which it restores.
 func targetOf(drill *backupv1alpha1.DRDrill) metav1alpha1.ClusterReference {
-	if drill.Spec.Target.Mode == backupv1alpha1.DrillStandby {
+	switch drill.Spec.Target.Mode {
+	case backupv1alpha1.DrillStandby:
 		return metav1alpha1.ClusterReference{Namespace: drill.Spec.ClusterRef.Namespace, Name: drill.Spec.Target.StandbyName}
+	case backupv1alpha1.DrillEphemeral:
+		return metav1alpha1.ClusterReference{Namespace: drill.Namespace, Name: ephemeralName(drill)}
+	case backupv1alpha1.DrillNamespaceMapped:
 	}
 	return drill.Spec.ClusterRef
 }

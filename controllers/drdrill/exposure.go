@@ -31,8 +31,9 @@ var exposures = []exposure{
 	{backupv1alpha1.ExposeIngresses, ".istio.io", nil},
 	{backupv1alpha1.ExposeIngresses, "projectcontour.io", nil},
 	{backupv1alpha1.ExposeNetworkPolicies, "networking.k8s.io", []string{"networkpolicies"}},
-	{backupv1alpha1.ExposeNetworkPolicies, "cilium.io", []string{"ciliumnetworkpolicies"}},
-	{backupv1alpha1.ExposeNetworkPolicies, ".projectcalico.org", []string{"networkpolicies"}},
+	{backupv1alpha1.ExposeNetworkPolicies, "policy.networking.k8s.io", nil},
+	{backupv1alpha1.ExposeNetworkPolicies, "cilium.io", []string{"ciliumnetworkpolicies", "ciliumclusterwidenetworkpolicies"}},
+	{backupv1alpha1.ExposeNetworkPolicies, ".projectcalico.org", []string{"networkpolicies", "globalnetworkpolicies"}},
 	{backupv1alpha1.ExposeDNS, "externaldns.k8s.io", nil},
 	{backupv1alpha1.ExposeDNS, "externaldns.nginx.org", nil},
 	{backupv1alpha1.ExposeCertificates, "cert-manager.io", nil},
@@ -40,6 +41,8 @@ var exposures = []exposure{
 	{backupv1alpha1.ExposeGitOps, ".fluxcd.io", nil},
 	{backupv1alpha1.ExposeGitOps, "argoproj.io", []string{"applications", "applicationsets", "appprojects"}},
 	{backupv1alpha1.ExposeInfrastructure, ".crossplane.io", nil},
+	// A volume may be the disk of the cluster that was backed up, which would go with the claim.
+	{backupv1alpha1.ExposeInfrastructure, "", []string{"persistentvolumes"}},
 	{backupv1alpha1.ExposeInfrastructure, "cluster.x-k8s.io", nil},
 	{backupv1alpha1.ExposeInfrastructure, ".cluster.x-k8s.io", nil},
 }

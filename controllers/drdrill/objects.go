@@ -20,6 +20,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/recovery"
 )
 
 var (
@@ -167,7 +168,7 @@ func restoreObject(drill *backupv1alpha1.DRDrill) *unstructured.Unstructured {
 		}
 	}
 	excluded := []any{}
-	for _, name := range drill.Status.LeftOut {
+	for _, name := range slices.Concat(recovery.Excluded(), drill.Status.LeftOut) {
 		excluded = append(excluded, name)
 	}
 	spec := map[string]any{
@@ -179,8 +180,8 @@ func restoreObject(drill *backupv1alpha1.DRDrill) *unstructured.Unstructured {
 		"resourceModifier": map[string]any{"kind": configMapKind.Kind, "name": nameOf(drill, actionModifiers)},
 	}
 	// Without a word, Velero restores the objects without a namespace that belong to those of the namespaces.
-	if !recovers(drill) || recoversAll(drill) {
-		spec["includeClusterResources"] = recoversAll(drill)
+	if !recovers(drill) || restoresCluster(drill) {
+		spec["includeClusterResources"] = restoresCluster(drill)
 	}
 	return newObject(restoreKind, source.VeleroNamespace, "", map[string]any{"spec": spec})
 }

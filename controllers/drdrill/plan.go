@@ -12,11 +12,14 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Tasks of a drill.
 const (
 	taskChoose = "choose-backup"
+	// taskOrder is of a drill in a cluster of its own.
+	taskOrder  = "order-cluster"
 	taskVerify = "verify"
 	// taskEvidence comes after the verdict.
 	taskEvidence = "write-evidence"
@@ -41,7 +44,7 @@ func numbered(action string, i int) string { return fmt.Sprintf("%s-%d", action,
 
 // preparations are the actions before the restore, in their order.
 func preparations(drill *backupv1alpha1.DRDrill) (names []string) {
-	if drill.Spec.Target.Mode == backupv1alpha1.DrillStandby {
+	if drill.Spec.Target.Mode != backupv1alpha1.DrillNamespaceMapped {
 		names = append(names, actionCredentials, actionLocation, actionBackup)
 	}
 	names = append(names, actionModifiers)
@@ -65,30 +68,83 @@ func (r *Reconciler) Next(v view) move {
 		}
 		return endOf(drill)
 	}
-	timeout := drill.Spec.RestoreTimeout.Duration
 	chosen := v.Task(taskChoose)
 	switch {
 	case chosen == nil:
-		return move{Task: &run.Task{Name: taskChoose, Timeout: timeout}}
+		return move{Task: &run.Task{Name: taskChoose, Timeout: drill.Spec.RestoreTimeout.Duration}}
 	case chosen.Outcome != metav1alpha1.ActionSucceeded || drill.Status.Source == nil:
 		return conclude(v)
 	}
-	for _, name := range preparations(drill) {
-		switch record := v.Action(name); {
-		case record == nil:
-			return move{Begin: &run.Beginning{Action: name, Cluster: targetKey(drill), Timeout: prepareTimeout}}
-		case record.Outcome != metav1alpha1.ActionSucceeded:
+	if isEphemeral(drill) {
+		switch ordered := v.Task(taskOrder); {
+		case ordered == nil:
+			return move{Task: &run.Task{Name: taskOrder, Timeout: prepareTimeout}}
+		case ordered.Outcome != metav1alpha1.ActionSucceeded:
 			return conclude(v)
+		case !v.Now.Before(endOfLife(drill)):
+			return conclude(v, lifetimeCheck(v))
 		}
 	}
+	if next, prepared := prepare(v); !prepared {
+		return next
+	}
+	return restoreAndVerify(v)
+}
+
+// prepare takes the steps before the restore.
+func prepare(v view) (next move, prepared bool) {
+	for _, name := range preparations(v.Run) {
+		switch record := v.Action(name); {
+		case record == nil:
+			return begin(v, name, prepareTimeout), false
+		case record.Outcome != metav1alpha1.ActionSucceeded:
+			return conclude(v), false
+		}
+	}
+	return move{}, true
+}
+
+// begin an action. In a cluster of the drill's own it waits for the cluster, and the first ones for what is installed there,
+// for as long as the cluster may live.
+func begin(v view, name string, timeout time.Duration) move {
+	if isEphemeral(v.Run) && (name == actionCredentials || name == actionLocation) {
+		timeout = ephemeralOf(v.Run).MaxLifetime.Duration
+	}
+	next := move{Begin: &run.Beginning{Action: name, Cluster: targetKey(v.Run), Timeout: inLifetime(v, timeout)}}
+	if isEphemeral(v.Run) {
+		next.Until = endOfLife(v.Run)
+	}
+	return next
+}
+
+// inLifetime is a timeout that ends no later than the cluster of the drill.
+func inLifetime(v view, timeout time.Duration) time.Duration {
+	if !isEphemeral(v.Run) {
+		return timeout
+	}
+	return min(timeout, endOfLife(v.Run).Sub(v.Now))
+}
+
+// lifetimeCheck is of a drill whose cluster has to go.
+func lifetimeCheck(v view) backupv1alpha1.DrillCheck {
+	why := "not everything was checked before"
+	if reason := v.Unreachable(targetKey(v.Run)); reason != "" {
+		why = reason
+	}
+	return check(backupv1alpha1.CheckReadiness, backupv1alpha1.CheckNotChecked, "%s of the cluster are over: %s", ephemeralOf(v.Run).MaxLifetime.Duration, why)
+}
+
+// restoreAndVerify takes the steps from the restore on.
+func restoreAndVerify(v view) move {
+	timeout := v.Run.Spec.RestoreTimeout.Duration
 	restored, verified := v.Action(actionRestore), v.Task(taskVerify)
 	switch {
 	case restored == nil:
-		return move{Begin: &run.Beginning{Action: actionRestore, Cluster: targetKey(drill), Timeout: timeout}}
+		return begin(v, actionRestore, timeout)
 	case restored.UID == "":
 		return conclude(v)
 	case verified == nil:
-		return move{Task: &run.Task{Name: taskVerify, Timeout: timeout}}
+		return move{Task: &run.Task{Name: taskVerify, Timeout: inLifetime(v, timeout)}}
 	case verified.Outcome != metav1alpha1.ActionSucceeded:
 		return conclude(v)
 	}
@@ -101,7 +157,11 @@ func (r *Reconciler) Next(v view) move {
 
 // readyUntil is when workloads have to be ready.
 func readyUntil(v view) time.Time {
-	return v.Task(taskVerify).EndedAt.Add(v.Run.Spec.Verify.ReadinessTimeout.Duration)
+	at := v.Task(taskVerify).EndedAt.Add(v.Run.Spec.Verify.ReadinessTimeout.Duration)
+	if isEphemeral(v.Run) {
+		return times.Earliest(at, endOfLife(v.Run))
+	}
+	return at
 }
 
 // Decide implements run.Kind.

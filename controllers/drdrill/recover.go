@@ -24,9 +24,10 @@ func recovers(drill *backupv1alpha1.DRDrill) bool {
 	return drill.Spec.Mode == backupv1alpha1.ModeRecover
 }
 
-// recoversAll is whether a drill brings back a cluster with all it had, and not some namespaces of it.
-func recoversAll(drill *backupv1alpha1.DRDrill) bool {
-	return recovers(drill) && len(drill.Spec.Namespaces.Include) == 0
+// restoresCluster is whether a drill brings back what belongs to no namespace: a recovery does, and a rehearsal in a cluster of
+// its own, unless they name the namespaces that they restore.
+func restoresCluster(drill *backupv1alpha1.DRDrill) bool {
+	return (recovers(drill) || isEphemeral(drill)) && len(drill.Spec.Namespaces.Include) == 0
 }
 
 // exposed are what a drill restores of what acts on the world outside: for real, that is all.
@@ -45,20 +46,20 @@ func isOfTheCluster(namespace string) bool {
 	return slices.Contains([]string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}, namespace)
 }
 
-// isRecovered is whether a recovery of a whole cluster brings back an object without a namespace. Volumes are made anew by
-// their claims.
-func (c *comparison) isRecovered(archived recovery.Item, object *unstructured.Unstructured) bool {
+// isExpected is whether an object without a namespace is to be there after the restore. Volumes are made anew by their claims,
+// and the namespaces of a rehearsal are its own.
+func (c *comparison) isExpected(archived recovery.Item, object *unstructured.Unstructured) bool {
 	switch {
-	case !recoversAll(c.drill) || recovery.IsBuiltIn(archived, object) || archived.Resource.String() == "persistentvolumes":
+	case !restoresCluster(c.drill) || recovery.IsBuiltIn(archived, object) || archived.Resource.String() == "persistentvolumes":
 		return false
 	case archived.Resource.String() == "namespaces":
-		return c.mapping[archived.Name] != ""
+		return recovers(c.drill) && c.mapping[archived.Name] != ""
 	}
 	return true
 }
 
-// wasThere is whether an object was in the cluster before the recovery, which changes none of those. Velero labels what it
-// restores.
+// wasThere is whether an object was in the cluster before the restore, which changes none of those. Velero labels what it
+// restores. The namespaces of other rehearsals had nothing.
 func wasThere(drill *backupv1alpha1.DRDrill, object *unstructured.Unstructured) bool {
-	return recovers(drill) && object.GetLabels()[velerov1.RestoreNameLabel] != nameOf(drill, actionRestore)
+	return (recovers(drill) || isEphemeral(drill)) && object.GetLabels()[velerov1.RestoreNameLabel] != nameOf(drill, actionRestore)
 }

@@ -92,3 +92,12 @@ func mistaken(format string, args ...any) error {
 func refuse(format string, args ...any) error {
 	return &run.Refusal{Message: fmt.Sprintf(format, args...)}
 }
+
+// ignoreRefusal is nil for what no other try would change.
+func ignoreRefusal(err error) error {
+	var refusal *run.Refusal
+	if errors.As(err, &refusal) {
+		return nil
+	}
+	return err
+}

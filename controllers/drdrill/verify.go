@@ -34,6 +34,8 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 			}, nil
 		}
 		return record, err
+	case taskOrder:
+		return func(*backupv1alpha1.DRDrillStatus) {}, r.order(ctx, v.Run)
 	case taskVerify:
 		return r.verify(ctx, v)
 	case taskEvidence:
@@ -162,7 +164,7 @@ func (c *comparison) expectListed(listed map[string][]string) {
 func (c *comparison) restoredAs(archived recovery.Item, object *unstructured.Unstructured) (item recovery.Item, wanted bool) {
 	namespace, chosen := c.mapping[archived.Namespace]
 	if archived.Namespace == "" {
-		chosen = c.isRecovered(archived, object)
+		chosen = c.isExpected(archived, object)
 	}
 	if !chosen || slices.Contains(c.drill.Status.LeftOut, archived.Resource.String()) || object.GetLabels()["owner"] == "helm" ||
 		metav1.GetControllerOfNoCopy(object) != nil {

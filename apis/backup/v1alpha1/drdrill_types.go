@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
 // DRDrillSpec says which backup is restored where, and what is checked of it. It cannot be changed, apart from cancel.
@@ -167,6 +168,7 @@ type NamespaceChoice struct {
 // DrillTarget is where a backup is restored.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.standbyName) == (self.mode == 'Standby')",message="standbyName belongs to mode: Standby"
+// +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || self.mode == 'Ephemeral'",message="ephemeral belongs to mode: Ephemeral"
 type DrillTarget struct {
 	// mode is the kind of place.
 	// +required
@@ -178,13 +180,40 @@ type DrillTarget struct {
 	// +kubebuilder:validation:MaxLength=63
 	StandbyName string `json:"standbyName,omitempty"`
 
+	// ephemeral is the cluster that is ordered, with mode: Ephemeral.
+	// +optional
+	Ephemeral *EphemeralCluster `json:"ephemeral,omitempty"`
+
 	// quota of each namespace that is restored. Without it, a namespace has at most 500 pods, and no load balancers.
 	// +optional
 	Quota corev1.ResourceList `json:"quota,omitempty"`
 }
 
+// EphemeralCluster is a TenantCluster that is ordered for one drill, in its namespace, and deleted at its end. It has the
+// labels of the cluster that was backed up.
+type EphemeralCluster struct {
+	// topology of the cluster; by default that of the cluster that was backed up, if Daytwo ordered that one.
+	// +optional
+	Topology *tenancyv1alpha1.ClusterTopology `json:"topology,omitempty"`
+
+	// addons are the names of the SaaSAddons that may select the cluster. No other policy does.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	Addons []string `json:"addons,omitempty"`
+
+	// maxLifetime is how long after its order the cluster is deleted at the latest, from 30m to 72h, whatever the drill has
+	// found by then.
+	// +optional
+	// +default="6h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30m') && duration(self) <= duration('72h')",message="maxLifetime is from 30m to 72h"
+	MaxLifetime *metav1.Duration `json:"maxLifetime,omitempty"`
+}
+
 // DrillMode is where a drill restores to.
-// +kubebuilder:validation:Enum=NamespaceMapped;Standby
+// +kubebuilder:validation:Enum=NamespaceMapped;Standby;Ephemeral
 type DrillMode string
 
 // Where a drill restores to.
@@ -193,6 +222,8 @@ const (
 	DrillNamespaceMapped DrillMode = "NamespaceMapped"
 	// DrillStandby restores into the namespaces of the same names in another cluster, which must not have them.
 	DrillStandby DrillMode = "Standby"
+	// DrillEphemeral restores into a cluster that is ordered for the drill. Objects without a namespace are restored too.
+	DrillEphemeral DrillMode = "Ephemeral"
 )
 
 // DrillExposure is a kind of objects that may act on what is outside of a drill.
@@ -215,7 +246,7 @@ const (
 	ExposeCertificates DrillExposure = "Certificates"
 	// ExposeGitOps: objects of Flux and Argo CD are left out.
 	ExposeGitOps DrillExposure = "GitOps"
-	// ExposeInfrastructure: objects of Crossplane and Cluster API are left out.
+	// ExposeInfrastructure: PersistentVolumes, and objects of Crossplane and Cluster API, are left out.
 	ExposeInfrastructure DrillExposure = "Infrastructure"
 )
 

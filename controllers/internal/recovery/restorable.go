@@ -8,6 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// addresses are those that Services have, with a name each.
+const addresses = "ipaddresses.networking.k8s.io"
+
+// Excluded are resources that a restore leaves out, whatever it is for: another cluster gives its Services addresses of its own,
+// and one that is taken from an archive would be taken from those.
+func Excluded() []string { return []string{addresses} }
+
 // notRestored are resources that Velero 1.18 never restores (pkg/controller/restore_controller.go), and those that a cluster
 // or a program in it makes again by itself.
 var notRestored = []struct {
@@ -17,7 +24,7 @@ var notRestored = []struct {
 	{"belongs to the cluster in which it was", []string{"nodes", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io"}},
 	{"tells what happened, and is not restored", []string{"events", "events.events.k8s.io"}},
 	{"is Velero's own", []string{"backups.velero.io", "restores.velero.io", "resticrepositories.velero.io", "backuprepositories.velero.io"}},
-	{"is made again from Services", []string{"endpoints", "endpointslices.discovery.k8s.io"}},
+	{"is made again from Services", []string{"endpoints", "endpointslices.discovery.k8s.io", addresses}},
 	{"says who leads now", []string{"leases.coordination.k8s.io"}},
 }
 
@@ -63,6 +70,8 @@ func IsBuiltIn(item Item, object *unstructured.Unstructured) bool {
 		return annotations["apf.kubernetes.io/autoupdate-spec"] == "true"
 	case "apiregistration.k8s.io":
 		return isAutomatic
+	case "networking.k8s.io":
+		return item.Resource.Resource == "servicecidrs" && item.Name == "kubernetes"
 	case "scheduling.k8s.io":
 		return strings.HasPrefix(item.Name, "system-")
 	case "apiextensions.k8s.io":
