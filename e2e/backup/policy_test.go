@@ -338,8 +338,12 @@ func (c *customer) createNamespace(cluster, name string) {
 	must(c.t, client.IgnoreAlreadyExists(c.workload(cluster).Create(c.t.Context(), namespace)))
 }
 
+// workload connects to a cluster, which was imported or ordered, as its administrator.
 func (c *customer) workload(cluster string) client.Client {
 	c.t.Helper()
+	if _, err := env.Fleet.Cluster(cluster); err != nil {
+		return c.ordered(cluster)
+	}
 	workload, err := env.Workload(cluster)
 	must(c.t, err)
 	return workload

@@ -40,6 +40,24 @@ func (o OrderedCluster) Kill(ctx context.Context) error {
 	return p.Kill(ctx)
 }
 
+// Destroy ends the API server without a warning, and deletes everything that the cluster had. What the provider starts in
+// its place is an empty cluster at the same address.
+func (o OrderedCluster) Destroy(ctx context.Context) error {
+	// Nobody writes meanwhile.
+	if err := o.Pause(); err != nil {
+		return err
+	}
+	etcd, err := o.fleet.etcdClient(o.fleet.sharedEtcd())
+	if err != nil {
+		return err
+	}
+	defer etcd.close()
+	if err := etcd.deletePrefix(ctx, etcdPrefix(o.name)); err != nil {
+		return fmt.Errorf("delete the data of %s: %w", o.name, err)
+	}
+	return o.Kill(ctx)
+}
+
 // Pause freezes the API server, as Cluster.Pause does.
 func (o OrderedCluster) Pause() error {
 	p, err := o.lookup()
