@@ -10,6 +10,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/assertion"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
@@ -68,7 +69,8 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	return checkPlans(backups.Spec.Drills)
 }
 
-// checkPlans returns what is wrong with the schedule of a plan for drills. They start at any time, so they can be spread.
+// checkPlans returns what is wrong with the schedule of a plan for drills, which start at any time and so can be spread, or
+// with its assertions.
 func checkPlans(plans []backupv1alpha1.DrillPlan) *Problem {
 	for i, plan := range plans {
 		if _, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone); refused != nil {
@@ -77,6 +79,11 @@ func checkPlans(plans []backupv1alpha1.DrillPlan) *Problem {
 				field = "timeZone"
 			}
 			return &Problem{fmt.Sprintf("spec.drills[%d].schedule.%s", i, field), refused.Err.Error()}
+		}
+		for j, one := range plan.Verify.Assertions {
+			if _, err := assertion.Compile(one.Expression); err != nil {
+				return &Problem{fmt.Sprintf("spec.drills[%d].verify.assertions[%d].expression", i, j), err.Error()}
+			}
 		}
 	}
 	return nil

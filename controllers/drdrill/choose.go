@@ -29,6 +29,9 @@ const maxLeftOut = 256
 // choose is the task that chooses a backup, and reads from its archive what there is to restore.
 func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
 	drill := v.Run
+	if err := checkAssertions(drill.Spec.Verify.Assertions); err != nil {
+		return nil, err
+	}
 	from, store, err := r.bucketOf(ctx, drill)
 	if err != nil {
 		return nil, err

@@ -57,6 +57,9 @@ func stepsOf(drill *backupv1alpha1.DRDrill) []backupv1alpha1.DrillCheck {
 	if verified := status.Task(taskVerify); verified != nil && verified.Outcome != metav1alpha1.ActionSucceeded {
 		checks = append(checks, taskCheck(backupv1alpha1.CheckCompleteness, verified))
 	}
+	if asserted := status.Task(taskAssert); asserted != nil && asserted.Outcome != metav1alpha1.ActionSucceeded {
+		checks = append(checks, assertionsNotChecked(drill, asserted.Message)...)
+	}
 	return checks
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,6 +36,7 @@ var (
 	configMapKind = coreVersion.WithKind("ConfigMap")
 	secretKind    = coreVersion.WithKind("Secret")
 	networkKind   = networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
+	jobKind       = batchv1.SchemeGroupVersion.WithKind("Job")
 )
 
 // ownName is that of the objects that a drill has in each of its namespaces.
@@ -62,6 +64,9 @@ func (r *Reconciler) Object(ctx context.Context, v view, action string) (*unstru
 	case actionRestore:
 		return restoreObject(drill), nil
 	}
+	if job, err := jobObject(drill, action); job != nil || err != nil {
+		return job, err
+	}
 	return nil, fmt.Errorf("action %s is none of a DRDrill's", action)
 }
 
@@ -77,9 +82,7 @@ func sandboxObject(drill *backupv1alpha1.DRDrill, action string) *unstructured.U
 		case numbered(actionQuota, i):
 			return newObject(quotaKind, namespace.RestoredAs, ownName, map[string]any{"spec": map[string]any{"hard": hardLimits(drill)}})
 		case numbered(actionNetwork, i):
-			return newObject(networkKind, namespace.RestoredAs, ownName, map[string]any{"spec": map[string]any{
-				"podSelector": map[string]any{}, "policyTypes": []any{string(networkingv1.PolicyTypeIngress), string(networkingv1.PolicyTypeEgress)},
-			}})
+			return newObject(networkKind, namespace.RestoredAs, ownName, map[string]any{"spec": networkRules(drill, namespace.Name)})
 		}
 	}
 	return nil

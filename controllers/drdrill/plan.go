@@ -21,6 +21,7 @@ const (
 	// taskOrder is of a drill in a cluster of its own.
 	taskOrder  = "order-cluster"
 	taskVerify = "verify"
+	taskAssert = "check-assertions"
 	// taskEvidence comes after the verdict.
 	taskEvidence = "write-evidence"
 )
@@ -39,6 +40,9 @@ const (
 
 // prepareTimeout is how long each step before the restore may take. Velero looks at a new storage location within seconds.
 const prepareTimeout = 5 * time.Minute
+
+// assertTimeout is how long it may take until the assertions are evaluated.
+const assertTimeout = 15 * time.Minute
 
 func numbered(action string, i int) string { return fmt.Sprintf("%s-%d", action, i) }
 
@@ -149,10 +153,45 @@ func restoreAndVerify(v view) move {
 		return conclude(v)
 	}
 	ready := readinessOf(v)
-	if ready.Result == "" {
+	switch ready.Result {
+	case "":
 		return move{Message: ready.Message, Until: readyUntil(v)}
+	case backupv1alpha1.CheckPassed:
+		return checkFurther(v, ready)
 	}
-	return conclude(v, ready)
+	return conclude(v, append([]backupv1alpha1.DrillCheck{ready}, notCheckedFurther(v.Run)...)...)
+}
+
+// checkFurther takes the steps that a drill asks for itself, once everything is ready.
+func checkFurther(v view, ready backupv1alpha1.DrillCheck) move {
+	if len(v.Run.Spec.Verify.Assertions) > 0 && v.Task(taskAssert) == nil {
+		return move{Task: &run.Task{Name: taskAssert, Timeout: inLifetime(v, assertTimeout)}}
+	}
+	for name, job := range jobsOf(v.Run) {
+		if v.Action(name) == nil {
+			// The cluster ends the Job at its timeout, and tells of it afterwards.
+			return begin(v, name, job.Timeout.Duration+prepareTimeout)
+		}
+	}
+	return conclude(v, append([]backupv1alpha1.DrillCheck{ready}, jobChecks(v.Run, "it did not begin")...)...)
+}
+
+// notCheckedFurther are the checks that a drill asks for itself, and that make no sense before everything is ready.
+func notCheckedFurther(drill *backupv1alpha1.DRDrill) []backupv1alpha1.DrillCheck {
+	const why = "workloads were not ready"
+	checks := jobChecks(drill, why)
+	if drill.Status.Task(taskAssert) == nil {
+		checks = append(checks, assertionsNotChecked(drill, why)...)
+	}
+	return checks
+}
+
+// assertionsNotChecked are the checks of assertions that could not be evaluated.
+func assertionsNotChecked(drill *backupv1alpha1.DRDrill, why string) (checks []backupv1alpha1.DrillCheck) {
+	for _, one := range drill.Spec.Verify.Assertions {
+		checks = append(checks, check(backupv1alpha1.CheckAssertionPrefix+one.Name, backupv1alpha1.CheckNotChecked, "%s", why))
+	}
+	return checks
 }
 
 // readyUntil is when workloads have to be ready.
@@ -175,6 +214,8 @@ func (r *Reconciler) Decide(_ *backupv1alpha1.DRDrill, a metav1alpha1.Action, ob
 		return decideRestore(object)
 	case locationKind:
 		return decideLocation(object)
+	case jobKind:
+		return decideJob(object)
 	case quotaKind:
 		// Until the quota is known to work, objects are refused for want of it.
 		if hard, found, _ := unstructured.NestedMap(object.Object, "status", "hard"); !found || len(hard) == 0 {

@@ -38,6 +38,8 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 		return func(*backupv1alpha1.DRDrillStatus) {}, r.order(ctx, v.Run)
 	case taskVerify:
 		return r.verify(ctx, v)
+	case taskAssert:
+		return r.assert(ctx, v)
 	case taskEvidence:
 		return r.writeEvidence(ctx, v)
 	}
@@ -47,12 +49,9 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 // verify is the task that compares what was restored with the archive.
 func (r *Reconciler) verify(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
 	drill := v.Run
-	cluster := v.Cluster(targetKey(drill))
-	if cluster == nil {
-		return nil, fmt.Errorf("TenantCluster %s is not connected", targetKey(drill))
-	}
-	if id := drill.Status.Action(actionRestore).ClusterID; string(cluster.ID) != id {
-		return nil, refuse("TenantCluster %s leads to another cluster than when the backup was restored", targetKey(drill))
+	cluster, err := clusterOf(v)
+	if err != nil {
+		return nil, err
 	}
 	_, store, err := r.bucketOf(ctx, drill)
 	if err != nil {
@@ -75,6 +74,18 @@ func (r *Reconciler) verify(ctx context.Context, v view) (func(*backupv1alpha1.D
 	}
 	checks := c.checks()
 	return func(status *backupv1alpha1.DRDrillStatus) { status.Checks = checks }, nil
+}
+
+// clusterOf a drill is the one into which it restored. An error is tried again.
+func clusterOf(v view) (*fleet.Cluster, error) {
+	cluster := v.Cluster(targetKey(v.Run))
+	if cluster == nil {
+		return nil, fmt.Errorf("TenantCluster %s is not connected", targetKey(v.Run))
+	}
+	if id := v.Run.Status.Action(actionRestore).ClusterID; string(cluster.ID) != id {
+		return nil, refuse("TenantCluster %s leads to another cluster than when the backup was restored", targetKey(v.Run))
+	}
+	return cluster, nil
 }
 
 // comparison of what was restored with the archive.

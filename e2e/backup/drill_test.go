@@ -147,10 +147,37 @@ func TestADrillBesideWhatWasBackedUp(t *testing.T) {
 
 	again := c.newDrill(policy, "workload-7", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
 	again.Name = "again"
+	again.Spec.Verify.Assertions = []backupv1alpha1.DrillAssertion{
+		{Name: "web-runs-twice", APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Expression: "objects.exists(o, o.metadata.name == 'web' && o.status.readyReplicas == 2)"},
+		{Name: "colour", APIVersion: "v1", Kind: "ConfigMap", Expression: "objects.exists(o, o.?data.colour.orValue('') == 'blue')"},
+	}
+	again.Spec.Verify.Jobs = []backupv1alpha1.DrillJob{{Name: "query", Namespace: "shop", Image: "example.com/query:1", Command: []string{"query", "--all"}, ServiceAccountName: "web"}}
 	must(t, env.Admin.Create(t.Context(), again))
 	c.awaitVerdict(again, backupv1alpha1.DrillPassed)
+	for _, name := range []string{"Assertion/web-runs-twice", "Assertion/colour", "Job/query"} {
+		if one := checkOf(again, name); one.Result != backupv1alpha1.CheckPassed {
+			t.Errorf("%s: %+v", name, one)
+		}
+	}
 	c.verifyEvidence(policy, "workload-7", 2)
+	c.awaitNothingLeft(again, "workload-7")
 	c.removeDrill(again)
+
+	wrong := c.newDrill(policy, "workload-7", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
+	wrong.Name = "wrong"
+	wrong.Spec.Verify.Assertions = []backupv1alpha1.DrillAssertion{{Name: "red", APIVersion: "v1", Kind: "ConfigMap", Expression: "objects.exists(o, o.?data.colour.orValue('') == 'red')"}}
+	wrong.Spec.Verify.Jobs = []backupv1alpha1.DrillJob{{
+		// Without its ServiceAccount it gets no pod.
+		Name: "stuck", Namespace: "shop", Image: "example.com/query:1", ServiceAccountName: "nobody", Timeout: &metav1.Duration{Duration: 10 * time.Second},
+	}}
+	must(t, env.Admin.Create(t.Context(), wrong))
+	c.awaitVerdict(wrong, backupv1alpha1.DrillFailed)
+	for name, word := range map[string]string{"Assertion/red": "is not true of", "Job/stuck": "DeadlineExceeded"} {
+		if one := checkOf(wrong, name); one.Result != backupv1alpha1.CheckFailed || !strings.Contains(one.Message, word) {
+			t.Errorf("%s: %+v", name, one)
+		}
+	}
+	c.removeDrill(wrong)
 	c.remove(policy)
 }
 

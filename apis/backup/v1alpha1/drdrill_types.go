@@ -257,6 +257,96 @@ type DrillVerification struct {
 	// +default="10m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="readinessTimeout is from 10s to 24h"
 	ReadinessTimeout *metav1.Duration `json:"readinessTimeout,omitempty"`
+
+	// assertions have to be true of what was restored, once workloads are ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Assertions []DrillAssertion `json:"assertions,omitempty"`
+
+	// jobs have to succeed beside what was restored, once workloads are ready and assertions hold. They run one after the other.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Jobs []DrillJob `json:"jobs,omitempty"`
+}
+
+// DrillAssertion is an expression about the restored objects of one kind.
+type DrillAssertion struct {
+	// name of the assertion, which its check has too.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// apiVersion of the objects, as in "apps/v1".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	APIVersion string `json:"apiVersion,omitempty"`
+
+	// kind of the objects.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind,omitempty"`
+
+	// namespace of the objects, as it is called in the backup; all that are restored by default.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// expression in CEL that is a bool over the list objects, as in "objects.size() == 3". Values of Secrets are empty.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	Expression string `json:"expression,omitempty"`
+}
+
+// DrillJob is a program that looks into what was restored. In the sandbox of a rehearsal it alone reaches the pods of its
+// namespace, and the name server of the cluster.
+type DrillJob struct {
+	// name of the job, which its check has too.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+
+	// namespace in which it runs, as it is called in the backup. It has to be restored.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// image of its container.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+
+	// command of its container; that of the image by default.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=4096
+	Command []string `json:"command,omitempty"`
+
+	// serviceAccountName is a restored ServiceAccount that it runs as; "default" by default.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// timeout after which it is ended, and has failed, from 10s to 24h. It is tried once.
+	// +optional
+	// +default="10m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="timeout is from 10s to 24h"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
 // DrillCleanup says for how long what was restored stays.
@@ -298,7 +388,7 @@ type DRDrillStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:MaxItems=48
 	Checks []DrillCheck `json:"checks,omitempty"`
 
 	// objectives that the drill is measured against.
@@ -450,6 +540,10 @@ const (
 	CheckRPO = "RPO"
 	// CheckRTO: the recovery did not take longer than the objective.
 	CheckRTO = "RTO"
+
+	// CheckAssertionPrefix and CheckJobPrefix come before the names of assertions and jobs.
+	CheckAssertionPrefix = "Assertion/"
+	CheckJobPrefix       = "Job/"
 )
 
 // DrillVerdict is what a drill proves.

@@ -28,6 +28,8 @@ const (
 	LabelAction = "daytwo.dev/action"
 	// LabelDrill marks a namespace in a workload cluster into which a DRDrill restores; its value is the name of the drill.
 	LabelDrill = "daytwo.dev/drill"
+	// LabelDrillJob marks the pods of a job of a DRDrill; its value is the name of the job.
+	LabelDrillJob = "daytwo.dev/drill-job"
 	// LabelDrillPlan names the plan of a BackupPolicy that made a DRDrill.
 	LabelDrillPlan = "daytwo.dev/drill-plan"
 	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
