@@ -23,6 +23,7 @@ var (
 	backupKind    = veleroVersion.WithKind("Backup")
 	locationKind  = veleroVersion.WithKind("BackupStorageLocation")
 	scheduleKind  = veleroVersion.WithKind("Schedule")
+	deletionKind  = veleroVersion.WithKind("DeleteBackupRequest")
 )
 
 const (
@@ -60,6 +61,7 @@ func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, p
 	arranged := &backupv1alpha1.VeleroObjects{
 		Namespace: content.VeleroNamespace, Name: objectName(policy), Cron: expression,
 		Prefix: path.Join(content.Storage.Prefix, policy.Namespace, policy.Name, string(id)),
+		TTL:    &metav1.Duration{Duration: content.TTL}, KeepLast: content.KeepLast,
 	}
 	if was != nil {
 		arranged.Prefix = was.Prefix
@@ -110,7 +112,8 @@ func backupSpec(content backupcontent.Content, arranged *backupv1alpha1.VeleroOb
 		return nil, err
 	}
 	spec["storageLocation"] = arranged.Name
-	spec["ttl"] = content.TTL.String()
+	// Daytwo deletes what has expired. Velero would delete the last good backup too.
+	spec["ttl"] = max(content.TTL, content.VeleroTTL).String()
 	// Without labels of its own a Backup has those of the Schedule, by which Daytwo knows what it applied.
 	spec["metadata"] = map[string]any{"labels": map[string]any{metav1alpha1.LabelBackup: arranged.Name}}
 	return spec, nil

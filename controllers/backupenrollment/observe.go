@@ -46,6 +46,8 @@ type extra struct {
 	drillsMade bool
 	// request is the backup that somebody asked for, and has not ended; nil for none.
 	request *requested
+	// retention is which backups stay, and which are deleted.
+	retention retention
 }
 
 // seen is what watches show of Velero's objects.
@@ -54,7 +56,8 @@ type seen struct {
 	missing bool
 	// location and schedule are nil while they are not known.
 	location, schedule *unstructured.Unstructured
-	backups            fleet.Observed
+	// deletions are the DeleteBackupRequests that Daytwo made.
+	backups, deletions fleet.Observed
 }
 
 // Observe implements target.StagedKind.
@@ -74,16 +77,18 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 		return err
 	}
 	o.Extra.request = requestOf(o, cluster.ID)
+	o.Extra.retention = retentionOf(o)
 	return nil
 }
 
 func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster *fleet.Cluster) (*seen, error) {
 	owner, own := r.Room.Owner(o.Target), o.Status.Velero
-	ours := metav1alpha1.LabelManagedBy + "=" + r.Installation
+	ours, itsOwn := metav1alpha1.LabelManagedBy+"="+r.Installation, metav1alpha1.LabelBackup+"="+own.Name
 	found := map[schema.GroupVersionKind]fleet.Observed{}
 	selections := map[fleet.Selection]bool{}
 	for _, selection := range []fleet.Selection{
-		{Kind: backupKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup + "=" + own.Name, Limit: maxBackups, Omit: "spec"},
+		{Kind: backupKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups, Omit: "spec"},
+		{Kind: deletionKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups},
 		{Kind: locationKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 		{Kind: scheduleKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 	} {
@@ -98,7 +103,7 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 	}
 	cluster.RetainObservations(owner, func(selection fleet.Selection) bool { return selections[selection] })
 	return &seen{
-		backups:  found[backupKind],
+		backups: found[backupKind], deletions: found[deletionKind],
 		location: named(found[locationKind].Objects, own.Name), schedule: named(found[scheduleKind].Objects, own.Name),
 	}, nil
 }

@@ -79,6 +79,8 @@ type proof struct {
 	last *backupv1alpha1.DrillResult
 	// evidence is the end of the chain; nil if there is none.
 	evidence *backupv1alpha1.EvidenceChain
+	// restored are the backups that drills work with now.
+	restored []string
 }
 
 // proofOf an enrollment is what is on record, and what drills showed since. What drills showed that people deleted stays on
@@ -90,11 +92,20 @@ func (r *Reconciler) proofOf(ctx context.Context, o *observation) (proof, error)
 	if err != nil {
 		return proof{}, fmt.Errorf("list the drills: %w", err)
 	}
-	found := proof{last: latestResult(o.Status.LastDrill, list.Items), planned: planDrills(o, list.Items)}
+	found := proof{last: latestResult(o.Status.LastDrill, list.Items), planned: planDrills(o, list.Items), restored: restoredBy(list.Items)}
 	if end := backupv1alpha1.FollowEvidence(o.Status.Evidence, list.Items); end.Head != "" {
 		found.evidence = &end
 	}
 	return found, nil
+}
+
+func restoredBy(drills []backupv1alpha1.DRDrill) (names []string) {
+	for i := range drills {
+		if source := drills[i].Status.Source; source != nil && isUnderWay(drills[i]) {
+			names = append(names, source.Backup)
+		}
+	}
+	return names
 }
 
 func latestResult(recorded *backupv1alpha1.DrillResult, drills []backupv1alpha1.DRDrill) *backupv1alpha1.DrillResult {

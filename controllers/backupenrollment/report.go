@@ -59,9 +59,9 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 
 // tellSeen tells what is seen of Velero, and what is wrong with it.
 func tellSeen(o *observation, velero *seen, result *outcome) {
-	told := historyOf(velero.backups.Objects, standardOf(o.Target.Spec))
+	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o.Target.Spec)))
 	next := nextStart(o)
-	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o)}
+	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		status.LastDrill, status.Evidence = o.Extra.proof.last, o.Extra.proof.evidence
@@ -69,6 +69,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 			status.DrillPlans = o.Extra.proof.told
 		}
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
+		status.Deletions = o.Extra.retention.told()
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range findings {
 			if f.kind != "" {

@@ -12,11 +12,11 @@ import (
 )
 
 // maxTold is how much an enrollment tells of its backups, in bytes of JSON.
-const maxTold = (maxRuns + 6) * (maxProblem + 1024)
+const maxTold = (maxRuns + 7) * (maxProblem + 1024)
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
-	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil
+	status.Velero, status.Requested, status.Next, status.LastSuccessful, status.Runs, status.Deletions = nil, nil, nil, nil, nil, nil
 	status.LastDrill, status.Evidence, status.DrillPlans = nil, nil, nil
 }
 
@@ -32,13 +32,14 @@ func (r *Reconciler) Stages(o *observation, _ target.StagedPlan, cluster *fleet.
 	if s.request != nil && (s.request.step == action.Wait || s.request.step == action.Make && o.Extra.template == nil) {
 		s.request = nil
 	}
-	if s.request == nil && len(o.Extra.proof.due) == 0 {
+	if s.request == nil && len(o.Extra.proof.due) == 0 && len(o.Extra.retention.due) == 0 {
 		return apply.NoStages{}
 	}
 	return s
 }
 
-// stages make the drills that are due, and the backup that somebody asked for, once everything is applied that Velero needs.
+// stages make the drills that are due, the backup that somebody asked for, and the requests to delete backups whose time is
+// over, once everything is applied that Velero needs.
 type stages struct {
 	apply.NoStages
 	reconciler *Reconciler
@@ -56,10 +57,13 @@ func (s *stages) After(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.o.Extra.drillsMade = true
-	if s.request == nil {
-		return true, nil
+	if s.request != nil {
+		if done, err := s.backUp(ctx, s.request); !done || err != nil {
+			return done, err
+		}
 	}
-	return s.backUp(ctx, s.request)
+	err := requestDeletions(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.due)
+	return err == nil, err
 }
 
 // backUp makes the Backup. The record is stored before.

@@ -63,8 +63,9 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	if err := starts.CheckSpread(content.Spread, now); err != nil {
 		return &Problem{"spec.schedule.cron", fmt.Sprintf("%q cannot be spread over %s: %s", backups.Spec.Schedule.Cron, content.Spread, err)}
 	}
-	if starts.Exceeds(maxKept, now, content.TTL) {
-		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time: choose a shorter one than %s, or back up less often", maxKept, content.TTL)}
+	if starts.Exceeds(maxKept-int(content.KeepLast), now, content.TTL) {
+		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time, with the %d of keepLast: choose a shorter one than %s, or back up less often",
+			maxKept, content.KeepLast, content.TTL)}
 	}
 	return checkPlans(backups.Spec.Drills)
 }
@@ -105,11 +106,15 @@ func contentOf(backups *backupv1alpha1.BackupPolicy) backupcontent.Content {
 	if ttl := spec.Retention.TTL; ttl != nil {
 		content.TTL = ttl.Duration
 	}
+	content.KeepLast = max(1, spec.Retention.KeepLast)
 	return content
 }
 
 func (r *Reconciler) readContent(ctx context.Context, backups *backupv1alpha1.BackupPolicy) (backupcontent.Content, *policy.Stall, error) {
 	content := contentOf(backups)
+	if starts, refused := content.Starts(); refused == nil {
+		content.VeleroTTL = veleroTTL(starts, content.TTL, content.KeepLast)
+	}
 	ref := backups.Spec.Storage.CARef
 	if ref == nil {
 		return content, nil, nil

@@ -28,6 +28,8 @@ func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 	}{
 		"nightly for a month":         {policyWith("0 2 * * *", "Europe/Berlin", time.Hour, month), "", ""},
 		"twice a day for half a year": {policyWith("0 2,14 * * *", "", time.Hour, 6*month), "", ""},
+		"400 with the one that stays": {policyWith("@hourly", "", time.Hour, 399*time.Hour), "", ""},
+		"one more":                    {policyWith("@hourly", "", time.Hour, 400*time.Hour), "spec.retention.ttl", "with the 1 of keepLast"},
 		"hourly for a month":          {policyWith("@hourly", "", time.Hour, month), "spec.retention.ttl", "more than 400 backups"},
 		"no cron":                     {policyWith("often", "", 0, month), "spec.schedule.cron", "minute 0-59"},
 		"no zone":                     {policyWith("@daily", "Atlantis", 0, month), "spec.schedule.timeZone", "IANA"},

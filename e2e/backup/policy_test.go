@@ -41,7 +41,7 @@ func TestBackupsOfAPolicy(t *testing.T) {
 	for _, cluster := range c.clusters {
 		enrollment := c.awaitBackup(policy, cluster)
 		last := enrollment.Status.LastSuccessful
-		if last.Items == 0 || last.EndedAt == nil || !expires(last, 2*time.Hour) {
+		if last.Items == 0 || last.EndedAt == nil || !last.Kept || !expires(last, 400*time.Minute) {
 			t.Errorf("the last backup of %s is told as %+v", cluster, last)
 		}
 		for condition, reason := range map[string]string{

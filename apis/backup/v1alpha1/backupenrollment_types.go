@@ -19,6 +19,8 @@ const (
 	ConditionRTOMet = "RTOMet"
 	// ConditionRPOMet: the last good backup is not older than spec.objectives.rpo.
 	ConditionRPOMet = "RPOMet"
+	// ConditionBackupsExpire: Velero deletes the backups whose time is over.
+	ConditionBackupsExpire = "BackupsExpire"
 )
 
 // Reasons of a BackupEnrollment's conditions, beside the common ones.
@@ -54,6 +56,8 @@ const (
 	ReasonNoDrill = "NoDrill"
 	// ReasonRTOMissed: the last drill took longer than a recovery may take.
 	ReasonRTOMissed = "RTOMissed"
+	// ReasonDeletionFailed: Velero could not delete a backup; the message names it and says why.
+	ReasonDeletionFailed = "DeletionFailed"
 	// ReasonNoObjective: the policy has no such objective.
 	ReasonNoObjective = "NoObjective"
 )
@@ -134,6 +138,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Evidence *EvidenceChain `json:"evidence,omitempty"`
 
+	// deletions tell of backups that are being deleted, because their time is over; absent if there are none.
+	// +optional
+	Deletions *BackupDeletions `json:"deletions,omitempty"`
+
 	// runs are the last ten backups, the latest first.
 	// +optional
 	// +listType=atomic
@@ -193,6 +201,17 @@ type VeleroObjects struct {
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
 
+	// ttl is how long after their start the backups here expire. It is that of the revision, and not of Velero's Schedule,
+	// which has a longer one.
+	// +optional
+	TTL *metav1.Duration `json:"ttl,omitempty"`
+
+	// keepLast is how many good backups here stay beyond that, by the revision.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	KeepLast int32 `json:"keepLast,omitempty"`
+
 	// validationFrequency is how often Velero looks whether the storage can be used: seldom while it can, and often while it
 	// cannot.
 	// +optional
@@ -202,6 +221,24 @@ type VeleroObjects struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CredentialsVersion string `json:"credentialsVersion,omitempty"`
+}
+
+// BackupDeletions are the backups that are to be deleted, and are there still.
+type BackupDeletions struct {
+	// remaining is how many there are.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Remaining int32 `json:"remaining,omitempty"`
+
+	// failed is how many of them Velero could not delete. It is asked again, after longer and longer times.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failed int32 `json:"failed,omitempty"`
+
+	// message names one of these, and says why.
+	// +optional
+	// +kubebuilder:validation:MaxLength=768
+	Message string `json:"message,omitempty"`
 }
 
 // EvidenceChain is a chain of documents, each of which holds the hash of the one before it.
@@ -275,9 +312,14 @@ type BackupRun struct {
 	// +optional
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 
-	// expiresAt is when Velero deletes it.
+	// expiresAt is when it is deleted: its start and the policy's ttl, or when Velero deletes it by itself if that is earlier.
+	// For one that is kept, it is the latter.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+
+	// kept is whether it is one of the last good backups, which stay beyond the policy's ttl, until enough later ones are there.
+	// +optional
+	Kept bool `json:"kept,omitempty"`
 
 	// items are how many objects it has.
 	// +optional

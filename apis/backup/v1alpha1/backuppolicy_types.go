@@ -227,6 +227,14 @@ type BackupRetention struct {
 	// +default="720h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="ttl is at least 1h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
+
+	// keepLast is how many good backups of a cluster stay beyond ttl: the last ones. From 1 to 100, so that retention never
+	// deletes the last good backup.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	KeepLast int32 `json:"keepLast,omitempty"`
 }
 
 // PolicyObjectives are what backups and drills of a policy are measured against.

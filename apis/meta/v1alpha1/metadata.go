@@ -75,6 +75,12 @@ const (
 // "SaaSAddon/velero,SaaSAddon/csi".
 const AnnotationOpenTo = "daytwo.dev/open-to"
 
+// Annotations that Daytwo sets on what it makes in workload clusters.
+const (
+	// AnnotationAttempt counts how often the same was asked for, from 1.
+	AnnotationAttempt = "daytwo.dev/attempt"
+)
+
 // Finalizers.
 const (
 	// FinalizerTarget keeps a target until its work in the workload cluster is undone.

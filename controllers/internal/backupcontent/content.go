@@ -26,8 +26,11 @@ type Content struct {
 	Spread   time.Duration `json:"spread"`
 	// Template of the backups.
 	Template backupv1alpha1.BackupTemplate `json:"template"`
-	// TTL of a backup, in nanoseconds.
-	TTL time.Duration `json:"ttl"`
+	// TTL of a backup, in nanoseconds, KeepLast how many good ones stay beyond it, and VeleroTTL the longer one that Velero
+	// knows of.
+	TTL       time.Duration `json:"ttl"`
+	KeepLast  int32         `json:"keepLast,omitempty"`
+	VeleroTTL time.Duration `json:"veleroTTL,omitempty"`
 	// Storage is where they go.
 	Storage Storage `json:"storage"`
 }

@@ -1,0 +1,73 @@
+package backupenrollment
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// deleter is what the deletion of backups needs of a workload cluster. A *fleet.Cluster is one.
+type deleter interface {
+	// Confirm makes sure that it is the cluster that it was.
+	Confirm(ctx context.Context) error
+	// Lookup reads a whole object.
+	Lookup(ctx context.Context, ref objects.Ref) (map[string]any, error)
+	Create(ctx context.Context, ref objects.Ref, body []byte) (*metav1.PartialObjectMetadata, error)
+	// Delete deletes the object that has the UID.
+	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
+}
+
+// requestDeletions asks Velero to delete backups. To delete a Backup itself would be no good: Velero's sync makes it again
+// from what is in the bucket.
+func requestDeletions(ctx context.Context, cluster deleter, own *backupv1alpha1.VeleroObjects, due []deletion) error {
+	if len(due) == 0 {
+		return nil
+	}
+	if err := cluster.Confirm(ctx); err != nil {
+		return err
+	}
+	for _, one := range due {
+		if err := requestDeletion(ctx, cluster, own, one); err != nil {
+			return fmt.Errorf("ask Velero to delete backup %s/%s: %w", own.Namespace, one.backup, err)
+		}
+	}
+	return nil
+}
+
+// requestDeletion looks at the backup once more: what a watch shows may be old, and does not say where the backup is stored.
+func requestDeletion(ctx context.Context, cluster deleter, own *backupv1alpha1.VeleroObjects, one deletion) error {
+	content, err := cluster.Lookup(ctx, objects.Ref{GroupVersionKind: backupKind, Namespace: own.Namespace, Name: one.backup})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	backup := &unstructured.Unstructured{Object: content}
+	location, _, _ := unstructured.NestedString(content, "spec", "storageLocation")
+	if backup.GetUID() != one.uid || location != own.Name || !isDeletable(backup, own.Name) {
+		return nil
+	}
+	request := one.request(own)
+	ref := objects.RefOf(request)
+	if one.failed != "" {
+		if err := cluster.Delete(ctx, ref, one.failed); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("remove the request that failed: %w", err)
+		}
+	}
+	body, err := request.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	if _, err := cluster.Create(ctx, ref, body); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
+}

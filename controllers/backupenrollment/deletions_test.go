@@ -1,0 +1,168 @@
+package backupenrollment
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+func TestWhenVeleroIsAskedToDelete(t *testing.T) {
+	backup := storedAt(50, "Completed")
+	for name, test := range map[string]struct {
+		request *unstructured.Unstructured
+		// attempt is that of the request to be made; 0 for none.
+		attempt, failed int
+		// wake is in how long to look again; 0 for never.
+		wake time.Duration
+	}{
+		"not yet":                                   {nil, 1, 0, 0},
+		"Velero has not taken it up":                {requestFor(backup, 1, 10*time.Hour, ""), 0, 0, 0},
+		"it is new to Velero":                       {requestFor(backup, 1, 10*time.Hour, "New"), 0, 0, 0},
+		"Velero works on it":                        {requestFor(backup, 1, time.Minute, "InProgress"), 0, 0, 2*time.Hour - time.Minute},
+		"Velero was killed over it":                 {requestFor(backup, 1, 2*time.Hour, "InProgress"), 2, 1, 0},
+		"it is done, and the backup is seen still":  {requestFor(backup, 1, time.Minute, "Processed"), 0, 0, 2*time.Hour - time.Minute},
+		"it is done, and the backup stays":          {requestFor(backup, 1, 3*time.Hour, "Processed"), 2, 1, 0},
+		"it failed just now":                        {requestFor(backup, 1, time.Minute, "Processed", "no"), 0, 1, 4 * time.Minute},
+		"it failed a while ago":                     {requestFor(backup, 1, 5*time.Minute, "Processed", "no"), 2, 1, 0},
+		"it failed again":                           {requestFor(backup, 2, 5*time.Minute, "Processed", "no"), 0, 1, 5 * time.Minute},
+		"it failed again and again":                 {requestFor(backup, 9, 7*time.Hour, "Processed", "no"), 0, 1, time.Hour},
+		"it failed more often than anybody counts":  {requestFor(backup, 1<<40, 8*time.Hour, "Processed", "no"), maxAttempts + 1, 1, 0},
+		"somebody made the count mean nothing":      {requestFor(backup, -7, 5*time.Minute, "Processed", "no"), 2, 1, 0},
+		"somebody made a phase that Velero has not": {requestFor(backup, 1, time.Minute, "Wondering"), 0, 0, 2*time.Hour - time.Minute},
+	} {
+		var requests []*unstructured.Unstructured
+		if test.request != nil {
+			requests = append(requests, test.request)
+		}
+		d := planDeletions([]*unstructured.Unstructured{backup}, requests, noon)
+		attempt := 0
+		if len(d.due) > 0 {
+			attempt = d.due[0].attempt
+			if replaces := d.due[0].failed != ""; replaces != (test.attempt > 1) {
+				t.Errorf("%s: the request before goes: %t", name, replaces)
+			}
+		}
+		if attempt != test.attempt || d.failed != test.failed || d.remaining != 1 {
+			t.Errorf("%s: attempt %d, failed %d, remaining %d", name, attempt, d.failed, d.remaining)
+		}
+		if want := noon.Add(test.wake); test.wake == 0 && !d.wakeAt.IsZero() || test.wake != 0 && !d.wakeAt.Equal(want) {
+			t.Errorf("%s: it is looked again at %s, not in %s", name, d.wakeAt, test.wake)
+		}
+	}
+}
+
+func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
+	var backups, requests []*unstructured.Unstructured
+	for i := range 20 {
+		backups = append(backups, storedAt(99-i, "Completed"))
+	}
+	if due := planDeletions(backups, nil, noon).due; len(due) != maxRequested || due[0].backup != "nightly-99" {
+		t.Errorf("%v are due", due)
+	}
+	for _, backup := range backups[:10] {
+		requests = append(requests, requestFor(backup, 1, time.Hour, "Processed", "no"))
+	}
+	for _, backup := range backups[10:13] {
+		requests = append(requests, requestFor(backup, 1, time.Minute, "InProgress"))
+	}
+	d := planDeletions(backups, requests, noon)
+	if due := namesOf(d.due); !slices.Equal(due, []string{"nightly-86", "nightly-85"}) || d.failed != 10 {
+		t.Errorf("%v are due, %d failed", due, d.failed)
+	}
+}
+
+// answers is a cluster with one backup, which says what a test wants it to.
+type answers struct {
+	backup *unstructured.Unstructured
+	create error
+	// requests are those that were made; deleted are the UIDs of those that were deleted.
+	requests []*unstructured.Unstructured
+	deleted  []types.UID
+}
+
+func (a *answers) Confirm(context.Context) error { return nil }
+
+func (a *answers) Lookup(_ context.Context, ref objects.Ref) (map[string]any, error) {
+	if a.backup == nil || ref.Name != a.backup.GetName() {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "backups"}, ref.Name)
+	}
+	return a.backup.Object, nil
+}
+
+func (a *answers) Create(_ context.Context, _ objects.Ref, body []byte) (*metav1.PartialObjectMetadata, error) {
+	request := &unstructured.Unstructured{}
+	if err := request.UnmarshalJSON(body); err != nil {
+		return nil, err
+	}
+	a.requests = append(a.requests, request)
+	return &metav1.PartialObjectMetadata{}, a.create
+}
+
+func (a *answers) Delete(_ context.Context, _ objects.Ref, uid types.UID) error {
+	a.deleted = append(a.deleted, uid)
+	return nil
+}
+
+func TestABackupIsLookedAtOnceMoreBeforeItGoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(backup *unstructured.Unstructured)
+		asked  bool
+	}{
+		"as it was":         {func(*unstructured.Unstructured) {}, true},
+		"another took over": {func(backup *unstructured.Unstructured) { backup.SetUID("another") }, false},
+		"it is elsewhere": {func(backup *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(backup.Object, "default", "spec", "storageLocation")
+		}, false},
+		"it is not ours": {func(backup *unstructured.Unstructured) { backup.SetLabels(nil) }, false},
+		"it runs again": {func(backup *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(backup.Object, "InProgress", "status", "phase")
+		}, false},
+		"it is gone": {func(backup *unstructured.Unstructured) { backup.SetName("gone") }, false},
+	} {
+		backup := storedAt(50, "Completed")
+		must(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
+		one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 1}
+		test.change(backup)
+		cluster := &answers{backup: backup}
+		must(t, requestDeletions(t.Context(), cluster, kept(time.Hour, 1), []deletion{one}))
+		if asked := len(cluster.requests) == 1; asked != test.asked {
+			t.Errorf("%s: Velero is asked: %t", name, asked)
+		}
+	}
+}
+
+func TestARequestIsMadeOnce(t *testing.T) {
+	backup := storedAt(50, "Completed")
+	must(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
+	one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 2, failed: "first"}
+	cluster := &answers{backup: backup}
+	for _, cluster.create = range []error{nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "deletebackuprequests"}, "")} {
+		must(t, requestDeletions(t.Context(), cluster, kept(time.Hour, 1), []deletion{one}))
+	}
+	first, second := cluster.requests[0], cluster.requests[1]
+	if first.GetName() != second.GetName() || first.GetName() == (deletion{backup: one.backup, uid: "another"}).requestName() {
+		t.Errorf("the name does not follow from the backup: %s and %s", first.GetName(), second.GetName())
+	}
+	name, _, _ := unstructured.NestedString(first.Object, "spec", "backupName")
+	if name != one.backup || first.GetNamespace() != "velero" || first.GetAnnotations()[metav1alpha1.AnnotationAttempt] != "2" {
+		t.Errorf("got %+v", first.Object)
+	}
+	if !slices.Equal(cluster.deleted, []types.UID{"first", "first"}) {
+		t.Errorf("the request that failed stays: %v", cluster.deleted)
+	}
+	cluster.create = errors.New("no answer")
+	if err := requestDeletions(t.Context(), cluster, kept(time.Hour, 1), []deletion{one}); !errors.Is(err, cluster.create) {
+		t.Errorf("got %v", err)
+	}
+}
