@@ -12,6 +12,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -75,11 +76,38 @@ type deletions struct {
 	wakeAt time.Time
 }
 
-// planDeletions decides which requests to make for backups that are to be deleted, in their order. Requests are those that
-// Daytwo made before.
-func planDeletions(condemned, requests []*unstructured.Unstructured, now time.Time) deletions {
-	made := make(map[string]*unstructured.Unstructured, len(requests))
-	for _, request := range requests {
+// stored is what is known of the backups of an enrollment.
+type stored struct {
+	own     *backupv1alpha1.VeleroObjects
+	backups []*unstructured.Unstructured
+	// requests to delete backups that Daytwo made.
+	requests []*unstructured.Unstructured
+	// restored are the names of backups that drills work with.
+	restored []string
+	// standard of a good backup.
+	standard standard
+	now      time.Time
+	// retryBy is until when another request for what failed may be due to be made now.
+	retryBy time.Time
+}
+
+// storedOf an enrollment. Who asks for a try now need not wait for the next one.
+func storedOf(o *observation) stored {
+	velero := o.Extra.velero
+	s := stored{
+		own: o.Status.Velero, backups: velero.backups.Objects, requests: velero.deletions.Objects, restored: o.Extra.proof.restored,
+		standard: standardOf(o.Target.Spec), now: o.Now, retryBy: o.Now,
+	}
+	if o.IsRequested(target.Status{TargetStatus: &o.Status.TargetStatus}) {
+		s.retryBy = o.Now.Add(maxRetryDeletion)
+	}
+	return s
+}
+
+// planDeletions decides which requests to make for backups that are to be deleted, in their order.
+func (s stored) planDeletions(condemned []*unstructured.Unstructured) deletions {
+	made := make(map[string]*unstructured.Unstructured, len(s.requests))
+	for _, request := range s.requests {
 		made[request.GetName()] = request
 	}
 	d := deletions{remaining: len(condemned)}
@@ -92,13 +120,13 @@ func planDeletions(condemned, requests []*unstructured.Unstructured, now time.Ti
 			d.due = append(d.due, one)
 			continue
 		}
-		problem, at := fateOf(request, now)
+		problem, at := fateOf(request, s.now)
 		if problem != "" {
 			d.fail(one, problem)
 		} else {
 			underWay++
 		}
-		if problem == "" || now.Before(at) {
+		if problem == "" || s.retryBy.Before(at) {
 			d.wakeAt = times.Earliest(d.wakeAt, at)
 			continue
 		}

@@ -45,7 +45,7 @@ func TestWhenVeleroIsAskedToDelete(t *testing.T) {
 		if test.request != nil {
 			requests = append(requests, test.request)
 		}
-		d := planDeletions([]*unstructured.Unstructured{backup}, requests, noon)
+		d := stored{requests: requests, now: noon, retryBy: noon}.planDeletions([]*unstructured.Unstructured{backup})
 		attempt := 0
 		if len(d.due) > 0 {
 			attempt = d.due[0].attempt
@@ -62,12 +62,24 @@ func TestWhenVeleroIsAskedToDelete(t *testing.T) {
 	}
 }
 
+func TestWhoAsksForATryNeedNotWait(t *testing.T) {
+	backup := storedAt(50, "Completed")
+	o := enrolled(shown(nil, backup), 0)
+	o.Extra.velero.deletions.Objects = []*unstructured.Unstructured{requestFor(backup, 9, time.Minute, "Processed", "no")}
+	for request, want := range map[string]int{"": 0, "now": 1} {
+		o.Request = request
+		if due := storedOf(o).planDeletions([]*unstructured.Unstructured{backup}).due; len(due) != want {
+			t.Errorf("with the request %q, %d are due", request, len(due))
+		}
+	}
+}
+
 func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
 	var backups, requests []*unstructured.Unstructured
 	for i := range 20 {
 		backups = append(backups, storedAt(99-i, "Completed"))
 	}
-	if due := planDeletions(backups, nil, noon).due; len(due) != maxRequested || due[0].backup != "nightly-99" {
+	if due := (stored{now: noon, retryBy: noon}).planDeletions(backups).due; len(due) != maxRequested || due[0].backup != "nightly-99" {
 		t.Errorf("%v are due", due)
 	}
 	for _, backup := range backups[:10] {
@@ -76,7 +88,7 @@ func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
 	for _, backup := range backups[10:13] {
 		requests = append(requests, requestFor(backup, 1, time.Minute, "InProgress"))
 	}
-	d := planDeletions(backups, requests, noon)
+	d := stored{requests: requests, now: noon, retryBy: noon}.planDeletions(backups)
 	if due := namesOf(d.due); !slices.Equal(due, []string{"nightly-86", "nightly-85"}) || d.failed != 10 {
 		t.Errorf("%v are due, %d failed", due, d.failed)
 	}

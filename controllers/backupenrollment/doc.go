@@ -7,6 +7,6 @@
 //
 // It makes the Backup that somebody asks for, and the DRDrills of the policy's plans, and tells what drills proved.
 //
-// It has Velero delete the Backups whose time is over, apart from the last good ones. It never changes or deletes a Backup
-// itself, and never talks to the bucket: Velero does both.
+// It has Velero delete the Backups whose time is over, apart from the last good ones, and all of them at its end when the
+// policy says so. It never changes or deletes a Backup itself, and never talks to the bucket: Velero does both.
 package backupenrollment

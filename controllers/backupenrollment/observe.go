@@ -48,12 +48,17 @@ type extra struct {
 	request *requested
 	// retention is which backups stay, and which are deleted.
 	retention retention
+	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
+	purge *purge
 }
 
 // seen is what watches show of Velero's objects.
 type seen struct {
 	// missing: the cluster does not serve Velero's kinds any more.
 	missing bool
+	// pending: some of them were not listed yet. unknown is why some cannot be; empty if all can.
+	pending bool
+	unknown string
 	// location and schedule are nil while they are not known.
 	location, schedule *unstructured.Unstructured
 	// deletions are the DeleteBackupRequests that Daytwo made.
@@ -63,8 +68,7 @@ type seen struct {
 // Observe implements target.StagedKind.
 func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
 	if !o.Target.DeletionTimestamp.IsZero() {
-		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
-		return nil
+		return r.observePurge(ctx, o, cluster)
 	}
 	var err error
 	if o.Extra.version, err = credentialsVersion(ctx, r.Room.Client, o.Target); err != nil {
@@ -81,11 +85,29 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	return nil
 }
 
+// observePurge looks at what an enrollment that is deleted needs to see.
+func (r *Reconciler) observePurge(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
+	if !isPurged(o) {
+		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
+		return nil
+	}
+	var err error
+	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil {
+		return err
+	}
+	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {
+		return err
+	}
+	o.Extra.purge = purgeOf(o)
+	return nil
+}
+
 func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster *fleet.Cluster) (*seen, error) {
 	owner, own := r.Room.Owner(o.Target), o.Status.Velero
 	ours, itsOwn := metav1alpha1.LabelManagedBy+"="+r.Installation, metav1alpha1.LabelBackup+"="+own.Name
 	found := map[schema.GroupVersionKind]fleet.Observed{}
 	selections := map[fleet.Selection]bool{}
+	shown := &seen{}
 	for _, selection := range []fleet.Selection{
 		{Kind: backupKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups, Omit: "spec"},
 		{Kind: deletionKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups},
@@ -100,12 +122,15 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 			return nil, err
 		}
 		found[selection.Kind], selections[selection] = observed, true
+		shown.pending = shown.pending || observed.Pending()
+		if observed.Unknown != "" {
+			shown.unknown = fmt.Sprintf("%ss cannot be watched: %s", selection.Kind.Kind, observed.Unknown)
+		}
 	}
 	cluster.RetainObservations(owner, func(selection fleet.Selection) bool { return selections[selection] })
-	return &seen{
-		backups: found[backupKind], deletions: found[deletionKind],
-		location: named(found[locationKind].Objects, own.Name), schedule: named(found[scheduleKind].Objects, own.Name),
-	}, nil
+	shown.backups, shown.deletions = found[backupKind], found[deletionKind]
+	shown.location, shown.schedule = named(found[locationKind].Objects, own.Name), named(found[scheduleKind].Objects, own.Name)
+	return shown, nil
 }
 
 func named(list []*unstructured.Unstructured, name string) *unstructured.Unstructured {

@@ -30,6 +30,9 @@ type finding struct {
 
 // Outcome implements target.StagedKind.
 func (r *Reconciler) Outcome(o *observation) outcome {
+	if o.Extra.purge != nil {
+		return o.Extra.purge.outcome()
+	}
 	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) { tellDone(o, status) }, Warning: warningOf(o.Extra.request)}
 	if request := o.Extra.request; request != nil && !request.ended {
 		result.Due = append(result.Due, request.Action.Deadline.Time)

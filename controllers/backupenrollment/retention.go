@@ -20,6 +20,8 @@ type retention struct {
 
 	// ttl of backups; zero while nothing is known of it.
 	ttl time.Duration
+	// unknown is why nothing is deleted although it should be; empty if nothing is in the way.
+	unknown string
 	// kept are the names of the last good backups, which stay beyond it.
 	kept map[string]bool
 }
@@ -31,8 +33,11 @@ func retentionOf(o *observation) retention {
 	if own == nil || own.TTL == nil || velero == nil || velero.missing || velero.backups.Unknown != "" || velero.backups.Pending() {
 		return retention{}
 	}
-	r := planRetention(own, velero.backups.Objects, velero.deletions.Objects, o.Extra.proof.restored, standardOf(o.Target.Spec), o.Now)
-	if o.Suspension.Active || velero.deletions.Pending() || velero.deletions.Unknown != "" || !isAvailable(velero) {
+	r := storedOf(o).planRetention()
+	if velero.deletions.Unknown != "" {
+		r.unknown = "DeleteBackupRequests cannot be watched: " + velero.deletions.Unknown
+	}
+	if o.Suspension.Active || velero.deletions.Pending() || r.unknown != "" || !isAvailable(velero) {
 		r.due = nil
 	}
 	return r
@@ -42,28 +47,28 @@ func retentionOf(o *observation) retention {
 // ended, that are younger than the TTL, or that a drill restores.
 //
 // It may be given some of the backups that there are: what is not among the last good ones of some is not among those of all.
-func planRetention(own *backupv1alpha1.VeleroObjects, backups, requests []*unstructured.Unstructured, restored []string, s standard, now time.Time) retention {
-	r := retention{ttl: own.TTL.Duration, kept: map[string]bool{}}
+func (s stored) planRetention() retention {
+	r := retention{ttl: s.own.TTL.Duration, kept: map[string]bool{}}
 	var expired []*unstructured.Unstructured
 	var next time.Time
-	for _, backup := range latestFirst(backups) {
-		if !isDeletable(backup, own.Name) {
+	for _, backup := range latestFirst(s.backups) {
+		if !isDeletable(backup, s.own.Name) {
 			continue
 		}
-		if len(r.kept) < int(max(own.KeepLast, 1)) && isGood(backup, s) {
+		if len(r.kept) < int(max(s.own.KeepLast, 1)) && isGood(backup, s.standard) {
 			r.kept[backup.GetName()] = true
 			continue
 		}
 		at := ageFrom(backup).Add(r.ttl)
 		switch {
-		case now.Before(at):
+		case s.now.Before(at):
 			next = times.Earliest(next, at)
-		case !slices.Contains(restored, backup.GetName()):
+		case !slices.Contains(s.restored, backup.GetName()):
 			expired = append(expired, backup)
 		}
 	}
 	slices.Reverse(expired) // The oldest first.
-	r.deletions = planDeletions(expired, requests, now)
+	r.deletions = s.planDeletions(expired)
 	r.wakeAt = times.Earliest(r.wakeAt, next)
 	return r
 }
@@ -124,9 +129,12 @@ func (r retention) finding() finding {
 	switch {
 	case r.ttl == 0:
 		return finding{}
+	case r.unknown != "":
+		f.status, f.reason, f.message = metav1.ConditionUnknown, metav1alpha1.ReasonKindUnavailable, r.unknown
 	case r.failed > 0:
 		f.status, f.reason, f.stalled = metav1.ConditionFalse, backupv1alpha1.ReasonDeletionFailed, true
-		f.message = fmt.Sprintf("%s; %d of %d backups whose time is over could not be deleted, and Velero is asked again", r.problem, r.failed, r.remaining)
+		f.message = fmt.Sprintf("%s; %d of %d backups whose time is over could not be deleted; Velero is asked again, at once with the annotation %s",
+			r.problem, r.failed, r.remaining, metav1alpha1.AnnotationRequestedAt)
 	case r.remaining > 0:
 		f.status, f.reason, f.message = metav1.ConditionTrue, metav1alpha1.ReasonProgressing, fmt.Sprintf("%d backups whose time is over are being deleted", r.remaining)
 	default:

@@ -95,7 +95,9 @@ func TestWhichBackupsStay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := planRetention(kept(48*time.Hour, test.keepLast), test.backups, nil, test.restored, standard{minItems: 1}, noon)
+			got := stored{
+				own: kept(48*time.Hour, test.keepLast), backups: test.backups, restored: test.restored, standard: standard{minItems: 1}, now: noon,
+			}.planRetention()
 			if names := namesOf(got.due); !slices.Equal(names, test.due) {
 				t.Errorf("%v go, not %v", names, test.due)
 			}
@@ -116,7 +118,7 @@ func TestNoneOfTheLastGoodOnesGoesWhateverIsSeenOfThem(t *testing.T) {
 	for i := range count {
 		all = append(all, storedAt(50+i, []string{"Completed", "Failed"}[i%2]))
 	}
-	stays := planRetention(kept(time.Hour, keepLast), all, nil, nil, standard{}, noon).kept
+	stays := stored{own: kept(time.Hour, keepLast), backups: all, now: noon}.planRetention().kept
 	for part := range 1 << count {
 		var seen []*unstructured.Unstructured
 		for i, backup := range all {
@@ -124,7 +126,7 @@ func TestNoneOfTheLastGoodOnesGoesWhateverIsSeenOfThem(t *testing.T) {
 				seen = append(seen, backup)
 			}
 		}
-		for _, name := range namesOf(planRetention(kept(time.Hour, keepLast), seen, nil, nil, standard{}, noon).due) {
+		for _, name := range namesOf(stored{own: kept(time.Hour, keepLast), backups: seen, now: noon}.planRetention().due) {
 			if stays[name] {
 				t.Fatalf("of %b, %s goes", part, name)
 			}
@@ -166,15 +168,19 @@ func TestNothingIsDeletedWhereItWouldFailOrIsNotWanted(t *testing.T) {
 		t.Fatalf("%v are due, so nothing is shown here", due)
 	}
 	for name, change := range map[string]func(o *observation){
-		"the storage cannot be used": func(o *observation) { o.Extra.velero.location = locationAt("Unavailable", "", time.Minute) },
-		"work is suspended":          func(o *observation) { o.Suspension = suspension.During("people look at it") },
-		"the requests are not known": func(o *observation) { o.Extra.velero.deletions = fleet.Observed{} },
-		"the backups are not known":  func(o *observation) { o.Extra.velero.backups.KindState = tracker.KindState{} },
-		"the retention is not known": func(o *observation) { o.Status.Velero.TTL = nil },
-		"Velero is gone":             func(o *observation) { o.Extra.velero = &seen{missing: true} },
+		"the storage cannot be used":   func(o *observation) { o.Extra.velero.location = locationAt("Unavailable", "", time.Minute) },
+		"work is suspended":            func(o *observation) { o.Suspension = suspension.During("people look at it") },
+		"the requests are not known":   func(o *observation) { o.Extra.velero.deletions = fleet.Observed{} },
+		"the requests cannot be known": func(o *observation) { o.Extra.velero.deletions.KindState = tracker.KindState{Unknown: "forbidden"} },
+		"the backups are not known":    func(o *observation) { o.Extra.velero.backups.KindState = tracker.KindState{} },
+		"the retention is not known":   func(o *observation) { o.Status.Velero.TTL = nil },
+		"Velero is gone":               func(o *observation) { o.Extra.velero = &seen{missing: true} },
 	} {
 		o := expired()
 		change(o)
+		if unknown := o.Extra.velero.deletions.Unknown; unknown != "" && !strings.Contains(retentionOf(o).finding().message, unknown) {
+			t.Errorf("%s: it is told as %+v", name, retentionOf(o).finding())
+		}
 		if due := retentionOf(o).due; len(due) > 0 {
 			t.Errorf("%s: %v", name, due)
 		}
@@ -184,7 +190,7 @@ func TestNothingIsDeletedWhereItWouldFailOrIsNotWanted(t *testing.T) {
 func TestWhatCannotBeDeletedIsTold(t *testing.T) {
 	backups := []*unstructured.Unstructured{storedAt(1, "Completed"), storedAt(50, "Deleting"), storedAt(51, "Completed")}
 	failed := requestFor(backups[1], 1, time.Minute, "Processed", strings.Repeat("access denied ", 1000))
-	r := planRetention(kept(time.Hour, 1), backups, []*unstructured.Unstructured{failed}, nil, standard{}, noon)
+	r := stored{own: kept(time.Hour, 1), backups: backups, requests: []*unstructured.Unstructured{failed}, now: noon, retryBy: noon}.planRetention()
 	f := r.finding()
 	if f.status != metav1.ConditionFalse || f.reason != backupv1alpha1.ReasonDeletionFailed || !strings.Contains(f.message, "backup nightly-50: access denied") {
 		t.Errorf("got %+v", f)

@@ -27,7 +27,13 @@ func (r *Reconciler) Size(*observation) int { return maxTold }
 type journal = target.Journal[*backupv1alpha1.BackupEnrollment, backupv1alpha1.BackupEnrollmentStatus]
 
 // Stages implements target.StagedKind.
-func (r *Reconciler) Stages(o *observation, _ target.StagedPlan, cluster *fleet.Cluster, journal *journal) apply.Stages {
+func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.Cluster, journal *journal) apply.Stages {
+	if o.Extra.purge != nil {
+		if o.Extra.purge.begun = p.Due; !p.Due {
+			return apply.NoStages{}
+		}
+		return &purgeStages{o: o, cluster: cluster, journal: journal}
+	}
 	s := &stages{reconciler: r, o: o, cluster: cluster, journal: journal, request: o.Extra.request}
 	if s.request != nil && (s.request.step == action.Wait || s.request.step == action.Make && o.Extra.template == nil) {
 		s.request = nil

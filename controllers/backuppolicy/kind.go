@@ -1,6 +1,7 @@
 package backuppolicy
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -58,6 +59,7 @@ func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.Bac
 		Drills:                backups.Spec.Drills,
 		AcceptPartiallyFailed: backups.Spec.AcceptPartiallyFailed,
 		MinItems:              backups.Spec.MinItems,
+		BackupDeletionPolicy:  cmp.Or(backups.Spec.Retention.DeletionPolicy, backupv1alpha1.KeepBackups),
 		BackupNow:             metav1alpha1.BackupRequested(backups),
 		Drift:                 backups.Spec.Drift.WithDefaults(),
 	}

@@ -18,6 +18,7 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 		Objectives:            backupv1alpha1.PolicyObjectives{RecoveryObjectives: backupv1alpha1.RecoveryObjectives{RPO: hour, RTO: hour}, MaxDrillAge: hour},
 		Drills:                []backupv1alpha1.DrillPlan{{Name: "weekly"}},
 		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3),
+		Retention: backupv1alpha1.BackupRetention{DeletionPolicy: backupv1alpha1.DeleteBackups},
 		Storage: backupv1alpha1.BackupStorage{Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"}},
 	}}
 	policy.Annotations = map[string]string{metav1alpha1.AnnotationBackupNow: "now"}
@@ -31,7 +32,8 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 	if !r.SettingsCurrent(target, policy) {
 		t.Errorf("what was written is not what is compared: %+v", target.Spec)
 	}
-	if target.Spec.CredentialsSecret != "storage-prod" || target.Spec.Revision != "nightly-1" || len(target.Spec.Drills) != 1 || target.Spec.BackupNow != "now" {
+	if target.Spec.CredentialsSecret != "storage-prod" || target.Spec.Revision != "nightly-1" || len(target.Spec.Drills) != 1 || target.Spec.BackupNow != "now" ||
+		target.Spec.BackupDeletionPolicy != backupv1alpha1.DeleteBackups {
 		t.Errorf("got %+v", target.Spec)
 	}
 }

@@ -308,6 +308,11 @@ func (c *customer) create(policy *backupv1alpha1.BackupPolicy) *backupv1alpha1.B
 func (c *customer) remove(policy *backupv1alpha1.BackupPolicy) {
 	c.t.Helper()
 	must(c.t, env.Admin.Delete(c.t.Context(), policy))
+	c.awaitGone(policy)
+}
+
+func (c *customer) awaitGone(policy *backupv1alpha1.BackupPolicy) {
+	c.t.Helper()
 	expect.Eventually(c.t, "the policy is gone", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(policy), policy); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is there: %v, %v", err, policy.Status.Conditions)

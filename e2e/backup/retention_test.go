@@ -21,6 +21,8 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
+const day = 24 * time.Hour
+
 // TestBackupsWhoseTimeIsOverLeaveTheBucket puts backups of days ago into the bucket, which Velero's sync brings into the
 // cluster. By their own metadata they expire in a week, so it is Daytwo that has them deleted.
 func TestBackupsWhoseTimeIsOverLeaveTheBucket(t *testing.T) {
@@ -33,15 +35,14 @@ func TestBackupsWhoseTimeIsOverLeaveTheBucket(t *testing.T) {
 	c.awaitReady(policy)
 	made := c.backUp(policy, "retained", "first")
 	velero := c.enrollment(t.Context(), policy, "retained").Status.Velero
-	if ttl := c.scheduleTTL("retained", velero.Name); ttl <= 24*time.Hour {
+	if ttl := c.scheduleTTL("retained", velero.Name); ttl <= day {
 		t.Errorf("Velero deletes backups by itself after %s, as if it knew of keepLast", ttl)
 	}
 	backups := filepath.Join(c.bucketDir, velero.Prefix, "backups")
-	for name, phase := range map[string]string{"days-2": "Completed", "days-3": "Completed", "days-4": "Failed", "days-5": "Completed"} {
-		var days int
-		_, err := fmt.Sscanf(name, "days-%d", &days)
-		must(t, err)
-		copyBackup(t, backups, made, name, phase, time.Duration(days)*24*time.Hour)
+	for name, change := range map[string]func(*unstructured.Unstructured){
+		"days-2": started(2*day, "Completed"), "days-3": started(3*day, "Completed"), "days-4": started(4*day, "Failed"), "days-5": started(5*day, "Completed"),
+	} {
+		copyBackup(t, backups, made, name, change)
 	}
 	c.awaitStored(backups, made, "days-2")
 
@@ -55,7 +56,29 @@ func TestBackupsWhoseTimeIsOverLeaveTheBucket(t *testing.T) {
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"retention":{"keepLast":1}}}`))
 	must(t, env.Admin.Patch(t.Context(), policy, patch))
 	c.awaitStored(backups, made)
+	t.Run("what Velero cannot delete is told, and tried again when somebody asks for it", func(t *testing.T) {
+		c.testFailedDeletion(t, policy, backups, made)
+	})
 	c.remove(policy)
+}
+
+// testFailedDeletion has Velero fail over a file of a backup that it cannot read.
+func (c *customer) testFailedDeletion(t *testing.T, policy *backupv1alpha1.BackupPolicy, backups, made string) {
+	unreadable := filepath.Join(backups, "broken", "broken-volumesnapshots.json.gz")
+	copyFiles(t, backups, made, "broken")
+	must(t, os.WriteFile(unreadable, []byte("no archive"), 0o600))
+	copyMetadata(t, backups, made, "broken", started(day, "Completed"))
+	told := c.awaitCondition(policy, "retained", metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonDeletionFailed)
+	if !strings.Contains(told.Message, "backup broken: ") || !strings.Contains(told.Message, "volume snapshots") {
+		t.Errorf("the message is %q", told.Message)
+	}
+	if deletions := c.enrollment(t.Context(), policy, "retained").Status.Deletions; deletions == nil || deletions.Failed != 1 || deletions.Remaining != 1 {
+		t.Errorf("the status tells %+v", deletions)
+	}
+	must(t, os.Remove(unreadable))
+	c.annotate(c.enrollment(t.Context(), policy, "retained"), metav1alpha1.AnnotationRequestedAt, "now")
+	c.awaitStored(backups, made)
+	c.awaitReady(policy)
 }
 
 // withVelero adds a cluster with a Velero server.
@@ -115,35 +138,54 @@ func storedBackups(dir string) ([]string, error) {
 	return slices.Compact(names), err
 }
 
-// copyBackup stores a copy of a backup under another name, which says that it started so long ago. The metadata comes last,
-// since that is what Velero's sync looks for.
-func copyBackup(t *testing.T, dir, from, name, phase string, ago time.Duration) {
+// metadataFile is where Velero keeps what a Backup says. Its sync brings a backup into the cluster once that is there.
+const metadataFile = "velero-backup.json"
+
+// copyBackup stores a copy of a backup under another name, which says something else.
+func copyBackup(t *testing.T, dir, from, name string, change func(*unstructured.Unstructured)) {
 	t.Helper()
-	const metadata = "velero-backup.json"
+	copyFiles(t, dir, from, name)
+	copyMetadata(t, dir, from, name, change)
+}
+
+// copyFiles copies all but the metadata.
+func copyFiles(t *testing.T, dir, from, name string) {
+	t.Helper()
 	must(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	files, err := os.ReadDir(filepath.Join(dir, from))
 	must(t, err)
 	for _, file := range files {
-		if file.Name() == metadata {
+		if file.Name() == metadataFile {
 			continue
 		}
 		content, err := os.ReadFile(filepath.Join(dir, from, file.Name()))
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, name, strings.Replace(file.Name(), from, name, 1)), content, 0o600))
 	}
-	content, err := os.ReadFile(filepath.Join(dir, from, metadata))
+}
+
+func copyMetadata(t *testing.T, dir, from, name string, change func(*unstructured.Unstructured)) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, from, metadataFile))
 	must(t, err)
 	backup := &unstructured.Unstructured{}
 	must(t, json.Unmarshal(content, &backup.Object))
 	backup.SetName(name)
-	start := time.Now().UTC().Add(-ago)
-	for field, value := range map[string]string{
-		"phase": phase, "startTimestamp": start.Format(time.RFC3339), "completionTimestamp": start.Add(time.Second).Format(time.RFC3339),
-		"expiration": time.Now().UTC().Add(7 * 24 * time.Hour).Format(time.RFC3339),
-	} {
-		must(t, unstructured.SetNestedField(backup.Object, value, "status", field))
-	}
+	change(backup)
 	content, err = json.Marshal(backup.Object)
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, name, metadata), content, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, name, metadataFile), content, 0o600))
+}
+
+// started has a backup say that it started so long ago, and that Velero is to keep it for another week.
+func started(ago time.Duration, phase string) func(*unstructured.Unstructured) {
+	return func(backup *unstructured.Unstructured) {
+		start := time.Now().UTC().Add(-ago)
+		backup.Object["status"].(map[string]any)["phase"] = phase
+		for field, at := range map[string]time.Time{
+			"startTimestamp": start, "completionTimestamp": start.Add(time.Second), "expiration": time.Now().UTC().Add(7 * day),
+		} {
+			backup.Object["status"].(map[string]any)[field] = at.Format(time.RFC3339)
+		}
+	}
 }

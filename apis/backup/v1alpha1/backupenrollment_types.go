@@ -92,6 +92,10 @@ type BackupEnrollmentSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MinItems *int32 `json:"minItems,omitempty"`
 
+	// backupDeletionPolicy is the policy's spec.retention.deletionPolicy.
+	// +optional
+	BackupDeletionPolicy BackupDeletionPolicy `json:"backupDeletionPolicy,omitempty"`
+
 	// backupNow is the policy's annotation daytwo.dev/backup-now.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
@@ -138,7 +142,8 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Evidence *EvidenceChain `json:"evidence,omitempty"`
 
-	// deletions tell of backups that are being deleted, because their time is over; absent if there are none.
+	// deletions tell of backups that are being deleted, because their time is over or because the enrollment ends; absent if
+	// there are none.
 	// +optional
 	Deletions *BackupDeletions `json:"deletions,omitempty"`
 
@@ -239,6 +244,11 @@ type BackupDeletions struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=768
 	Message string `json:"message,omitempty"`
+
+	// completedAt is when all backups of an enrollment that ends were gone from the storage, and what Velero needed for that
+	// began to go.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }
 
 // EvidenceChain is a chain of documents, each of which holds the hash of the one before it.

@@ -9,6 +9,7 @@ import (
 // BackupPolicySpec says what is backed up in which clusters, when, where to, and for how long it is kept.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || (has(self.storage.credentials.allowShared) && self.storage.credentials.allowShared) || self.storage.credentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its credentials: write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName, so that each customer has its own, or set allowShared"
+// +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Orphan' || !has(self.retention) || !has(self.retention.deletionPolicy) || self.retention.deletionPolicy != 'DeleteBackups'",message="deletionPolicy Orphan leaves everything in the clusters, and retention.deletionPolicy DeleteBackups nothing: choose one"
 type BackupPolicySpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
 
@@ -228,14 +229,32 @@ type BackupRetention struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="ttl is at least 1h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
-	// keepLast is how many good backups of a cluster stay beyond ttl: the last ones. From 1 to 100, so that retention never
-	// deletes the last good backup.
+	// keepLast is how many good backups of a cluster stay beyond ttl: the last ones. From 1 to 100, so that the last good one
+	// stays when backups fail.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	KeepLast int32 `json:"keepLast,omitempty"`
+
+	// deletionPolicy is what becomes of a cluster's backups when the policy ends there: KeepBackups leaves them in the bucket,
+	// DeleteBackups has Velero delete all of them first.
+	// +optional
+	// +default="KeepBackups"
+	DeletionPolicy BackupDeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// BackupDeletionPolicy is what becomes of a cluster's backups when their policy ends there.
+//
+// +kubebuilder:validation:Enum=KeepBackups;DeleteBackups
+type BackupDeletionPolicy string
+
+const (
+	// KeepBackups leaves them in the bucket, from where nothing deletes them any more.
+	KeepBackups BackupDeletionPolicy = "KeepBackups"
+	// DeleteBackups deletes them before what Velero needs for that is removed.
+	DeleteBackups BackupDeletionPolicy = "DeleteBackups"
+)
 
 // PolicyObjectives are what backups and drills of a policy are measured against.
 type PolicyObjectives struct {
