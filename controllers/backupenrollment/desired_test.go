@@ -2,6 +2,7 @@ package backupenrollment
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -100,5 +101,25 @@ func TestVeleroGetsWhatItNeedsAndNoMore(t *testing.T) {
 	}
 	if key == (credentials{file: "[default]\nother"}).key() {
 		t.Error("other credentials have the same key: Velero would not look at the storage again")
+	}
+}
+
+func TestNoTwoEnrollmentsShareAPrefix(t *testing.T) {
+	seen := map[string]string{}
+	for _, prefix := range []string{"a", "a/b", "a/b/c"} {
+		for _, policy := range []types.NamespacedName{{Namespace: "b", Name: "c"}, {Namespace: "c", Name: "d"}, {Namespace: "b", Name: "c.d"}} {
+			for _, id := range []types.UID{"one", "two"} {
+				content := backupcontent.Content{VeleroNamespace: "velero", Cron: "@daily", Storage: backupcontent.Storage{Prefix: prefix}}
+				arranged, err := arrange(nil, content, policy, id, noon)
+				if err != nil {
+					t.Fatal(err)
+				}
+				who := fmt.Sprint(prefix, policy, id)
+				if other := seen[arranged.Prefix]; other != "" {
+					t.Errorf("%s and %s share the prefix %s", who, other, arranged.Prefix)
+				}
+				seen[arranged.Prefix] = who
+			}
+		}
 	}
 }

@@ -55,7 +55,11 @@ func TestEachClusterHasTheSecretThatIsNamedAfterIt(t *testing.T) {
 		t.Error("a target without settings is current")
 	}
 	r.SyncSettings(target, policy)
-	if target.Spec.CredentialsSecret != "s3-acme-prod" || !r.SettingsCurrent(target, policy) {
+	if target.Spec.CredentialsSecret != "s3-acme-prod" || target.Spec.DrillCredentialsSecret != "" || !r.SettingsCurrent(target, policy) {
+		t.Errorf("got %+v", target.Spec)
+	}
+	policy.Spec.Storage.DrillCredentials = &backupv1alpha1.StorageCredentials{SecretName: "drills-{{ .Cluster.Namespace }}"}
+	if r.SyncSettings(target, policy); target.Spec.DrillCredentialsSecret != "drills-acme" {
 		t.Errorf("got %+v", target.Spec)
 	}
 	if target.Spec.ClusterRef.Name != "prod" {

@@ -52,16 +52,21 @@ func (r *Reconciler) SettingsCurrent(target *backupv1alpha1.BackupEnrollment, ba
 
 // wanted is the spec of a target with all that it takes from its policy at once.
 func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.BackupPolicy) *backupv1alpha1.BackupEnrollmentSpec {
+	drillSecret := ""
+	if drills := backups.Spec.Storage.DrillCredentials; drills != nil {
+		drillSecret = secretFor(target.Spec.ClusterRef, drills.SecretName)
+	}
 	return &backupv1alpha1.BackupEnrollmentSpec{
-		TargetSpec:            target.Spec.TargetSpec,
-		CredentialsSecret:     secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
-		Objectives:            backups.Spec.Objectives,
-		Drills:                backups.Spec.Drills,
-		AcceptPartiallyFailed: backups.Spec.AcceptPartiallyFailed,
-		MinItems:              backups.Spec.MinItems,
-		BackupDeletionPolicy:  cmp.Or(backups.Spec.Retention.DeletionPolicy, backupv1alpha1.KeepBackups),
-		BackupNow:             metav1alpha1.BackupRequested(backups),
-		Drift:                 backups.Spec.Drift.WithDefaults(),
+		TargetSpec:             target.Spec.TargetSpec,
+		CredentialsSecret:      secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
+		DrillCredentialsSecret: drillSecret,
+		Objectives:             backups.Spec.Objectives,
+		Drills:                 backups.Spec.Drills,
+		AcceptPartiallyFailed:  backups.Spec.AcceptPartiallyFailed,
+		MinItems:               backups.Spec.MinItems,
+		BackupDeletionPolicy:   cmp.Or(backups.Spec.Retention.DeletionPolicy, backupv1alpha1.KeepBackups),
+		BackupNow:              metav1alpha1.BackupRequested(backups),
+		Drift:                  backups.Spec.Drift.WithDefaults(),
 	}
 }
 

@@ -19,7 +19,7 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 		Drills:                []backupv1alpha1.DrillPlan{{Name: "weekly"}},
 		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3),
 		Retention: backupv1alpha1.BackupRetention{DeletionPolicy: backupv1alpha1.DeleteBackups},
-		Storage: backupv1alpha1.BackupStorage{Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"}},
+		Storage:   backupv1alpha1.BackupStorage{Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"}},
 	}}
 	policy.Annotations = map[string]string{metav1alpha1.AnnotationBackupNow: "now"}
 	target := &backupv1alpha1.BackupEnrollment{}

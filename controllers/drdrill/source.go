@@ -1,6 +1,7 @@
 package drdrill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,9 @@ func (r *Reconciler) sourceOf(ctx context.Context, drill *backupv1alpha1.DRDrill
 	if s.content, err = backupcontent.Read(ctx, r.Room.APIReader, revision); err != nil {
 		return s, err
 	}
-	secret := types.NamespacedName{Namespace: drill.Namespace, Name: s.enrollment.Spec.CredentialsSecret}
+	secret := types.NamespacedName{
+		Namespace: drill.Namespace, Name: cmp.Or(s.enrollment.Spec.DrillCredentialsSecret, s.enrollment.Spec.CredentialsSecret),
+	}
 	s.credentials, _, err = backupstore.ReadCredentials(ctx, r.Room.APIReader, secret)
 	var invalid *backupstore.InvalidCredentialsError
 	if errors.As(err, &invalid) {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(fixture.Main(m, 4, func(ctx context.Context, dir string) (func() error, error) {
 		var err error
 		env, err = environment.Start(ctx, environment.Options{
-			StateDir: dir, Clusters: 13, Velero: true, ClusterAPI: true, Progress: os.Stderr, ManagerArgs: []string{"--leader-election=off", "--allow-private-storage"},
+			StateDir: dir, Clusters: 15, Velero: true, ClusterAPI: true, Progress: os.Stderr, ManagerArgs: []string{"--leader-election=off", "--allow-private-storage"},
 		})
 		if err != nil {
 			return nil, err

@@ -143,16 +143,6 @@ func (c *customer) awaitOrderedFor(drill *backupv1alpha1.DRDrill) *tenancyv1alph
 	return &list.Items[0]
 }
 
-func (c *customer) awaitGone(cluster *tenancyv1alpha1.TenantCluster) {
-	c.t.Helper()
-	expect.Eventually(c.t, "TenantCluster "+cluster.Name+" is gone", func(ctx context.Context) error {
-		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("it is there: %w, %s", err, expect.Describe(cluster.Status.Conditions))
-		}
-		return nil
-	})
-}
-
 func (c *customer) releasesIn(cluster string) []addonsv1alpha1.AddonRelease {
 	c.t.Helper()
 	list := &addonsv1alpha1.AddonReleaseList{}

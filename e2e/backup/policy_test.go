@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -311,13 +312,15 @@ func (c *customer) remove(policy *backupv1alpha1.BackupPolicy) {
 	c.awaitGone(policy)
 }
 
-func (c *customer) awaitGone(policy *backupv1alpha1.BackupPolicy) {
+func (c *customer) awaitGone(object client.Object) {
 	c.t.Helper()
-	expect.Eventually(c.t, "the policy is gone", func(ctx context.Context) error {
-		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(policy), policy); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("it is there: %v, %v", err, policy.Status.Conditions)
+	expect.Eventually(c.t, fmt.Sprintf("%T %s is gone", object, object.GetName()), func(ctx context.Context) error {
+		err := env.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if apierrors.IsNotFound(err) {
+			return nil
 		}
-		return nil
+		told, _ := json.Marshal(object) // For whoever reads what failed.
+		return fmt.Errorf("it is there: %w, %s", err, told)
 	})
 }
 

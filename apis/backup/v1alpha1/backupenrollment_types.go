@@ -72,6 +72,11 @@ type BackupEnrollmentSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	CredentialsSecret string `json:"credentialsSecret,omitempty"`
 
+	// drillCredentialsSecret is the name of the Secret in this namespace with the credentials for drills; empty for the same.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	DrillCredentialsSecret string `json:"drillCredentialsSecret,omitempty"`
+
 	// objectives are the policy's.
 	// +optional
 	Objectives PolicyObjectives `json:"objectives,omitzero"`

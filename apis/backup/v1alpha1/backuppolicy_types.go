@@ -8,6 +8,7 @@ import (
 
 // BackupPolicySpec says what is backed up in which clusters, when, where to, and for how long it is kept.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || !has(self.storage.drillCredentials) || (has(self.storage.drillCredentials.allowShared) && self.storage.drillCredentials.allowShared) || self.storage.drillCredentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and drills put its drill credentials into their standbys: write {{ .Cluster.Namespace }} into spec.storage.drillCredentials.secretName, so that each customer has its own, or set allowShared"
 // +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || (has(self.storage.credentials.allowShared) && self.storage.credentials.allowShared) || self.storage.credentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its credentials: write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName, so that each customer has its own, or set allowShared"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Orphan' || !has(self.retention) || !has(self.retention.deletionPolicy) || self.retention.deletionPolicy != 'DeleteBackups'",message="deletionPolicy Orphan leaves everything in the clusters, and retention.deletionPolicy DeleteBackups nothing: choose one"
 type BackupPolicySpec struct {
@@ -185,6 +186,12 @@ type BackupStorage struct {
 	// credentials that clusters use.
 	// +required
 	Credentials StorageCredentials `json:"credentials,omitzero"`
+
+	// drillCredentials that drills use instead: to read the bucket, and in the cluster into which they restore if that is
+	// another one. They need to read the prefix of the cluster that was backed up, and to write below its "restores/" alone. By
+	// default drills use the credentials of that cluster.
+	// +optional
+	DrillCredentials *StorageCredentials `json:"drillCredentials,omitempty"`
 }
 
 // ConfigMapKey is a key of a ConfigMap in the same namespace.

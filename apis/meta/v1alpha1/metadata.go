@@ -71,12 +71,11 @@ const (
 	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
 )
 
-// AnnotationOpenTo names the policies that may select a TenantCluster with LabelDrillCluster, separated by commas, as in
-// "SaaSAddon/velero,SaaSAddon/csi".
-const AnnotationOpenTo = "daytwo.dev/open-to"
-
-// Annotations that Daytwo sets on what it makes in workload clusters.
+// Annotations that Daytwo sets on what it makes.
 const (
+	// AnnotationOpenTo on a TenantCluster with LabelDrillCluster names the policies that may select it, separated by commas, as
+	// in "SaaSAddon/velero,SaaSAddon/csi".
+	AnnotationOpenTo = "daytwo.dev/open-to"
 	// AnnotationAttempt counts how often the same was asked for, from 1.
 	AnnotationAttempt = "daytwo.dev/attempt"
 )
