@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -85,7 +86,7 @@ func TestWritesThatDoNotConcernTheWebhooksDoNotReachThem(t *testing.T) {
 	cluster := imported(newNamespace(t), "prod")
 	good := badWindow()
 	good.Schedule = "0 2 * * *"
-	cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{good}
+	cluster.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{good}
 	before := asked(t, pathOfTenantClusters)
 	must(t, admin.Create(t.Context(), cluster))
 	if now := asked(t, pathOfTenantClusters); now != before+1 {

@@ -90,7 +90,7 @@ func newManager(config *rest.Config, flags Flags) (ctrl.Manager, error) {
 // awaitAnswers waits until the API server asks and is answered: until then it lets everything pass.
 func awaitAnswers(ctx context.Context) error {
 	bad := imported("default", "asked")
-	bad.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{badWindow()}
+	bad.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{badWindow()}
 	return expect.Await(ctx, "the webhooks are asked", func(ctx context.Context) error {
 		if err := admin.Create(ctx, bad.DeepCopy(), client.DryRunAll); err == nil {
 			return errors.New("a bad maintenance window passes")
@@ -107,8 +107,8 @@ func imported(namespace, name string) *tenancyv1alpha1.TenantCluster {
 	}
 }
 
-func badWindow() tenancyv1alpha1.MaintenanceWindow {
-	return tenancyv1alpha1.MaintenanceWindow{Schedule: "0 25 * * *", Duration: metav1.Duration{Duration: time.Hour}}
+func badWindow() metav1alpha1.RecurringWindow {
+	return metav1alpha1.RecurringWindow{Schedule: "0 25 * * *", Duration: metav1.Duration{Duration: time.Hour}}
 }
 
 func must(t testing.TB, err error) {

@@ -8,13 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
 func TestAMaintenanceWindowThatCannotBeReadIsRefused(t *testing.T) {
 	namespace := newNamespace(t)
 	cluster := imported(namespace, "prod")
-	cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{badWindow()}
+	cluster.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{badWindow()}
 	err := admin.Create(t.Context(), cluster)
 	expectRefusal(t, err, "spec.maintenanceWindows[0].schedule", "0 25 * * *", "hour 0-23")
 	if !apierrors.IsInvalid(err) {
@@ -26,7 +27,7 @@ func TestAMaintenanceWindowThatCannotBeReadIsRefused(t *testing.T) {
 	before := cluster.DeepCopy()
 	good := badWindow()
 	good.Schedule = "0 2 * * *"
-	cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{good}
+	cluster.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{good}
 	must(t, admin.Patch(t.Context(), cluster, client.MergeFrom(before)))
 	before = cluster.DeepCopy()
 	cluster.Spec.MaintenanceWindows[0] = badWindow()
@@ -37,7 +38,7 @@ func TestAMaintenanceWindowThatCannotBeReadIsRefused(t *testing.T) {
 func TestWhatAnEditDoesNotChangeIsNotHeldAgainstIt(t *testing.T) {
 	validator := &tenantClusters{}
 	before := imported("acme", "prod")
-	before.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{badWindow()}
+	before.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{badWindow()}
 	suspended := before.DeepCopy()
 	suspended.Spec.Suspend = true
 	worse := before.DeepCopy()

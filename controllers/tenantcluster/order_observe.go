@@ -12,6 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -111,8 +112,8 @@ func (r *reconciler) observeMaintenance(ctx context.Context, o *observation) err
 // other for ever moves with the clock, and is told to the day.
 const longOpen = 30 * 24 * time.Hour
 
-func maintenanceAt(windows []tenancyv1alpha1.MaintenanceWindow, now time.Time) maintenanceState {
-	calendar, err := maintenance.Parse(windows)
+func maintenanceAt(windows []metav1alpha1.RecurringWindow, now time.Time) maintenanceState {
+	calendar, err := maintenance.Parse(windowsField, windows)
 	if err != nil {
 		return maintenanceState{invalid: err.Error()}
 	}

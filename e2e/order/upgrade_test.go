@@ -26,12 +26,12 @@ func TestAnUpgradeWaitsForItsGates(t *testing.T) {
 	c.awaitSettings("prod", minor(oldVersion()))
 
 	tomorrow := time.Now().UTC().Add(24 * time.Hour)
-	closed := tenancyv1alpha1.MaintenanceWindow{
+	closed := metav1alpha1.RecurringWindow{
 		Schedule: fmt.Sprintf("%d %d * * %d", tomorrow.Minute(), tomorrow.Hour(), int(tomorrow.Weekday())), Duration: metav1.Duration{Duration: time.Minute},
 	}
 	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) {
 		cluster.Spec.Topology.Version = newVersion()
-		cluster.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{closed}
+		cluster.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{closed}
 		cluster.Spec.Upgrade.RequireBackupWithin = &metav1.Duration{Duration: time.Hour}
 	})
 	waiting := c.awaitHeld(metav1alpha1.ReasonWindowClosed)

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // LocalReference names an object of the same namespace.
 type LocalReference struct {
 	// name of the object.
@@ -38,4 +40,24 @@ type ClusterReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
+}
+
+// RecurringWindow is a span of time that recurs.
+type RecurringWindow struct {
+	// schedule says when the window opens, in the five fields of cron: minute, hour, day of month,
+	// month, day of week, or as @daily, @weekly, @monthly.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=100
+	Schedule string `json:"schedule,omitempty"`
+
+	// duration is how long it stays open: from 1m to 168h.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h"
+	Duration metav1.Duration `json:"duration,omitzero"`
+
+	// timeZone is the IANA name of the time zone of schedule, as in "Europe/Berlin"; UTC by default.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeZone string `json:"timeZone,omitempty"`
 }

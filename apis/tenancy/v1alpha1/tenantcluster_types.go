@@ -93,7 +93,7 @@ type TenantClusterSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
-	MaintenanceWindows []MaintenanceWindow `json:"maintenanceWindows,omitempty"`
+	MaintenanceWindows []metav1alpha1.RecurringWindow `json:"maintenanceWindows,omitempty"`
 
 	// deletion says how the cluster goes when this object is deleted.
 	// +optional
@@ -107,26 +107,6 @@ type TenantClusterSpec struct {
 	// deletionProtection refuses the deletion of this object until it is set to false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
-}
-
-// MaintenanceWindow is a span of time that recurs, in which what disturbs a cluster may be done.
-type MaintenanceWindow struct {
-	// schedule says when the window opens, in the five fields of cron: minute, hour, day of month,
-	// month, day of week, or as @daily, @weekly, @monthly.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=100
-	Schedule string `json:"schedule,omitempty"`
-
-	// duration is how long it stays open: from 1m to 168h.
-	// +required
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h"
-	Duration metav1.Duration `json:"duration,omitzero"`
-
-	// timeZone is the IANA name of the time zone of schedule, as in "Europe/Berlin"; UTC by default.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	TimeZone string `json:"timeZone,omitempty"`
 }
 
 // TenantClusterStatus is what is known of a workload cluster.

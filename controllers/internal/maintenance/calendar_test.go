@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-func calendarOf(t testing.TB, windows ...tenancyv1alpha1.MaintenanceWindow) Calendar {
+func calendarOf(t testing.TB, windows ...metav1alpha1.RecurringWindow) Calendar {
 	t.Helper()
-	calendar, err := Parse(windows)
+	calendar, err := Parse(field, windows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,72 +40,72 @@ func TestSpansOpenAndClose(t *testing.T) {
 	const never = ""
 	nightly := declared("0 22 * * *", 4*time.Hour, "")
 	tests := map[string]struct {
-		windows             []tenancyv1alpha1.MaintenanceWindow
+		windows             []metav1alpha1.RecurringWindow
 		now                 string
 		until, start, close string
 	}{
 		"before": {
-			[]tenancyv1alpha1.MaintenanceWindow{nightly},
+			[]metav1alpha1.RecurringWindow{nightly},
 			"2026-11-21T21:59:59Z", never, "2026-11-21T22:00:00Z", "2026-11-22T02:00:00Z",
 		},
 		"as it opens": {
-			[]tenancyv1alpha1.MaintenanceWindow{nightly},
+			[]metav1alpha1.RecurringWindow{nightly},
 			"2026-11-21T22:00:00Z", "2026-11-22T02:00:00Z", "2026-11-22T22:00:00Z", "2026-11-23T02:00:00Z",
 		},
 		"a moment before it closes": {
-			[]tenancyv1alpha1.MaintenanceWindow{nightly},
+			[]metav1alpha1.RecurringWindow{nightly},
 			"2026-11-22T01:59:59.999Z", "2026-11-22T02:00:00Z", "2026-11-22T22:00:00Z", "2026-11-23T02:00:00Z",
 		},
 		"as it closes": {
-			[]tenancyv1alpha1.MaintenanceWindow{nightly},
+			[]metav1alpha1.RecurringWindow{nightly},
 			"2026-11-22T02:00:00Z", never, "2026-11-22T22:00:00Z", "2026-11-23T02:00:00Z",
 		},
 		"windows that overlap are one": {
-			[]tenancyv1alpha1.MaintenanceWindow{nightly, declared("30 1 * * *", time.Hour, "")},
+			[]metav1alpha1.RecurringWindow{nightly, declared("30 1 * * *", time.Hour, "")},
 			"2026-11-21T23:00:00Z", "2026-11-22T02:30:00Z", "2026-11-22T22:00:00Z", "2026-11-23T02:30:00Z",
 		},
 		"windows that touch are one": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("0 2 * * *", time.Hour, ""), nightly},
+			[]metav1alpha1.RecurringWindow{declared("0 2 * * *", time.Hour, ""), nightly},
 			"2026-11-21T20:00:00Z", never, "2026-11-21T22:00:00Z", "2026-11-22T03:00:00Z",
 		},
 		"a window overlaps with itself": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("0 1-3 * * 6", 90*time.Minute, "")},
+			[]metav1alpha1.RecurringWindow{declared("0 1-3 * * 6", 90*time.Minute, "")},
 			"2026-11-21T01:10:00Z", "2026-11-21T04:30:00Z", "2026-11-28T01:00:00Z", "2026-11-28T04:30:00Z",
 		},
 		"one without an end": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("@daily", 24*time.Hour, "")},
+			[]metav1alpha1.RecurringWindow{declared("@daily", 24*time.Hour, "")},
 			"2026-11-21T01:00:00Z", "2026-12-22T01:00:00Z", never, never,
 		},
 		"one of too many windows": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("* * * * *", time.Minute, "")},
+			[]metav1alpha1.RecurringWindow{declared("* * * * *", time.Minute, "")},
 			"2026-11-21T00:00:30Z", "2026-11-21T16:41:00Z", never, never,
 		},
 		"a day that comes every four years": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("0 3 29 2 *", time.Hour, "")},
+			[]metav1alpha1.RecurringWindow{declared("0 3 29 2 *", time.Hour, "")},
 			"2024-02-29T03:30:00Z", "2024-02-29T04:00:00Z", "2028-02-29T03:00:00Z", "2028-02-29T04:00:00Z",
 		},
 		"midnight elsewhere": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("@daily", time.Hour, "Asia/Kathmandu")},
+			[]metav1alpha1.RecurringWindow{declared("@daily", time.Hour, "Asia/Kathmandu")},
 			"2026-11-21T12:00:00Z", never, "2026-11-21T18:15:00Z", "2026-11-21T19:15:00Z",
 		},
 		"the day on which the clock is set forward over it": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("30 2 * * *", time.Hour, "Europe/Berlin")},
+			[]metav1alpha1.RecurringWindow{declared("30 2 * * *", time.Hour, "Europe/Berlin")},
 			"2026-03-29T00:00:00Z", never, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z",
 		},
 		"the clock is set forward while it is open": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("0 1 * * *", 2*time.Hour, "Europe/Berlin")},
+			[]metav1alpha1.RecurringWindow{declared("0 1 * * *", 2*time.Hour, "Europe/Berlin")},
 			"2026-03-29T00:30:00Z", "2026-03-29T02:00:00Z", "2026-03-29T23:00:00Z", "2026-03-30T01:00:00Z",
 		},
 		"the day on which the clock is set back behind it": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("30 2 * * *", 10*time.Minute, "Europe/Berlin")},
+			[]metav1alpha1.RecurringWindow{declared("30 2 * * *", 10*time.Minute, "Europe/Berlin")},
 			"2026-10-25T00:35:00Z", "2026-10-25T00:40:00Z", "2026-10-26T01:30:00Z", "2026-10-26T01:40:00Z",
 		},
 		"the second time that the clock shows it": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("30 2 * * *", 10*time.Minute, "Europe/Berlin")},
+			[]metav1alpha1.RecurringWindow{declared("30 2 * * *", 10*time.Minute, "Europe/Berlin")},
 			"2026-10-25T01:35:00Z", never, "2026-10-26T01:30:00Z", "2026-10-26T01:40:00Z",
 		},
 		"a day that a time zone left out": {
-			[]tenancyv1alpha1.MaintenanceWindow{declared("0 12 30 * *", time.Hour, "Pacific/Apia")},
+			[]metav1alpha1.RecurringWindow{declared("0 12 30 * *", time.Hour, "Pacific/Apia")},
 			"2011-12-30T00:00:00Z", never, "2011-12-30T10:00:00Z", "2011-12-30T11:00:00Z",
 		},
 	}

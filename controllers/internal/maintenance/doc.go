@@ -1,4 +1,4 @@
-// Package maintenance reads maintenance windows, and tells when they are open.
+// Package maintenance reads windows that recur, such as those for maintenance, and tells when they are open.
 //
 // A window opens at the times of its schedule, on the clock of its time zone, and closes when its duration
 // has elapsed, whatever that clock did meanwhile. Where the clock is set forward over a time of the schedule,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
 )
 
@@ -14,21 +14,21 @@ const (
 	maxDuration = 168 * time.Hour
 )
 
-// Parse reads windows as spec.maintenanceWindows has them. An error is a [schedule.FieldError] with the field of the
-// TenantCluster, and says what to write instead; trying again with the same windows is of no use.
-func Parse(windows []tenancyv1alpha1.MaintenanceWindow) (Calendar, error) {
+// Parse reads the windows of a field, as in "spec.maintenanceWindows". An error is a [schedule.FieldError] with the field of
+// the window in it, and says what to write instead; trying again with the same windows is of no use.
+func Parse(field string, windows []metav1alpha1.RecurringWindow) (Calendar, error) {
 	var calendar Calendar
 	for i, declared := range windows {
 		parsed, err := parseWindow(declared)
 		if err != nil {
-			return Calendar{}, &schedule.FieldError{Field: fmt.Sprintf("spec.maintenanceWindows[%d].%s", i, err.Field), Err: err.Err}
+			return Calendar{}, &schedule.FieldError{Field: fmt.Sprintf("%s[%d].%s", field, i, err.Field), Err: err.Err}
 		}
 		calendar.windows = append(calendar.windows, parsed)
 	}
 	return calendar, nil
 }
 
-func parseWindow(declared tenancyv1alpha1.MaintenanceWindow) (window, *schedule.FieldError) {
+func parseWindow(declared metav1alpha1.RecurringWindow) (window, *schedule.FieldError) {
 	opens, err := schedule.Parse(declared.Schedule, declared.TimeZone)
 	if err != nil {
 		return window{}, err

@@ -7,16 +7,19 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-func declared(schedule string, duration time.Duration, zone string) tenancyv1alpha1.MaintenanceWindow {
-	return tenancyv1alpha1.MaintenanceWindow{Schedule: schedule, Duration: metav1.Duration{Duration: duration}, TimeZone: zone}
+// field is where the windows of these tests are.
+const field = "spec.maintenanceWindows"
+
+func declared(schedule string, duration time.Duration, zone string) metav1alpha1.RecurringWindow {
+	return metav1alpha1.RecurringWindow{Schedule: schedule, Duration: metav1.Duration{Duration: duration}, TimeZone: zone}
 }
 
 func TestWhatIsRefusedSaysWhatToWrite(t *testing.T) {
 	tests := map[string]struct {
-		window tenancyv1alpha1.MaintenanceWindow
+		window metav1alpha1.RecurringWindow
 		want   []string
 	}{
 		"nothing":             {declared("", time.Hour, ""), []string{"schedule", "minute 0-59"}},
@@ -36,11 +39,11 @@ func TestWhatIsRefusedSaysWhatToWrite(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			calendar, err := Parse([]tenancyv1alpha1.MaintenanceWindow{declared("@daily", time.Hour, ""), test.window})
+			calendar, err := Parse(field, []metav1alpha1.RecurringWindow{declared("@daily", time.Hour, ""), test.window})
 			if err == nil {
 				t.Fatalf("it was taken, as %+v", calendar)
 			}
-			if !strings.HasPrefix(err.Error(), "spec.maintenanceWindows[1]."+test.want[0]+": ") {
+			if !strings.HasPrefix(err.Error(), field+"[1]."+test.want[0]+": ") {
 				t.Errorf("the error does not begin with the field: %v", err)
 			}
 			for _, word := range test.want {
@@ -60,7 +63,7 @@ func TestSchedulesThatCronKnowsAreTaken(t *testing.T) {
 		"30 2 * * 6", "0 22-23,0-4 * * mon-fri", "*/15 * 1,15 jan,jul ?", "0 3 29 2 *", " 0 3 * * * ",
 		"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually",
 	} {
-		if _, err := Parse([]tenancyv1alpha1.MaintenanceWindow{declared(schedule, time.Hour, "")}); err != nil {
+		if _, err := Parse(field, []metav1alpha1.RecurringWindow{declared(schedule, time.Hour, "")}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -68,7 +71,7 @@ func TestSchedulesThatCronKnowsAreTaken(t *testing.T) {
 
 func TestZonesAreTakenByTheirNames(t *testing.T) {
 	for _, zone := range []string{"", "UTC", "Europe/Berlin", "Pacific/Apia", "Australia/Lord_Howe"} {
-		if _, err := Parse([]tenancyv1alpha1.MaintenanceWindow{declared("@daily", time.Minute, zone)}); err != nil {
+		if _, err := Parse(field, []metav1alpha1.RecurringWindow{declared("@daily", time.Minute, zone)}); err != nil {
 			t.Error(err)
 		}
 	}

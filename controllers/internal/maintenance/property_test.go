@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // days on which something happens to the clocks, and one on which nothing does.
@@ -51,7 +51,7 @@ func draw(random *rand.Rand) drawn {
 	return d
 }
 
-func (d drawn) declared(zone string) tenancyv1alpha1.MaintenanceWindow {
+func (d drawn) declared(zone string) metav1alpha1.RecurringWindow {
 	list := func(set []int) string {
 		if set == nil {
 			return "*"
@@ -106,7 +106,7 @@ func TestCalendarAgreesWithAnEyeOnTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		var windows []drawn
-		var declared []tenancyv1alpha1.MaintenanceWindow
+		var declared []metav1alpha1.RecurringWindow
 		for range 1 + random.IntN(3) {
 			d := draw(random)
 			windows, declared = append(windows, d), append(declared, d.declared(day.zone))

@@ -133,7 +133,7 @@ func TestReport(t *testing.T) {
 			change: func(seen *fixture) {
 				seen.policy.Spec.Rollout.Disruptive = true
 				seen.targets[0].Spec.Revision = "cache-older"
-				seen.clusters[0].Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *"}}
+				seen.clusters[0].Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{{Schedule: "0 13 * * *"}}
 				seen.clusters[0].Status.MaintenanceWindow = &tenancyv1alpha1.Span{
 					Start: metav1.NewTime(noon.Add(time.Hour)), End: metav1.NewTime(noon.Add(2 * time.Hour)),
 				}

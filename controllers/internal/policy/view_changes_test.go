@@ -77,7 +77,7 @@ func (env *following) changeACluster() {
 	}
 	if env.chance(30) {
 		start := env.now.Add(time.Duration(env.source.IntN(90)-30) * time.Minute)
-		changed.Spec.MaintenanceWindows = []tenancyv1alpha1.MaintenanceWindow{{Schedule: "0 13 * * *"}}
+		changed.Spec.MaintenanceWindows = []metav1alpha1.RecurringWindow{{Schedule: "0 13 * * *"}}
 		changed.Status.MaintenanceWindow = &tenancyv1alpha1.Span{Start: metav1.NewTime(start), End: metav1.NewTime(start.Add(30 * time.Minute))}
 	}
 	changed.Status.Version = pick(env, "v1.36.3", "v1.36.4", "v1.37.0")
