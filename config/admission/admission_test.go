@@ -298,7 +298,7 @@ func backupPolicy(name string) *backupv1alpha1.BackupPolicy {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: backupv1alpha1.BackupPolicySpec{
 			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}},
-			Schedule:   backupv1alpha1.BackupSchedule{Cron: "@daily"},
+			Schedule:   backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: "@daily"}},
 			Storage:    backupv1alpha1.BackupStorage{Bucket: "backups", Region: "eu", Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage"}},
 		},
 	}
@@ -405,6 +405,9 @@ func TestWhatABackupPolicyCannotAskIsRefusedWithTheWayOut(t *testing.T) {
 		"a backup expires at once": {func(spec *backupv1alpha1.BackupPolicySpec) {
 			spec.Retention.TTL = &metav1.Duration{Duration: time.Minute}
 		}, "ttl is at least 1h"},
+		"a blackout lasts for a month": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.Schedule.Blackouts = []metav1alpha1.RecurringWindow{{Schedule: "@monthly", Duration: metav1.Duration{Duration: 720 * time.Hour}}}
+		}, "must be from 1m to 168h"},
 		"the endpoint has credentials in it": {func(spec *backupv1alpha1.BackupPolicySpec) {
 			spec.Storage.Endpoint = "https://me:secret@s3.example.com"
 		}, "spec.storage.endpoint"},

@@ -75,17 +75,19 @@ func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, p
 
 // desired are the objects that Velero works with.
 func desired(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects, access credentials, template map[string]any) []*unstructured.Unstructured {
+	// Velero sets skipImmediately itself. An owner reference would have a Schedule that is deleted take its Backups
+	// along, and the sync bring them back (velero issue 4093).
+	starts := newObject(arranged, scheduleKind, map[string]any{"spec": map[string]any{
+		"schedule": arranged.Cron, "useOwnerReferencesInBackup": false, "template": template,
+	}})
+	pause(starts, arranged)
 	return []*unstructured.Unstructured{
 		newObject(arranged, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, map[string]any{
 			"type": "Opaque",
 			"data": map[string]any{access.key(): base64.StdEncoding.EncodeToString([]byte(access.file))},
 		}),
 		newObject(arranged, locationKind, map[string]any{"spec": locationSpec(content.Storage, arranged, access)}),
-		// Velero sets skipImmediately itself. An owner reference would have a Schedule that is deleted take its Backups
-		// along, and the sync bring them back (velero issue 4093).
-		newObject(arranged, scheduleKind, map[string]any{"spec": map[string]any{
-			"schedule": arranged.Cron, "useOwnerReferencesInBackup": false, "template": template,
-		}}),
+		starts,
 	}
 }
 

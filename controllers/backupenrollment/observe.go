@@ -142,15 +142,15 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 	return nil
 }
 
-// NeedsDesired implements target.StagedKind: credentials were renewed, the clock of the time zone was set, or a backup is to
-// be made.
+// NeedsDesired implements target.StagedKind: credentials were renewed, the clock of the time zone was set, a blackout
+// opens or closes, or a backup is to be made.
 func (r *Reconciler) NeedsDesired(o *observation) bool {
 	own := o.Status.Velero
 	if request := o.Extra.request; request != nil && request.step == action.Make || len(o.Extra.proof.due) > 0 {
 		return true
 	}
 	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time) ||
-		validationFrequency(o) != frequencyOf(own)
+		validationFrequency(o) != frequencyOf(own) || needsPause(o)
 }
 
 // frequencyOf is how often Velero looks at the storage.
@@ -207,6 +207,8 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if err != nil {
 		return nil, &target.Verdict{Reason: backupv1alpha1.ReasonScheduleInvalid, Message: err.Error(), Cause: err, Stalled: true}
 	}
+	now := blackoutsOf(o.Target).at(o.Now)
+	arranged.Paused, arranged.SkippedUntil = now.open, now.skippedUntil(o.Status.Velero, o.Now)
 	arranged.CredentialsVersion = access.version
 	arranged.ValidationFrequency = &metav1.Duration{Duration: validationFrequency(o)}
 	o.Extra.arranged = arranged

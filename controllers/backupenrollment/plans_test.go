@@ -21,7 +21,7 @@ func withPlan(cron string, since time.Time) *observation {
 	o.Target.Labels = map[string]string{metav1alpha1.LabelPolicy: "nightly"}
 	o.Target.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod.eu"}
 	o.Target.Spec.Drills = []backupv1alpha1.DrillPlan{{
-		Name: "weekly", Schedule: backupv1alpha1.BackupSchedule{Cron: cron, Spread: &metav1.Duration{}}, HistoryLimit: ptr.To[int32](2),
+		Name: "weekly", Schedule: backupv1alpha1.Recurrence{Cron: cron, Spread: &metav1.Duration{}}, HistoryLimit: ptr.To[int32](2),
 		DrillScope: backupv1alpha1.DrillScope{Target: backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped}},
 	}}
 	if !since.IsZero() {

@@ -37,6 +37,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	if request := o.Extra.request; request != nil && !request.ended {
 		result.Due = append(result.Due, request.Action.Deadline.Time)
 	}
+	result.Due = append(result.Due, blackoutFinding(o).due)
 	velero := o.Extra.velero
 	switch {
 	case velero == nil || !o.IsReachable():
@@ -53,8 +54,9 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 // tellDone tells what was made for Velero.
 func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 	if o.Extra.arranged != nil {
-		status.Velero = o.Extra.arranged
+		status.Velero = o.Extra.arranged.DeepCopy()
 	}
+	tellBlackout(o, status)
 	if o.Extra.request != nil {
 		status.Requested = o.Extra.request.DeepCopy()
 	}
@@ -94,6 +96,9 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 		result.Due = append(result.Due, trustedAt(o))
 	}
 	result.Summary = summaryOf(told, next)
+	if now := blackoutsOf(o.Target).at(o.Now); now.open {
+		result.Summary += "; a blackout is open " + now.String()
+	}
 }
 
 // isProblem is whether an enrollment is not Ready because of it. That no backup has ended yet is none.
@@ -111,7 +116,7 @@ func nextStart(o *observation) *metav1.Time {
 	if refused != nil {
 		return nil
 	}
-	next, ok := starts.After(o.Now)
+	next, ok := blackoutsOf(o.Target).nextStart(starts, o.Now)
 	if !ok {
 		return nil
 	}

@@ -67,6 +67,9 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time, with the %d of keepLast: choose a shorter one than %s, or back up less often",
 			maxKept, content.KeepLast, content.TTL)}
 	}
+	if problem := checkBlackouts(backups.Spec.Schedule.Blackouts); problem != nil {
+		return problem
+	}
 	return checkPlans(backups.Spec.Drills)
 }
 

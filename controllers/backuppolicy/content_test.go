@@ -13,9 +13,19 @@ import (
 
 func policyWith(cron, zone string, spread, ttl time.Duration) *backupv1alpha1.BackupPolicy {
 	return &backupv1alpha1.BackupPolicy{Spec: backupv1alpha1.BackupPolicySpec{
-		Schedule:  backupv1alpha1.BackupSchedule{Cron: cron, TimeZone: zone, Spread: &metav1.Duration{Duration: spread}},
+		Schedule:  backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: cron, TimeZone: zone, Spread: &metav1.Duration{Duration: spread}}},
 		Retention: backupv1alpha1.BackupRetention{TTL: &metav1.Duration{Duration: ttl}},
 	}}
+}
+
+// closed is a policy with a blackout, behind one that is as it should be.
+func closed(expression, zone string, duration time.Duration) *backupv1alpha1.BackupPolicy {
+	policy := policyWith("@daily", "", 0, 30*24*time.Hour)
+	policy.Spec.Schedule.Blackouts = []metav1alpha1.RecurringWindow{
+		{Schedule: "@daily", Duration: metav1.Duration{Duration: time.Hour}},
+		{Schedule: expression, TimeZone: zone, Duration: metav1.Duration{Duration: duration}},
+	}
+	return policy
 }
 
 func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
@@ -34,6 +44,10 @@ func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 		"no cron":                     {policyWith("often", "", 0, month), "spec.schedule.cron", "minute 0-59"},
 		"no zone":                     {policyWith("@daily", "Atlantis", 0, month), "spec.schedule.timeZone", "IANA"},
 		"over the end of a month":     {policyWith("30 23 1 * *", "", time.Hour, month), "spec.schedule.cron", "day of the month"},
+		"a blackout on Saturdays":     {closed("0 8 * * 6", "Europe/Berlin", 10*time.Hour), "", ""},
+		"a blackout without a time":   {closed("often", "", time.Hour), "spec.schedule.blackouts[1].schedule", "minute 0-59"},
+		"a blackout without a zone":   {closed("@daily", "Atlantis", time.Hour), "spec.schedule.blackouts[1].timeZone", "IANA"},
+		"a blackout without a length": {closed("@daily", "", 0), "spec.schedule.blackouts[1].duration", "1m to 168h"},
 	} {
 		problem := Check(test.policy, now)
 		switch {

@@ -15,7 +15,10 @@ import (
 func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 	hour := &metav1.Duration{Duration: time.Hour}
 	policy := &backupv1alpha1.BackupPolicy{Spec: backupv1alpha1.BackupPolicySpec{
-		Objectives:            backupv1alpha1.PolicyObjectives{RecoveryObjectives: backupv1alpha1.RecoveryObjectives{RPO: hour, RTO: hour}, MaxDrillAge: hour},
+		Objectives: backupv1alpha1.PolicyObjectives{RecoveryObjectives: backupv1alpha1.RecoveryObjectives{RPO: hour, RTO: hour}, MaxDrillAge: hour},
+		Schedule: backupv1alpha1.BackupSchedule{StartRules: backupv1alpha1.StartRules{
+			Blackouts: []metav1alpha1.RecurringWindow{{Schedule: "@daily", Duration: *hour}},
+		}},
 		Drills:                []backupv1alpha1.DrillPlan{{Name: "weekly"}},
 		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3),
 		Retention: backupv1alpha1.BackupRetention{DeletionPolicy: backupv1alpha1.DeleteBackups},
@@ -33,7 +36,7 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 		t.Errorf("what was written is not what is compared: %+v", target.Spec)
 	}
 	if target.Spec.CredentialsSecret != "storage-prod" || target.Spec.Revision != "nightly-1" || len(target.Spec.Drills) != 1 || target.Spec.BackupNow != "now" ||
-		target.Spec.BackupDeletionPolicy != backupv1alpha1.DeleteBackups {
+		target.Spec.BackupDeletionPolicy != backupv1alpha1.DeleteBackups || len(target.Spec.Schedule.Blackouts) != 1 {
 		t.Errorf("got %+v", target.Spec)
 	}
 }

@@ -395,7 +395,7 @@ func TestAPlanMakesDrills(t *testing.T) {
 	policy := c.backedUp("workload-13", shop)
 	base := policy.DeepCopy()
 	policy.Spec.Drills = []backupv1alpha1.DrillPlan{{
-		Name: "often", Schedule: backupv1alpha1.BackupSchedule{Cron: "* * * * *", Spread: &metav1.Duration{}}, HistoryLimit: ptr.To[int32](1),
+		Name: "often", Schedule: backupv1alpha1.Recurrence{Cron: "* * * * *", Spread: &metav1.Duration{}}, HistoryLimit: ptr.To[int32](1),
 		DrillScope: backupv1alpha1.DrillScope{Target: backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped}},
 	}}
 	must(t, env.Admin.Patch(t.Context(), policy, client.MergeFrom(base)))

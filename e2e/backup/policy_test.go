@@ -221,7 +221,7 @@ func TestWhatCannotBeSpreadIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t)
 	monthly := c.policy("monthly")
-	monthly.Spec.Schedule = backupv1alpha1.BackupSchedule{Cron: "30 23 1 * *", Spread: &metav1.Duration{Duration: 2 * time.Hour}}
+	monthly.Spec.Schedule = backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: "30 23 1 * *", Spread: &metav1.Duration{Duration: 2 * time.Hour}}}
 	err := env.Admin.Create(t.Context(), monthly)
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.schedule.cron") || !strings.Contains(err.Error(), "day of the month") {
 		t.Errorf("got %v", err)
@@ -272,7 +272,7 @@ func (c *customer) policy(name string) *backupv1alpha1.BackupPolicy {
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
 		Spec: backupv1alpha1.BackupPolicySpec{
 			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{}},
-			Schedule:   backupv1alpha1.BackupSchedule{Cron: everyMinute, Spread: &metav1.Duration{}},
+			Schedule:   backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: everyMinute, Spread: &metav1.Duration{}}},
 			Template:   backupv1alpha1.BackupTemplate{IncludedNamespaces: []string{"shop"}},
 			Storage: backupv1alpha1.BackupStorage{
 				Bucket: c.bucket, Region: c.storage.Region, Endpoint: c.storage.Endpoint,

@@ -110,7 +110,7 @@ func (r *rehearsals) backUp(ctx context.Context, cluster string) error {
 	named := metav1.ObjectMeta{Namespace: fleetNamespace, Name: drilled}
 	policy := &backupv1alpha1.BackupPolicy{ObjectMeta: named, Spec: backupv1alpha1.BackupPolicySpec{
 		PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{cluster}},
-		Schedule:   backupv1alpha1.BackupSchedule{Cron: "0 0 29 2 *", Spread: &metav1.Duration{}},
+		Schedule:   backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: "0 0 29 2 *", Spread: &metav1.Duration{}}},
 		Template:   backupv1alpha1.BackupTemplate{IncludedNamespaces: []string{drilled}},
 		Storage: backupv1alpha1.BackupStorage{
 			Bucket: drilled, Region: storage.Region, Endpoint: storage.Endpoint, CARef: &backupv1alpha1.ConfigMapKey{Name: drilled},

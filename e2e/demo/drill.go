@@ -83,7 +83,7 @@ func (s *story) newBackup(c customer) (*backupv1alpha1.BackupPolicy, []client.Ob
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: c.namespace(), Name: name} }
 	policy := &backupv1alpha1.BackupPolicy{ObjectMeta: named(backupName), Spec: backupv1alpha1.BackupPolicySpec{
 		PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{tenantCluster}},
-		Schedule:   backupv1alpha1.BackupSchedule{Cron: "0 0 29 2 *", Spread: &metav1.Duration{}},
+		Schedule:   backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: "0 0 29 2 *", Spread: &metav1.Duration{}}},
 		Template:   backupv1alpha1.BackupTemplate{IncludedNamespaces: []string{addonNamespace, chartName}},
 		Storage: backupv1alpha1.BackupStorage{
 			Bucket: backupStore, Region: storage.Region, Endpoint: storage.Endpoint, CARef: &backupv1alpha1.ConfigMapKey{Name: "storage-ca"},

@@ -21,6 +21,8 @@ const (
 	ConditionRPOMet = "RPOMet"
 	// ConditionBackupsExpire: Velero deletes the backups whose time is over.
 	ConditionBackupsExpire = "BackupsExpire"
+	// ConditionInBlackout: a blackout is open, and Velero starts no backup by schedule.
+	ConditionInBlackout = "InBlackout"
 )
 
 // Reasons of a BackupEnrollment's conditions, beside the common ones.
@@ -58,6 +60,14 @@ const (
 	ReasonRTOMissed = "RTOMissed"
 	// ReasonDeletionFailed: Velero could not delete a backup; the message names it and says why.
 	ReasonDeletionFailed = "DeletionFailed"
+	// ReasonBlackoutOpen: Velero's Schedule is paused.
+	ReasonBlackoutOpen = "BlackoutOpen"
+	// ReasonNoBlackout: none is open.
+	ReasonNoBlackout = "NoBlackout"
+	// ReasonBlackoutNotSet: one is open, and Velero's Schedule is not known to be paused; the message says why.
+	ReasonBlackoutNotSet = "BlackoutNotSet"
+	// ReasonBlackoutNotLifted: one has ended, and Velero's Schedule is still paused, as far as is known; the message says why.
+	ReasonBlackoutNotLifted = "BlackoutNotLifted"
 	// ReasonNoObjective: the policy has no such objective.
 	ReasonNoObjective = "NoObjective"
 )
@@ -87,6 +97,10 @@ type BackupEnrollmentSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	Drills []DrillPlan `json:"drills,omitempty"`
+
+	// schedule holds the policy's rules about starts. When they are is in the revision.
+	// +optional
+	Schedule StartRules `json:"schedule,omitzero"` //nolint:kubeapilinter // A struct without required fields: omitzero is what omits it.
 
 	// acceptPartiallyFailed is the policy's.
 	// +optional
@@ -226,6 +240,14 @@ type VeleroObjects struct {
 	// cannot.
 	// +optional
 	ValidationFrequency *metav1.Duration `json:"validationFrequency,omitempty"`
+
+	// paused is whether Velero starts no backup by schedule, because of a blackout.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	// skippedUntil is up to when starts fell into a blackout: Velero does not make up for them.
+	// +optional
+	SkippedUntil *metav1.Time `json:"skippedUntil,omitempty"`
 
 	// credentialsVersion is the version of the Secret that the credentials are from.
 	// +optional

@@ -72,23 +72,9 @@ type BackupPolicySpec struct {
 
 // BackupSchedule says when backups start.
 type BackupSchedule struct {
-	// cron expression of five fields, or a shorthand such as @daily.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	Cron string `json:"cron,omitempty"`
+	Recurrence `json:",inline"`
 
-	// timeZone of the expression, by its IANA name, as in "Europe/Berlin"; UTC by default.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	TimeZone string `json:"timeZone,omitempty"`
-
-	// spread is over how long the starts of clusters are distributed, so that they do not all begin at once: each begins
-	// later than the expression says by an offset of whole minutes that stays the same. From 0 to 24h.
-	// +optional
-	// +default="30m"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="spread is from 0s to 24h"
-	Spread *metav1.Duration `json:"spread,omitempty"`
+	StartRules `json:",inline"`
 }
 
 // BackupTemplate says what a backup holds, in Velero's terms. Everything that is not excluded is in it.

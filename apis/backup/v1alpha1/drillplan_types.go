@@ -14,7 +14,7 @@ type DrillPlan struct {
 
 	// schedule says when drills start.
 	// +required
-	Schedule BackupSchedule `json:"schedule,omitzero"`
+	Schedule Recurrence `json:"schedule,omitzero"`
 
 	// historyLimit is how many DRDrills of the plan that have finished are kept of each cluster, from 1 to 100. What they
 	// proved is kept.

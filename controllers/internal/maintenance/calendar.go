@@ -14,7 +14,7 @@ const (
 	mostJoined = 1000
 )
 
-// Calendar is a set of maintenance windows. The zero value has none.
+// Calendar is a set of windows. The zero value has none.
 type Calendar struct {
 	windows []window
 }
@@ -35,6 +35,31 @@ func (c Calendar) At(now time.Time) (open bool, until time.Time) {
 	}
 	until, _ = c.join(now, until)
 	return true, until
+}
+
+// Opened returns when the span that is open now began; now if none is. It looks no farther back than At looks ahead.
+func (c Calendar) Opened(now time.Time) time.Time {
+	since := now
+	for range mostJoined {
+		earlier := since
+		for _, w := range c.windows {
+			// A window that closes as the span begins belongs to it.
+			before := since.Add(-w.duration)
+			if since.Before(now) {
+				before = before.Add(-time.Nanosecond)
+			}
+			if opens, ok := w.opens.After(before); ok && opens.Before(earlier) {
+				earlier = opens
+			}
+		}
+		if earlier.Equal(since) {
+			break
+		}
+		if since = earlier; now.Sub(since) > farthest {
+			return now.Add(-farthest)
+		}
+	}
+	return since
 }
 
 // Next returns the next span that opens after now; one that is open already is not meant. The end is like

@@ -130,3 +130,24 @@ func BenchmarkAtOfWindowsForEveryMinute(b *testing.B) {
 		calendar.At(time.Unix(1_800_000_000, 0))
 	}
 }
+
+func TestASpanOpenedWithTheFirstOfItsWindows(t *testing.T) {
+	nightly := declared("0 22 * * *", 4*time.Hour, "")
+	for name, test := range map[string]struct {
+		windows     []metav1alpha1.RecurringWindow
+		now, opened string
+	}{
+		"closed":                     {[]metav1alpha1.RecurringWindow{nightly}, "2026-11-21T12:00:00Z", "2026-11-21T12:00:00Z"},
+		"as it opens":                {[]metav1alpha1.RecurringWindow{nightly}, "2026-11-21T22:00:00Z", "2026-11-21T22:00:00Z"},
+		"before it closes":           {[]metav1alpha1.RecurringWindow{nightly}, "2026-11-22T01:59:59Z", "2026-11-21T22:00:00Z"},
+		"as it closes":               {[]metav1alpha1.RecurringWindow{nightly}, "2026-11-22T02:00:00Z", "2026-11-22T02:00:00Z"},
+		"after one that overlaps":    {[]metav1alpha1.RecurringWindow{nightly, declared("0 1 * * *", 3*time.Hour, "")}, "2026-11-22T03:00:00Z", "2026-11-21T22:00:00Z"},
+		"after one that touches":     {[]metav1alpha1.RecurringWindow{nightly, declared("0 2 * * *", time.Hour, "")}, "2026-11-22T02:30:00Z", "2026-11-21T22:00:00Z"},
+		"for longer than it looks":   {[]metav1alpha1.RecurringWindow{declared("@hourly", time.Hour, "")}, "2026-11-22T02:30:00Z", "2026-10-22T02:30:00Z"},
+		"after one that was shorter": {[]metav1alpha1.RecurringWindow{nightly, declared("0 23 * * *", 2*time.Hour, "")}, "2026-11-22T01:30:00Z", "2026-11-21T22:00:00Z"},
+	} {
+		if got, want := calendarOf(t, test.windows...).Opened(at(t, test.now)), at(t, test.opened); !got.Equal(want) {
+			t.Errorf("%s: at %s it opened at %s, not %s", name, test.now, got, want)
+		}
+	}
+}
