@@ -405,6 +405,9 @@ func TestWhatABackupPolicyCannotAskIsRefusedWithTheWayOut(t *testing.T) {
 		"a backup expires at once": {func(spec *backupv1alpha1.BackupPolicySpec) {
 			spec.Retention.TTL = &metav1.Duration{Duration: time.Minute}
 		}, "ttl is at least 1h"},
+		"a start is caught up for two days": {func(spec *backupv1alpha1.BackupPolicySpec) {
+			spec.Schedule.StartingDeadline = &metav1.Duration{Duration: 48 * time.Hour}
+		}, "startingDeadline is from 5m to 24h"},
 		"a blackout lasts for a month": {func(spec *backupv1alpha1.BackupPolicySpec) {
 			spec.Schedule.Blackouts = []metav1alpha1.RecurringWindow{{Schedule: "@monthly", Duration: metav1.Duration{Duration: 720 * time.Hour}}}
 		}, "must be from 1m to 168h"},

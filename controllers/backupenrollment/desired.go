@@ -66,6 +66,7 @@ func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, p
 	if was != nil {
 		arranged.Prefix = was.Prefix
 	}
+	arranged.StartsSince = startsSince(was, expression, now)
 	if !until.IsZero() {
 		at := metav1.NewTime(until)
 		arranged.Until = &at

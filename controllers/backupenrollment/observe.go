@@ -14,7 +14,6 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -50,6 +49,10 @@ type extra struct {
 	retention retention
 	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
 	purge *purge
+	// caughtUp is the backup that is made in the place of one that failed or was missed, and has not ended; nil for none.
+	caughtUp *caughtUp
+	// catchUpAt is when to look again whether a start was missed; zero for never.
+	catchUpAt time.Time
 }
 
 // seen is what watches show of Velero's objects.
@@ -81,6 +84,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 		return err
 	}
 	o.Extra.request = requestOf(o, cluster.ID)
+	o.Extra.caughtUp, o.Extra.catchUpAt = catchUpOf(o, cluster.ID)
 	o.Extra.retention = retentionOf(o)
 	return nil
 }
@@ -146,7 +150,7 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 // opens or closes, or a backup is to be made.
 func (r *Reconciler) NeedsDesired(o *observation) bool {
 	own := o.Status.Velero
-	if request := o.Extra.request; request != nil && request.step == action.Make || len(o.Extra.proof.due) > 0 {
+	if o.Extra.makesBackup() || len(o.Extra.proof.due) > 0 {
 		return true
 	}
 	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time) ||

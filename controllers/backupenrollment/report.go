@@ -1,6 +1,7 @@
 package backupenrollment
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -33,11 +34,8 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	if o.Extra.purge != nil {
 		return o.Extra.purge.outcome()
 	}
-	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) { tellDone(o, status) }, Warning: warningOf(o.Extra.request)}
-	if request := o.Extra.request; request != nil && !request.ended {
-		result.Due = append(result.Due, request.Action.Deadline.Time)
-	}
-	result.Due = append(result.Due, blackoutFinding(o).due)
+	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) { tellDone(o, status) }, Warning: cmp.Or(warningOf(o.Extra.request), catchUpWarning(o.Extra.caughtUp))}
+	result.Due = append(o.Extra.deadlines(), o.Extra.catchUpAt, blackoutFinding(o).due)
 	velero := o.Extra.velero
 	switch {
 	case velero == nil || !o.IsReachable():
@@ -57,8 +55,8 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 		status.Velero = o.Extra.arranged.DeepCopy()
 	}
 	tellBlackout(o, status)
-	if o.Extra.request != nil {
-		status.Requested = o.Extra.request.DeepCopy()
+	for _, one := range o.Extra.ownBackups() {
+		one.record(status)
 	}
 }
 

@@ -17,7 +17,7 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 	policy := &backupv1alpha1.BackupPolicy{Spec: backupv1alpha1.BackupPolicySpec{
 		Objectives: backupv1alpha1.PolicyObjectives{RecoveryObjectives: backupv1alpha1.RecoveryObjectives{RPO: hour, RTO: hour}, MaxDrillAge: hour},
 		Schedule: backupv1alpha1.BackupSchedule{StartRules: backupv1alpha1.StartRules{
-			Blackouts: []metav1alpha1.RecurringWindow{{Schedule: "@daily", Duration: *hour}},
+			Blackouts: []metav1alpha1.RecurringWindow{{Schedule: "@daily", Duration: *hour}}, CatchUp: ptr.To(false), StartingDeadline: hour,
 		}},
 		Drills:                []backupv1alpha1.DrillPlan{{Name: "weekly"}},
 		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3),

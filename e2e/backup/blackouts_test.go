@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -44,7 +43,7 @@ func TestNoBackupStartsInABlackout(t *testing.T) {
 		t.Errorf("in the blackout, there are backups that nobody asked for: %+v", asked.Status.Runs)
 	}
 
-	c.setBlackouts(policy, `[]`)
+	c.patchPolicy(policy, `{"spec":{"schedule":{"blackouts":[]}}}`)
 	c.awaitPaused(policy, cluster, false)
 	resumed := c.enrollment(t.Context(), policy, cluster).Status.Velero.SkippedUntil
 	if resumed == nil {
@@ -61,15 +60,9 @@ func TestNoBackupStartsInABlackout(t *testing.T) {
 		return nil
 	})
 
-	c.setBlackouts(policy, `[{"schedule":"* * * * *","duration":"2m"}]`)
+	c.patchPolicy(policy, `{"spec":{"schedule":{"blackouts":[{"schedule":"* * * * *","duration":"2m"}]}}}`)
 	c.awaitPaused(policy, cluster, true)
 	c.remove(policy)
-}
-
-func (c *customer) setBlackouts(policy *backupv1alpha1.BackupPolicy, windows string) {
-	c.t.Helper()
-	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"schedule":{"blackouts":%s}}}`, windows))
-	must(c.t, env.Admin.Patch(c.t.Context(), policy, patch))
 }
 
 // awaitPaused waits until Velero's Schedule is paused, or is not, and the enrollment tells so.

@@ -138,6 +138,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Requested *RequestedBackup `json:"requested,omitempty"`
 
+	// caughtUp is the backup that was made last in the place of one that failed or was missed.
+	// +optional
+	CaughtUp *CaughtUpBackup `json:"caughtUp,omitempty"`
+
 	// next is when the next backup starts.
 	// +optional
 	Next *metav1.Time `json:"next,omitempty"`
@@ -195,6 +199,38 @@ type RequestedBackup struct {
 	Action metav1alpha1.Action `json:"action,omitzero"`
 }
 
+// CatchUpReason is why a backup is caught up.
+type CatchUpReason string
+
+// Reasons of a CaughtUpBackup.
+const (
+	// CatchUpFailed: the backups since the start failed.
+	CatchUpFailed CatchUpReason = "Failed"
+	// CatchUpMissed: there is no backup since the start, and Velero is not going to make one.
+	CatchUpMissed CatchUpReason = "Missed"
+)
+
+// CaughtUpBackup is a backup that Daytwo makes in the place of one that was to start by schedule.
+type CaughtUpBackup struct {
+	// scheduledAt is the start.
+	// +required
+	ScheduledAt metav1.Time `json:"scheduledAt,omitzero"`
+
+	// reason is Failed or Missed.
+	// +required
+	// +kubebuilder:validation:Enum=Failed;Missed
+	Reason CatchUpReason `json:"reason,omitempty"`
+
+	// message says more about it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// action makes the Backup, and ends with it.
+	// +required
+	Action metav1alpha1.Action `json:"action,omitzero"`
+}
+
 // VeleroObjects are what Velero is to work with in a cluster.
 type VeleroObjects struct {
 	// name of the BackupStorageLocation, the Secret and the Schedule.
@@ -240,6 +276,10 @@ type VeleroObjects struct {
 	// cannot.
 	// +optional
 	ValidationFrequency *metav1.Duration `json:"validationFrequency,omitempty"`
+
+	// startsSince is since when backups start by the policy's expression. Starts before that are not caught up.
+	// +optional
+	StartsSince *metav1.Time `json:"startsSince,omitempty"`
 
 	// paused is whether Velero starts no backup by schedule, because of a blackout.
 	// +optional

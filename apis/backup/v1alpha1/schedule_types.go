@@ -27,7 +27,7 @@ type Recurrence struct {
 	Spread *metav1.Duration `json:"spread,omitempty"`
 }
 
-// StartRules say which starts of a schedule are left out.
+// StartRules say which starts of a schedule are left out, and which are caught up.
 type StartRules struct {
 	// blackouts are windows that recur, in which no backup starts by schedule. A start that falls into one is left out. Who
 	// asks for a backup with daytwo.dev/backup-now gets it all the same.
@@ -35,4 +35,16 @@ type StartRules struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Blackouts []metav1alpha1.RecurringWindow `json:"blackouts,omitempty"`
+
+	// catchUp has Daytwo make a backup in the place of one that was to start by schedule and failed, or was missed: one for
+	// each start, and of several starts for the last one. A start that fell into a blackout was not missed.
+	// +optional
+	// +default=true
+	CatchUp *bool `json:"catchUp,omitempty"`
+
+	// startingDeadline is how long after a start its backup may be caught up, from 5m to 24h.
+	// +optional
+	// +default="4h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('24h')",message="startingDeadline is from 5m to 24h"
+	StartingDeadline *metav1.Duration `json:"startingDeadline,omitempty"`
 }
