@@ -87,8 +87,12 @@ func latestFirst(backups []*unstructured.Unstructured) []*unstructured.Unstructu
 	})
 }
 
-// startOf a backup; a time to come for one that has not started, which is later than all that have.
+// startOf a backup; when it was made for one that Velero refused, which never starts; a time to come for one that has not
+// started, which is later than all that have.
 func startOf(object *unstructured.Unstructured) time.Time {
+	if phaseOf(object) == string(velerov1.BackupPhaseFailedValidation) {
+		return object.GetCreationTimestamp().Time
+	}
 	text, _, _ := unstructured.NestedString(object.Object, "status", "startTimestamp")
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

@@ -118,3 +118,15 @@ func BenchmarkHistoryOfFourHundredBackups(b *testing.B) {
 		}
 	}
 }
+
+// Velero gives a backup that it refuses no start, and keeps it for as long as others.
+func TestABackupThatWasRefusedIsNoLaterThanThoseAfterIt(t *testing.T) {
+	refused := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "refused", "creationTimestamp": noon.Add(-3 * time.Hour).Format(time.RFC3339)},
+		"status":   map[string]any{"phase": "FailedValidation", "validationErrors": []any{"the storage is unavailable"}},
+	}}
+	told := historyOf([]*unstructured.Unstructured{refused, backupAt(2, "Completed", 3, nil), backupAt(4, "Completed", 3, nil)}, standard{})
+	if told.ended == nil || told.ended.Problem != "" || told.runs[1].Name != "refused" {
+		t.Errorf("the last backup that ended is %+v of %+v", told.ended, told.runs)
+	}
+}
