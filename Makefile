@@ -55,7 +55,7 @@ test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which tak
 	@# They start servers and wait for them, so a third package uses what two leave of two processors.
 	@# On a busy machine a package may take longer than the ten minutes that go test allows. make lint vets.
 	go test -C tools -vet=off -timeout 60m ./... & tools=$$!; status=0; \
-		DAYTWO_MANAGER=$(BIN)/daytwo go test -vet=off -p $$(( $$(nproc) + 1 )) -timeout 60m ./e2e ./e2e/order ./controllers ./controllers/addonrelease ./controllers/tenantcluster ./controllers/backupenrollment ./... || status=1; \
+		DAYTWO_MANAGER=$(BIN)/daytwo go test -vet=off -p $$(( $$(nproc) + 1 )) -timeout 60m ./e2e/backup ./e2e ./e2e/order ./controllers ./controllers/addonrelease ./controllers/tenantcluster ./controllers/backupenrollment ./... || status=1; \
 		wait $$tools || status=1; exit $$status
 
 .PHONY: crashes
