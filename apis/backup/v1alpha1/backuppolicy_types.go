@@ -275,6 +275,32 @@ type RecoveryObjectives struct {
 // BackupPolicyStatus sums up the targets.
 type BackupPolicyStatus struct {
 	metav1alpha1.PolicyStatus `json:",inline"`
+
+	// backups sum up those of all clusters; absent before there is a cluster.
+	// +optional
+	Backups *BackupSummary `json:"backups,omitempty"`
+}
+
+// BackupSummary is what the backups of a policy's clusters come to.
+type BackupSummary struct {
+	// oldest is the start of the oldest among the last good backups of the clusters: the age of the data that a recovery would
+	// bring back at worst. It is absent while a cluster has none.
+	// +optional
+	Oldest *metav1.Time `json:"oldest,omitempty"`
+
+	// next is when the next backup starts in any of the clusters.
+	// +optional
+	Next *metav1.Time `json:"next,omitempty"`
+
+	// rpoMet is in how many clusters the last good backup is young enough, as in "48/50".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	RPOMet string `json:"rpoMet,omitempty"`
+
+	// proven is of how many clusters a drill has shown that their backups restore, as in "48/50".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Proven string `json:"proven,omitempty"`
 }
 
 // BackupPolicy backs up every selected workload cluster.
@@ -287,6 +313,10 @@ type BackupPolicyStatus struct {
 // +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=`.status.clusters.updated.count`
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.clusters.failed.count`
 // +kubebuilder:printcolumn:name="UNREACHABLE",type=integer,JSONPath=`.status.clusters.unreachable.count`
+// +kubebuilder:printcolumn:name="LAST",type=date,JSONPath=`.status.backups.oldest`
+// +kubebuilder:printcolumn:name="NEXT",type=string,priority=1,JSONPath=`.status.backups.next`
+// +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.backups.rpoMet`
+// +kubebuilder:printcolumn:name="PROVEN",type=string,JSONPath=`.status.backups.proven`
 // +kubebuilder:printcolumn:name="SCHEDULE",type=string,priority=1,JSONPath=`.spec.schedule.cron`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`

@@ -67,7 +67,16 @@ func targetOf[P Policy, T Target](kind Kind[P, T], policy P, wanted settings, ta
 		ReadySince:      readySince(target),
 		Message:         message,
 		Deleting:        !target.GetDeletionTimestamp().IsZero(),
+		Part:            partOf(kind, target),
 	}
+}
+
+// partOf a target is what its policy tells of it; nil for nothing.
+func partOf[P Policy, T Target](kind Kind[P, T], target T) any {
+	if summing, ok := kind.(SummingKind[P, T]); ok {
+		return summing.Part(target)
+	}
+	return nil
 }
 
 // readySince is when a target became Ready in its current generation; zero if it is not.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,6 +69,14 @@ type Pair struct {
 	Overrides []string
 	// Again is when any of this may differ though nothing changes; zero for never.
 	Again time.Time
+}
+
+// SummingKind is a Kind whose policies tell more of their targets than how many are ready.
+type SummingKind[P Policy, T Target] interface {
+	// Part is what a policy tells of one target, as a value that can be compared. It is pure.
+	Part(target T) any
+	// Sum writes what the parts of a policy's targets come to into its status. It is pure.
+	Sum(policy P, parts iter.Seq[any], now time.Time)
 }
 
 // PhasedKind is a Kind whose rollouts go in phases, such as waves.

@@ -49,6 +49,9 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, o.abandoned, metav1.NewTime(o.now).Rfc3339Copy())
 	status.Withdrawals = after.Withdrawals
 	verdict.Write(&status.Conditions, o.policy.GetGeneration(), o.now)
+	if summing, ok := kind.(SummingKind[P, T]); ok {
+		summing.Sum(changed, rollout.Parts(o.view.targets), o.now)
+	}
 	if !equality.Semantic.DeepEqual(statusOnly(kind, o.policy), changed) {
 		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, o.now)
 	}

@@ -75,6 +75,7 @@ type targetView struct {
 	message    string
 	deleting   bool
 	abandoned  string
+	part       any
 }
 
 func (r *Reconciler[P, T]) viewOfTarget(target T) targetView {
@@ -82,6 +83,7 @@ func (r *Reconciler[P, T]) viewOfTarget(target T) targetView {
 	return targetView{
 		generation: target.GetGeneration(), state: int(state), message: message,
 		deleting: !target.GetDeletionTimestamp().IsZero(), abandoned: target.GetAnnotations()[metav1alpha1.AnnotationAbandon],
+		part: partOf(r.Kind, target),
 	}
 }
 

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"iter"
 	"strings"
 	"time"
 
@@ -102,6 +103,19 @@ type Target struct {
 	// Message is what the target tells people about its state.
 	Message  string
 	Deleting bool
+	// Part is what the policy tells of the target beside that. The planner does not look at it.
+	Part any
+}
+
+// Parts are those of targets that stay.
+func Parts(targets []Target) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for i := range targets {
+			if !targets[i].Deleting && !yield(targets[i].Part) {
+				return
+			}
+		}
+	}
 }
 
 // compare orders targets by their clusters, then by name.
