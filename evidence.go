@@ -18,14 +18,18 @@ const evidenceCommand = "evidence"
 // maxEvidence is how large a file with evidence may be, in bytes.
 const maxEvidence = 4 << 20
 
-// verifyEvidence is the command evidence: verify --head HASH FILE…
+// signatureSuffix is what the name of a file with a signature has beside that of the document.
+const signatureSuffix = ".sig"
+
+// verifyEvidence is the command evidence: verify --head HASH [--key FILE] FILE…
 func verifyEvidence(arguments []string, out io.Writer) error {
-	usage := errors.New("usage: daytwo evidence verify --head HASH FILE…; the hash is in status.evidence.head of the BackupEnrollment")
+	usage := errors.New("usage: daytwo evidence verify --head HASH [--key PUBLIC-KEY] FILE…; the hash is in status.evidence.head of the BackupEnrollment")
 	if len(arguments) == 0 || arguments[0] != "verify" {
 		return usage
 	}
 	set := flag.NewFlagSet("daytwo evidence verify", flag.ContinueOnError)
 	head := set.String("head", "", "hash of the newest document, from status.evidence.head of the BackupEnrollment")
+	key := set.String("key", "", "file with the public key that the documents are signed for; the signature of FILE is in FILE.sig")
 	if err := set.Parse(arguments[1:]); err != nil {
 		return err
 	}
@@ -44,7 +48,34 @@ func verifyEvidence(arguments []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if *key != "" {
+		if err := verifySignatures(*key, files); err != nil {
+			return err
+		}
+	}
 	return printChain(out, chain)
+}
+
+// verifySignatures checks the signature of each file, which lies beside it.
+func verifySignatures(keyFile string, files []evidence.File) error {
+	content, err := readEvidence(keyFile)
+	if err != nil {
+		return err
+	}
+	key, err := evidence.ParsePublicKey(content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", keyFile, err)
+	}
+	for _, file := range files {
+		signature, err := readEvidence(file.Name + signatureSuffix)
+		if err != nil {
+			return err
+		}
+		if err := key.VerifySignature(file, signature); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func readEvidence(name string) ([]byte, error) {

@@ -94,6 +94,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.DriftExceptions, "drift-exceptions", "", "file of further rows for the catalog of drift exceptions, in the format of config/drift/exceptions.yaml")
 	set.BoolVar(&f.AllowPrivateSources, "allow-private-sources", false, "fetch charts from loopback, link-local and private addresses too, and through the HTTP proxy of the environment")
 	set.BoolVar(&f.AllowPrivateStorage, "allow-private-storage", false, "read backups from storage at loopback, link-local and private addresses too")
+	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -41,6 +42,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/internal/evidence"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
@@ -74,6 +76,8 @@ type Options struct {
 	AllowPrivateSources bool
 	// AllowPrivateStorage lets the storage of backups be at any address.
 	AllowPrivateStorage bool
+	// EvidenceKey is a file with the private key that the evidence of drills is signed with; empty for none.
+	EvidenceKey string
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
 	ChartMirrors []string
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
@@ -221,14 +225,34 @@ func (b *base) setUpEnrollments() error {
 }
 
 func (b *base) setUpDrills() error {
+	signer, err := b.evidenceSigner()
+	if err != nil {
+		return err
+	}
 	drills := &drdrill.Reconciler{
 		Room: &drdrill.Room{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Recorder: b.recorder("drdrill"), Orphans: b.orphans(),
 			Clock: clock.RealClock{}, Log: b.options.Log.WithName("drdrill"),
 		},
-		Storage: backupstore.Options{Guard: b.storageGuard()},
+		Storage: backupstore.Options{Guard: b.storageGuard()}, Signer: signer,
 	}
 	return setUp("drdrill", drills.SetupWithManager(b.Manager, run.Options{Wrap: b.wrap}))
+}
+
+// evidenceSigner signs with the key that the provider gave; nil for none.
+func (b *base) evidenceSigner() (*evidence.Signer, error) {
+	if b.options.EvidenceKey == "" {
+		return nil, nil //nolint:nilnil // Nothing is signed.
+	}
+	file, err := os.ReadFile(b.options.EvidenceKey)
+	if err != nil {
+		return nil, fmt.Errorf("read the key that --evidence-key names: %w", err)
+	}
+	signer, err := evidence.NewSigner(file)
+	if err != nil {
+		return nil, fmt.Errorf("--evidence-key=%s: %w", b.options.EvidenceKey, err)
+	}
+	return signer, nil
 }
 
 // storageGuard permits the addresses that the storage of backups may have.

@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
+	"github.com/daytwo-dev/daytwo/internal/evidence"
 )
 
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=get;list;watch;patch;manage
@@ -37,6 +38,8 @@ type Reconciler struct {
 	Room *Room
 	// Storage says how buckets are reached.
 	Storage backupstore.Options
+	// Signer signs evidence; nil for none.
+	Signer *evidence.Signer
 
 	queue queue
 }

@@ -18,8 +18,12 @@ import (
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 )
 
-// evidenceKey is the key of a ConfigMap with evidence.
-const evidenceKey = "evidence.json"
+// Keys of a ConfigMap with evidence.
+const (
+	evidenceKey = "evidence.json"
+	// signatureKey is there if the manager has a key to sign with.
+	signatureKey = "evidence.json.sig"
+)
 
 // writeEvidence is the task that keeps what a drill proves in a ConfigMap, chained to what the drill before it proved.
 func (r *Reconciler) writeEvidence(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
@@ -77,6 +81,9 @@ func (r *Reconciler) keep(ctx context.Context, drill *backupv1alpha1.DRDrill, na
 			metav1alpha1.LabelClusterNamespace: drill.Spec.ClusterRef.Namespace,
 		}},
 		Data: map[string]string{evidenceKey: content}, Immutable: ptr.To(true),
+	}
+	if r.Signer != nil {
+		made.Data[signatureKey] = r.Signer.Sign([]byte(content))
 	}
 	err := r.Room.Client.Create(ctx, made)
 	if !apierrors.IsAlreadyExists(err) {
