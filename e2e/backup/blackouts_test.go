@@ -12,15 +12,12 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
-	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
 // TestNoBackupStartsInABlackout has a schedule of every minute, so that starts are lost to the blackout.
 func TestNoBackupStartsInABlackout(t *testing.T) {
 	t.Parallel()
 	const cluster = "blackouts"
-	_, err := env.Fleet.AddCluster(t.Context(), cluster, localfleet.ClusterOptions{Velero: true})
-	must(t, err)
 	c := newCustomer(t, cluster)
 	c.createNamespace(cluster, "shop")
 	opened := time.Now().UTC().Add(-2 * time.Minute)

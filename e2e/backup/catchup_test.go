@@ -16,7 +16,6 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
-	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
 // TestABackupThatFailedIsCaughtUpOnce has a schedule that comes once while the test runs. The backup that Velero makes then has
@@ -24,8 +23,6 @@ import (
 func TestABackupThatFailedIsCaughtUpOnce(t *testing.T) {
 	t.Parallel()
 	const cluster = "catchup"
-	_, err := env.Fleet.AddCluster(t.Context(), cluster, localfleet.ClusterOptions{Velero: true})
-	must(t, err)
 	c := newCustomer(t, cluster)
 	c.createNamespace(cluster, "shop")
 	wanted := c.yearly("owed")

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -198,18 +199,23 @@ func (c *customer) verifyEvidence(policy *backupv1alpha1.BackupPolicy, cluster s
 		for _, one := range list.Items {
 			file := filepath.Join(c.t.TempDir(), one.Name+".json")
 			files = append(files, file)
-			if err := os.WriteFile(file, []byte(one.Data["evidence.json"]), 0o600); err != nil {
+			err := errors.Join(os.WriteFile(file, []byte(one.Data["evidence.json"]), 0o600), os.WriteFile(file+".sig", []byte(one.Data["evidence.json.sig"]), 0o600))
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	verify := func(files ...string) (string, error) {
-		out, err := exec.CommandContext(c.t.Context(), env.Manager.Binary(), append([]string{"evidence", "verify", "--head", head}, files...)...).CombinedOutput()
+		out, err := exec.CommandContext(c.t.Context(), env.Manager.Binary(), append([]string{"evidence", "verify", "--key", publicKey, "--head", head}, files...)...).CombinedOutput()
 		return string(out), err
 	}
 	if out, err := verify(files...); err != nil || !strings.Contains(out, fmt.Sprintf("the chain of %d documents is whole", count)) {
 		c.t.Errorf("%s%v", out, err)
+	}
+	must(c.t, os.WriteFile(files[0]+".sig", []byte("bm9ib2R5"), 0o600))
+	if out, err := verify(files...); err == nil || !strings.Contains(out, "the signature of "+files[0]) {
+		c.t.Errorf("a signature that is none is taken for one: %s%v", out, err)
 	}
 	if count > 1 {
 		for i := range files {

@@ -249,6 +249,7 @@ func newCustomer(t *testing.T, clusters ...string) *customer {
 	c.bucketDir, err = env.Fleet.CreateBucket(c.bucket)
 	must(t, err)
 	for _, cluster := range clusters {
+		c.start(cluster)
 		must(t, env.Register(t.Context(), c.namespace, cluster, nil))
 		c.createSecret("storage-"+cluster, c.storage.AccessKey, c.storage.SecretKey)
 	}
@@ -260,10 +261,31 @@ func newCustomer(t *testing.T, clusters ...string) *customer {
 	}))
 	t.Cleanup(func() {
 		for _, cluster := range clusters {
-			must(t, env.Remove(context.Background(), client.ObjectKey{Namespace: c.namespace, Name: cluster}))
+			c.end(cluster)
 		}
 	})
 	return c
+}
+
+// start a cluster with a Velero server, unless the test has one of that name already. Clusters end with their tests: an API
+// server takes three of the 128 inotify instances that Linux gives a user.
+func (c *customer) start(cluster string) {
+	c.t.Helper()
+	if _, err := env.Fleet.Cluster(cluster); err == nil {
+		return
+	}
+	_, err := env.Fleet.AddCluster(c.t.Context(), cluster, localfleet.ClusterOptions{Velero: true})
+	must(c.t, err)
+}
+
+// end a cluster that nobody works in any more.
+func (c *customer) end(cluster string) {
+	ctx, tenant := context.Background(), &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: cluster}}
+	must(c.t, env.Remove(ctx, client.ObjectKeyFromObject(tenant)))
+	if !c.t.Failed() {
+		c.awaitGone(tenant)
+	}
+	must(c.t, env.Fleet.RemoveCluster(ctx, cluster))
 }
 
 // policy backs up the namespace shop every minute.

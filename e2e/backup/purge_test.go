@@ -23,7 +23,7 @@ import (
 // of yet, and one that somebody else made in the same place.
 func TestAllBackupsGoWithAPolicyThatSaysSo(t *testing.T) {
 	t.Parallel()
-	c := newCustomer(t, withVelero(t, "purged"))
+	c := newCustomer(t, "purged")
 	c.createNamespace("purged", "shop")
 	policy := c.create(deletingBackups(c.yearly("purge")))
 	c.awaitReady(policy)

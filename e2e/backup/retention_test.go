@@ -18,7 +18,6 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
-	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
 const day = 24 * time.Hour
@@ -27,7 +26,7 @@ const day = 24 * time.Hour
 // cluster. By their own metadata they expire in a week, so it is Daytwo that has them deleted.
 func TestBackupsWhoseTimeIsOverLeaveTheBucket(t *testing.T) {
 	t.Parallel()
-	c := newCustomer(t, withVelero(t, "retained"))
+	c := newCustomer(t, "retained")
 	c.createNamespace("retained", "shop")
 	wanted := c.yearly("retention")
 	wanted.Spec.Retention = backupv1alpha1.BackupRetention{TTL: &metav1.Duration{Duration: time.Hour}, KeepLast: 2}
@@ -79,14 +78,6 @@ func (c *customer) testFailedDeletion(t *testing.T, policy *backupv1alpha1.Backu
 	c.annotate(c.enrollment(t.Context(), policy, "retained"), metav1alpha1.AnnotationRequestedAt, "now")
 	c.awaitStored(backups, made)
 	c.awaitReady(policy)
-}
-
-// withVelero adds a cluster with a Velero server.
-func withVelero(t *testing.T, name string) string {
-	t.Helper()
-	_, err := env.Fleet.AddCluster(t.Context(), name, localfleet.ClusterOptions{Velero: true})
-	must(t, err)
-	return name
 }
 
 // backUp asks for a backup of a cluster that has none that somebody asked for in these words, and returns its name.
