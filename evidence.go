@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 )
 
-// evidenceCommand is the argument with which the program checks the evidence of drills instead.
+// evidenceCommand is the argument with which the program checks or reports the evidence of drills instead.
 const evidenceCommand = "evidence"
 
 // maxEvidence is how large a file with evidence may be, in bytes.
@@ -21,39 +23,57 @@ const maxEvidence = 4 << 20
 // signatureSuffix is what the name of a file with a signature has beside that of the document.
 const signatureSuffix = ".sig"
 
-// verifyEvidence is the command evidence: verify --head HASH [--key FILE] FILE…
-func verifyEvidence(arguments []string, out io.Writer) error {
-	usage := errors.New("usage: daytwo evidence verify --head HASH [--key PUBLIC-KEY] FILE…; the hash is in status.evidence.head of the BackupEnrollment")
-	if len(arguments) == 0 || arguments[0] != "verify" {
-		return usage
+// errEvidenceUsage says how the command is called.
+var errEvidenceUsage = errors.New(`usage: daytwo evidence verify --head HASH [--key public.pem] FILE…
+       daytwo evidence report --head HASH [--key public.pem] [--out report.html] FILE…
+the hash is in status.evidence.head of the BackupEnrollment`)
+
+// runEvidence is the command evidence. It writes to out what it found.
+func runEvidence(arguments []string, out io.Writer) error {
+	if len(arguments) == 0 {
+		return errEvidenceUsage
 	}
-	set := flag.NewFlagSet("daytwo evidence verify", flag.ContinueOnError)
-	head := set.String("head", "", "hash of the newest document, from status.evidence.head of the BackupEnrollment")
-	key := set.String("key", "", "file with the public key that the documents are signed for; the signature of FILE is in FILE.sig")
-	if err := set.Parse(arguments[1:]); err != nil {
+	switch arguments[0] {
+	case "verify":
+		return verifyEvidence(arguments[1:], out)
+	case "report":
+		return reportEvidence(arguments[1:], out)
+	}
+	return errEvidenceUsage
+}
+
+func verifyEvidence(arguments []string, out io.Writer) error {
+	chain, err := parseChain(flag.NewFlagSet("daytwo evidence verify", flag.ContinueOnError), arguments)
+	if err != nil {
 		return err
 	}
+	return printChain(out, chain)
+}
+
+// parseChain reads the files that the arguments name, and returns the chain if it holds. The set gets the flags --head and --key
+// beside those that it has.
+func parseChain(set *flag.FlagSet, arguments []string) ([]evidence.Link, error) {
+	head := set.String("head", "", "hash of the newest document, from status.evidence.head of the BackupEnrollment")
+	key := set.String("key", "", "file with the public key that the documents are signed for; the signature of FILE is in FILE.sig")
+	if err := set.Parse(arguments); err != nil {
+		return nil, err
+	}
 	if *head == "" || set.NArg() == 0 {
-		return usage
+		return nil, errEvidenceUsage
 	}
 	var files []evidence.File
 	for _, name := range set.Args() {
 		content, err := readEvidence(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		files = append(files, evidence.File{Name: name, Content: content})
 	}
 	chain, err := evidence.Verify(*head, files)
-	if err != nil {
-		return err
+	if err != nil || *key == "" {
+		return chain, err
 	}
-	if *key != "" {
-		if err := verifySignatures(*key, files); err != nil {
-			return err
-		}
-	}
-	return printChain(out, chain)
+	return chain, verifySignatures(*key, files)
 }
 
 // verifySignatures checks the signature of each file, which lies beside it.
@@ -96,11 +116,22 @@ func printChain(out io.Writer, chain []evidence.Link) error {
 	_, _ = fmt.Fprintln(table, "STARTED\tDRILL\tBACKUP\tVERDICT\tRPO\tRTO\tHASH")
 	for _, link := range chain {
 		_, _ = fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\t%s\t%s\t%.12s\n", link.Drill.StartedAt.UTC().Format(time.RFC3339),
-			link.Drill.Namespace, link.Drill.Name, link.Backup.Name, link.Verdict, link.DataAge, link.RecoveryTime, link.Hash)
+			printable(link.Drill.Namespace), printable(link.Drill.Name), printable(link.Backup.Name), printable(link.Verdict),
+			printable(link.DataAge), printable(link.RecoveryTime), link.Hash)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "the chain of %d documents is whole\n", len(chain))
 	return err
+}
+
+// printable is a text of a document without what a terminal would obey.
+func printable(text string) string {
+	return strings.Map(func(char rune) rune {
+		if !unicode.IsPrint(char) {
+			return unicode.ReplacementChar
+		}
+		return char
+	}, text)
 }

@@ -34,7 +34,7 @@ func main() {
 		os.Exit(controllers.RenderWorkerMain(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == evidenceCommand {
-		if err := verifyEvidence(os.Args[2:], os.Stdout); err != nil {
+		if err := runEvidence(os.Args[2:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "daytwo:", err)
 			os.Exit(1)
 		}
