@@ -3,10 +3,11 @@ WORKDIR /src
 COPY go.mod go.sum ./
 COPY tools/go.mod tools/go.sum tools/
 RUN go mod download
-COPY main.go ./
+COPY *.go ./
 COPY apis apis
 COPY controllers controllers
 COPY config/drift config/drift
+COPY internal internal
 COPY webhooks webhooks
 RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /daytwo .
 
