@@ -17,9 +17,9 @@ const (
 	maxWord = 32
 	// maxMessage is how long the message of a check may be, in characters.
 	maxMessage    = 2048
-	maxChecks     = 32
+	maxChecks     = 48
 	maxSteps      = 64
-	maxNamespaces = 16
+	maxNamespaces = 256
 	maxLeftOut    = 256
 )
 
@@ -42,7 +42,7 @@ type namespace struct {
 func bounded(link evidence.Link) drill {
 	d := drill{Document: link.Document, Hash: link.Hash}
 	for _, name := range []*string{
-		&d.Previous, &d.Drill.Namespace, &d.Drill.Name, &d.Drill.UID, &d.Drill.Policy,
+		&d.Previous, &d.Drill.Namespace, &d.Drill.Name, &d.Drill.UID, &d.Drill.Policy, &d.Drill.Mode, &d.Drill.RequestedBy,
 		&d.Backup.Cluster, &d.Backup.Name, &d.Backup.Prefix, &d.Restored.Cluster, &d.Restored.ClusterID, &d.Restored.Mode,
 	} {
 		*name = plain(*name, maxName)

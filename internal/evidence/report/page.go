@@ -121,7 +121,7 @@ func checksOf(d drill, result string) (names []string) {
 }
 
 func factsOf(d drill) []fact {
-	return []fact{
+	facts := []fact{
 		{"Cluster", named(d.Backup.Cluster)},
 		{"Policy", named(d.Drill.Policy)},
 		{"Backup", cmp.Or(d.Backup.Name, "there was none to restore")},
@@ -134,6 +134,29 @@ func factsOf(d drill) []fact {
 		{"Where in it", placeOf(d.Restored.Mode)},
 		{"Identity of that cluster", cmp.Or(d.Restored.ClusterID, "not known: nothing was made there")},
 	}
+	if d.Drill.Mode == modeRecover {
+		facts = append(facts, fact{"Asked for by", named(d.Drill.RequestedBy)})
+	}
+	return facts
+}
+
+// modeRecover is the mode of a drill that was no rehearsal.
+const modeRecover = "Recover"
+
+// Kind of drill it was, for the heading.
+func (d drill) Kind() string {
+	if d.Drill.Mode == modeRecover {
+		return "Recovery"
+	}
+	return "Recovery drill"
+}
+
+// What the facts are about, for their heading.
+func (d drill) What() string {
+	if d.Drill.Mode == modeRecover {
+		return "What was recovered"
+	}
+	return "What was rehearsed"
 }
 
 func takenAt(d drill) string {
@@ -156,6 +179,8 @@ func placeOf(mode string) string {
 		return "namespaces of other names, beside those that were backed up"
 	case "Standby":
 		return "namespaces of the same names, in a standby cluster"
+	case "Ephemeral":
+		return "namespaces of the same names, in a cluster that was ordered for the drill"
 	}
 	return named(mode)
 }

@@ -158,3 +158,19 @@ func geometry(t *testing.T, page *html.Node) (drawn int) {
 	}
 	return drawn
 }
+
+func TestARecoveryIsToldAsOneWithWhoAskedForIt(t *testing.T) {
+	link := evidence.Link{Document: evidence.Document{Drill: evidence.Drill{Namespace: "acme", Name: "lost", Mode: "Recover", RequestedBy: "jane@provider.example"}, Verdict: "Passed"}}
+	var page bytes.Buffer
+	if err := Render(&page, []evidence.Link{link}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"What was recovered", "jane@provider.example"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page.String(), "What was rehearsed") {
+		t.Error("a recovery is told as a rehearsal")
+	}
+}
