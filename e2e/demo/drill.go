@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +41,11 @@ func (s *story) rehearseRecovery(ctx context.Context) error {
 		s.screen.Note(fmt.Sprintf("%-12s  %s", one.Name, one.Message))
 	}
 	s.screen.Command(kubectl() + " get drill -A")
-	s.screen.Command(fmt.Sprintf("%s get configmap -n %s %s -o jsonpath='{.data.evidence\\.json}'", kubectl(), c.namespace(), drill.Status.Evidence.ConfigMapName))
+	report, err := s.report(ctx, drill)
+	if err != nil {
+		return err
+	}
+	s.screen.Note("what it proves, as a page: " + report)
 	return errors.Join(s.removeAndAwait(ctx, drill), s.removeAndAwait(ctx, policy))
 }
 
@@ -128,6 +135,25 @@ func (s *story) drill(ctx context.Context, c customer) (*backupv1alpha1.DRDrill,
 		s.figures.recovered = time.Since(start)
 		return done{c.name + ": restored beside it, compared with the archive, ready, and removed again", s.figures.recovered}, nil
 	})
+}
+
+// report makes a page of what a drill proves, and returns the file with it, which stays.
+func (s *story) report(ctx context.Context, drill *backupv1alpha1.DRDrill) (string, error) {
+	proof := drill.Status.Evidence
+	kept := &corev1.ConfigMap{}
+	if err := s.env.Admin.Get(ctx, client.ObjectKey{Namespace: drill.Namespace, Name: proof.ConfigMapName}, kept); err != nil {
+		return "", fmt.Errorf("read the evidence of the drill: %w", err)
+	}
+	dir := filepath.Join(os.TempDir(), "daytwo-demo")
+	document, page := filepath.Join(dir, "evidence.json"), filepath.Join(dir, "drill-report.html")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(document, []byte(kept.Data["evidence.json"]), 0o600)); err != nil {
+		return "", err
+	}
+	output, err := exec.CommandContext(ctx, s.env.Manager.Binary(), "evidence", "report", "--head", proof.Hash, "--out", page, document).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("make the report: %w: %s", err, output)
+	}
+	return page, nil
 }
 
 func (s *story) removeAndAwait(ctx context.Context, object client.Object) error {
