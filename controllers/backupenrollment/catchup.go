@@ -27,6 +27,9 @@ const (
 	// missedAfter is how long after a start no backup of it means that it was missed. Velero looks at its Schedules once a
 	// minute.
 	missedAfter = 5 * time.Minute
+	// repeatedAfter is how long after the end of a backup that failed another one begins: what was in the way may pass, and
+	// two that begin in one second cannot be told apart by their start.
+	repeatedAfter = time.Minute
 	// defaultDeadline is that of enrollments which their policy has not written since there is a deadline.
 	defaultDeadline = 4 * time.Hour
 	// maxCatchUpMessage is how long the message of a backup that is caught up may be, in bytes.
@@ -67,9 +70,13 @@ func (s starts) owed(now time.Time) (*owed, time.Time) {
 		return nil, time.Time{}
 	}
 	for _, run := range s.told.runs {
-		if !begun(run).Before(at) {
-			return &owed{at, backupv1alpha1.CatchUpFailed, fmt.Sprintf("backup %s (%s): %s", run.Name, run.Phase, run.Problem)}, time.Time{}
+		if begun(run).Before(at) {
+			continue
 		}
+		if again := run.EndedAt.Add(repeatedAfter); now.Before(again) {
+			return nil, again
+		}
+		return &owed{at, backupv1alpha1.CatchUpFailed, fmt.Sprintf("backup %s (%s): %s", run.Name, run.Phase, run.Problem)}, time.Time{}
 	}
 	if missed := at.Add(missedAfter); now.Before(missed) {
 		return nil, missed

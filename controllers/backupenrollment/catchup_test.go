@@ -58,7 +58,7 @@ func TestAStartIsOwedUntilAGoodBackupFollowsIt(t *testing.T) {
 		"a moment ago":                   {cron: "58 11 * * *", wakeAt: noon.Add(3 * time.Minute)},
 		"five minutes ago":               {cron: "55 11 * * *", at: noon.Add(-5 * time.Minute), reason: "Missed"},
 		"now":                            {cron: "0 12 * * *", wakeAt: noon.Add(5 * time.Minute)},
-		"it failed a moment ago":         {cron: "58 11 * * *", backups: []*unstructured.Unstructured{failedAt(0)}, at: noon.Add(-2 * time.Minute), reason: "Failed"},
+		"it failed a moment ago":         {cron: "58 11 * * *", backups: []*unstructured.Unstructured{failedAt(0)}, wakeAt: noon.Add(2 * time.Minute)},
 		"a blackout is open":             {windows: []metav1alpha1.RecurringWindow{windowAt("0 11 * * *", 2*time.Hour)}},
 		"it fell into a blackout":        {windows: []metav1alpha1.RecurringWindow{windowAt("30 9 * * *", time.Hour)}},
 		"it fell into a blackout, and the one before was missed": {
