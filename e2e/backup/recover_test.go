@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // ofTheCluster is what a cluster runs beside the shop that belongs to no namespace.
@@ -67,8 +70,37 @@ func TestARecoveryIsForReal(t *testing.T) {
 	}
 	c.removeDrill(recovery)
 	c.verifyRecovered("workload-10")
+	c.takePlaceOf("workload-9", "workload-10", policy)
+	c.verifyRecovered("workload-10")
 	must(t, lost.Resume())
 	c.remove(policy)
+}
+
+// takePlaceOf points the TenantCluster of a lost cluster at the one into which it was recovered, whose own TenantCluster is
+// deleted before, and waits until the lost cluster's policies follow.
+func (c *customer) takePlaceOf(lost, recovered string, policy *backupv1alpha1.BackupPolicy) {
+	c.t.Helper()
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: recovered}}
+	must(c.t, env.Admin.Get(c.t.Context(), client.ObjectKeyFromObject(tenant), tenant))
+	id := tenant.Status.ClusterID
+	must(c.t, env.Remove(c.t.Context(), client.ObjectKeyFromObject(tenant)))
+	c.awaitGone(tenant)
+	successor, err := env.Fleet.Cluster(recovered)
+	must(c.t, err)
+	tenant = &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: lost}}
+	before := c.enrollment(c.t.Context(), policy, lost).Status.Velero.Prefix
+	c.annotate(tenant, metav1alpha1.AnnotationAcceptClusterID, id)
+	must(c.t, env.Lead(c.t.Context(), client.ObjectKeyFromObject(tenant), successor.Kubeconfig()))
+	expect.Eventually(c.t, "backups go on in the cluster that was recovered", func(ctx context.Context) error {
+		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(tenant), tenant); err != nil {
+			return err
+		}
+		velero, conditions := c.enrollment(ctx, policy, lost).Status.Velero, c.enrollment(ctx, policy, lost).Status.Conditions
+		if tenant.Status.ClusterID != id || velero == nil || velero.Prefix == before || !strings.HasSuffix(velero.Prefix, id) {
+			return fmt.Errorf("TenantCluster %s leads to %s, its backups go to %+v: %s", lost, tenant.Status.ClusterID, velero, expect.Describe(tenant.Status.Conditions))
+		}
+		return expect.Condition(conditions, backupv1alpha1.ConditionStorageAvailable, metav1.ConditionTrue, "")
+	})
 }
 
 // whoAmI is how the API server knows who runs the tests.
