@@ -11,8 +11,10 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 const (
@@ -41,35 +43,51 @@ func planDrills(o *observation, drills []backupv1alpha1.DRDrill) planned {
 	for i := range o.Target.Spec.Drills {
 		plan := &o.Target.Spec.Drills[i]
 		starts, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone)
-		if refused != nil { // The policy's webhook refuses it.
+		windows, err := maintenance.Parse("windows", plan.Windows)
+		if refused != nil || err != nil { // The policy's webhook refuses it.
 			continue
 		}
-		mine := ofPlan(drills, plan.Name)
-		told := recordOf(o.Status.DrillPlans, plan.Name, o.Now)
-		offset := offsetOf(o.Target, plan)
-		start, due := starts.Latest(told.ScheduledAt.Add(-offset), o.Now.Add(-offset))
-		if due && !slices.ContainsFunc(mine, isUnderWay) {
-			drill := newDrill(o.Target, plan, start.Add(offset))
-			told.ScheduledAt, told.DrillName = metav1.NewTime(start.Add(offset)), drill.Name
-			p.due = append(p.due, drill)
-			p.expired = append(p.expired, expired(mine, plan)...)
-		}
-		told.Next = nil
-		if next, comes := starts.After(o.Now.Add(-offset)); comes {
-			at := metav1.NewTime(next.Add(offset))
-			told.Next = &at
-			p.wakeAt = earliest(p.wakeAt, at.Time)
-		}
-		p.told = append(p.told, told)
+		p.add(o, plan, starts, windows, ofPlan(drills, plan.Name))
 	}
 	return p
 }
 
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
+// add decides about one plan, of whose drills there are some.
+func (p *planned) add(o *observation, plan *backupv1alpha1.DrillPlan, starts schedule.Recurrence, windows maintenance.Calendar, mine []backupv1alpha1.DRDrill) {
+	told, offset := recordOf(o, plan), offsetOf(o.Target, plan)
+	start, due := starts.Latest(told.ScheduledAt.Add(-offset), o.Now.Add(-offset))
+	open, _ := windows.At(o.Now)
+	switch at := start.Add(offset); {
+	case due && told.Rested+1 < plan.Turns():
+		told.ScheduledAt, told.Rested = metav1.NewTime(at), told.Rested+1
+	case due && !open:
+		opens, _, _ := windows.Next(o.Now)
+		p.wakeAt = times.Earliest(p.wakeAt, opens)
+	case due && !slices.ContainsFunc(mine, isUnderWay):
+		drill := newDrill(o.Target, plan, at)
+		told.ScheduledAt, told.DrillName, told.Rested = metav1.NewTime(at), drill.Name, 0
+		p.due = append(p.due, drill)
+		p.expired = append(p.expired, expired(mine, plan)...)
 	}
-	return a
+	told.Next = nil
+	if next, comes := starts.After(o.Now.Add(-offset)); comes {
+		p.wakeAt = times.Earliest(p.wakeAt, next.Add(offset))
+		told.Next = nextTurn(starts, next, plan.Turns()-told.Rested-1, offset)
+	}
+	p.told = append(p.told, told)
+}
+
+// nextTurn is the start that follows a number of others, which are the turns of other clusters; nil for none.
+func nextTurn(starts schedule.Recurrence, next time.Time, others int32, offset time.Duration) *metav1.Time {
+	for range others {
+		later, comes := starts.After(next)
+		if !comes {
+			return nil
+		}
+		next = later
+	}
+	at := metav1.NewTime(next.Add(offset))
+	return &at
 }
 
 func ofPlan(drills []backupv1alpha1.DRDrill, plan string) (found []backupv1alpha1.DRDrill) {
@@ -83,14 +101,15 @@ func ofPlan(drills []backupv1alpha1.DRDrill, plan string) (found []backupv1alpha
 
 func isUnderWay(drill backupv1alpha1.DRDrill) bool { return drill.Status.FinishedAt == nil }
 
-// recordOf a plan; one that is new begins now.
-func recordOf(recorded []backupv1alpha1.DrillPlanStatus, plan string, now time.Time) backupv1alpha1.DrillPlanStatus {
-	for _, one := range recorded {
-		if one.Name == plan {
+// recordOf a plan; one that is new begins now, with as many starts behind it as make the clusters take turns.
+func recordOf(o *observation, plan *backupv1alpha1.DrillPlan) backupv1alpha1.DrillPlanStatus {
+	for _, one := range o.Status.DrillPlans {
+		if one.Name == plan.Name {
 			return one
 		}
 	}
-	return backupv1alpha1.DrillPlanStatus{Name: plan, ScheduledAt: metav1.NewTime(now).Rfc3339Copy()}
+	rested := schedule.Offset(string(o.Target.UID)+"/turn/"+plan.Name, time.Duration(plan.Turns())*time.Minute) / time.Minute
+	return backupv1alpha1.DrillPlanStatus{Name: plan.Name, ScheduledAt: metav1.NewTime(o.Now).Rfc3339Copy(), Rested: int32(rested)} //nolint:gosec // Fewer than 100.
 }
 
 // offsetOf is how much later than its expression says a plan begins in a cluster.

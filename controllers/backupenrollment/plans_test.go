@@ -124,3 +124,53 @@ func TestDrillsBeyondTheHistoryLimitAreDeletedWithTheNext(t *testing.T) {
 		t.Errorf("deleted without a new one: %v", p.expired)
 	}
 }
+
+// Ten clusters of a hundred are rehearsed by each start, and each of them once in ten.
+func TestClustersTakeTurns(t *testing.T) {
+	turns := map[types.UID]int{}
+	for i := range 100 {
+		o := withPlan("0 6 * * *", time.Time{})
+		o.Target.UID = types.UID(fmt.Sprint(i))
+		o.Target.Spec.Drills[0].Share = ptr.To[int32](10)
+		for day := range 10 {
+			o.Now = noon.Add(time.Duration(day) * 24 * time.Hour)
+			p := planDrills(o, nil)
+			if o.Status.DrillPlans = p.told; len(p.due) == 0 {
+				continue
+			}
+			if _, twice := turns[o.Target.UID]; twice {
+				t.Fatalf("cluster %d is rehearsed twice in ten starts", i)
+			}
+			turns[o.Target.UID] = day
+		}
+	}
+	perDay := map[int]int{}
+	for _, day := range turns {
+		perDay[day]++
+	}
+	if len(turns) < 85 || len(perDay) < 9 { // The day on which a plan is seen first has no start.
+		t.Errorf("%d of 100 clusters were rehearsed, by days %v", len(turns), perDay)
+	}
+}
+
+func TestTheNextStartThatIsToldIsTheTurnOfTheCluster(t *testing.T) {
+	o := withPlan("0 11 * * *", noon.Add(-2*time.Hour))
+	o.Target.Spec.Drills[0].Share = ptr.To[int32](25)
+	p := planDrills(o, nil)
+	if told := p.told[0]; len(p.due) > 0 || told.Rested != 1 || !told.Next.Time.Equal(noon.Add(71*time.Hour)) || !p.wakeAt.Equal(noon.Add(23*time.Hour)) {
+		t.Errorf("due %v, told %+v, next %s, wakes at %s", p.due, told, told.Next, p.wakeAt)
+	}
+}
+
+func TestADrillWaitsForAWindow(t *testing.T) {
+	o := withPlan("0 11 * * *", noon.Add(-2*time.Hour))
+	o.Target.Spec.Drills[0].Windows = []metav1alpha1.RecurringWindow{{Schedule: "0 22 * * *", Duration: metav1.Duration{Duration: 2 * time.Hour}}}
+	p := planDrills(o, nil)
+	if len(p.due) > 0 || !p.wakeAt.Equal(noon.Add(10*time.Hour)) || !p.told[0].ScheduledAt.Time.Equal(noon.Add(-2*time.Hour)) {
+		t.Errorf("due %v, wakes at %s, told %+v", p.due, p.wakeAt, p.told[0])
+	}
+	o.Now = noon.Add(10 * time.Hour)
+	if p := planDrills(o, nil); len(p.due) != 1 || !p.told[0].ScheduledAt.Time.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("as it opens: due %v, told %+v", p.due, p.told[0])
+	}
+}

@@ -10,7 +10,6 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/assertion"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
@@ -70,27 +69,7 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	if problem := checkBlackouts(backups.Spec.Schedule.Blackouts); problem != nil {
 		return problem
 	}
-	return checkPlans(backups.Spec.Drills)
-}
-
-// checkPlans returns what is wrong with the schedule of a plan for drills, which start at any time and so can be spread, or
-// with its assertions.
-func checkPlans(plans []backupv1alpha1.DrillPlan) *Problem {
-	for i, plan := range plans {
-		if _, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone); refused != nil {
-			field := "cron"
-			if refused.Field == schedule.FieldTimeZone {
-				field = "timeZone"
-			}
-			return &Problem{fmt.Sprintf("spec.drills[%d].schedule.%s", i, field), refused.Err.Error()}
-		}
-		for j, one := range plan.Verify.Assertions {
-			if _, err := assertion.Compile(one.Expression); err != nil {
-				return &Problem{fmt.Sprintf("spec.drills[%d].verify.assertions[%d].expression", i, j), err.Error()}
-			}
-		}
-	}
-	return nil
+	return checkPlans(backups.Spec.Drills, backups.Spec.Objectives.MaxDrillAge)
 }
 
 func contentOf(backups *backupv1alpha1.BackupPolicy) backupcontent.Content {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -78,5 +79,37 @@ func TestEachClusterHasTheSecretThatIsNamedAfterIt(t *testing.T) {
 	}
 	if target.Spec.ClusterRef.Name != "prod" {
 		t.Error("the settings took the place of the rest")
+	}
+}
+
+func TestPlansThatCannotBeKeptAreRefused(t *testing.T) {
+	weekly := backupv1alpha1.DrillPlan{Name: "weekly", Schedule: backupv1alpha1.Recurrence{Cron: "0 6 * * 1"}}
+	shared := weekly
+	shared.Share = ptr.To[int32](25)
+	odd := weekly
+	odd.Windows = []metav1alpha1.RecurringWindow{{Schedule: "often", Duration: metav1.Duration{Duration: time.Hour}}}
+	const day = 24 * time.Hour
+	for name, test := range map[string]struct {
+		plans  []backupv1alpha1.DrillPlan
+		maxAge time.Duration
+		field  string
+	}{
+		"once a week for two weeks":          {[]backupv1alpha1.DrillPlan{weekly}, 14 * day, ""},
+		"once in four weeks for two":         {[]backupv1alpha1.DrillPlan{shared}, 14 * day, "spec.drills"},
+		"once in four weeks for five":        {[]backupv1alpha1.DrillPlan{shared}, 35 * day, ""},
+		"one of two comes often enough":      {[]backupv1alpha1.DrillPlan{shared, weekly}, 14 * day, ""},
+		"no objective":                       {[]backupv1alpha1.DrillPlan{shared}, 0, ""},
+		"an objective, and people make them": {nil, day, ""},
+		"a window that cannot be read":       {[]backupv1alpha1.DrillPlan{weekly, odd}, 0, "spec.drills[1].windows[0].schedule"},
+	} {
+		policy := policyWith("@daily", "", 0, 30*day)
+		policy.Spec.Drills = test.plans
+		if test.maxAge > 0 {
+			policy.Spec.Objectives.MaxDrillAge = &metav1.Duration{Duration: test.maxAge}
+		}
+		problem := Check(policy, midnight)
+		if (problem == nil) != (test.field == "") || problem != nil && problem.Field != test.field {
+			t.Errorf("%s: %+v", name, problem)
+		}
 	}
 }

@@ -773,6 +773,16 @@ func (in *DrillNamespace) DeepCopy() *DrillNamespace {
 func (in *DrillPlan) DeepCopyInto(out *DrillPlan) {
 	*out = *in
 	in.Schedule.DeepCopyInto(&out.Schedule)
+	if in.Share != nil {
+		in, out := &in.Share, &out.Share
+		*out = new(int32)
+		**out = **in
+	}
+	if in.Windows != nil {
+		in, out := &in.Windows, &out.Windows
+		*out = make([]metav1alpha1.RecurringWindow, len(*in))
+		copy(*out, *in)
+	}
 	if in.HistoryLimit != nil {
 		in, out := &in.HistoryLimit, &out.HistoryLimit
 		*out = new(int32)
