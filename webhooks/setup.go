@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -38,7 +39,10 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	clusters := &tenantClusters{client: direct, installation: options.Installation}
+	isCovered := func(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (bool, error) {
+		return backuppolicy.IsCovered(ctx, mgr.GetClient(), cluster, options.ProviderNamespace)
+	}
+	clusters := &tenantClusters{client: direct, installation: options.Installation, isCovered: isCovered}
 	if err := builder.WebhookManagedBy(mgr, &tenancyv1alpha1.TenantCluster{}).WithValidator(clusters).Complete(); err != nil {
 		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
 	}

@@ -24,6 +24,8 @@ type tenantClusters struct {
 	// client has no cache: Clusters are in that of the leading replica only.
 	client       client.Client
 	installation string
+	// isCovered is whether a BackupPolicy selects a cluster.
+	isCovered func(context.Context, *tenancyv1alpha1.TenantCluster) (bool, error)
 }
 
 // ValidateCreate implements admission.Validator.
@@ -31,7 +33,8 @@ func (v *tenantClusters) ValidateCreate(ctx context.Context, cluster *tenancyv1a
 	if err := checkWindows(cluster); err != nil {
 		return nil, err
 	}
-	return v.checkOrder(ctx, &tenancyv1alpha1.TenantCluster{}, cluster)
+	warnings, err := v.checkOrder(ctx, &tenancyv1alpha1.TenantCluster{}, cluster)
+	return append(warnings, v.finalBackupWarnings(ctx, cluster)...), err
 }
 
 // ValidateUpdate implements admission.Validator. What was there before is none of its business, however wrong.
@@ -44,10 +47,30 @@ func (v *tenantClusters) ValidateUpdate(ctx context.Context, before, after *tena
 			return nil, err
 		}
 	}
-	if equality.Semantic.DeepEqual(before.Spec.Topology, after.Spec.Topology) {
-		return nil, nil
+	var warnings admission.Warnings
+	if !before.Spec.Deletion.FinalBackup {
+		warnings = v.finalBackupWarnings(ctx, after)
 	}
-	return v.checkOrder(ctx, before, after)
+	if equality.Semantic.DeepEqual(before.Spec.Topology, after.Spec.Topology) {
+		return warnings, nil
+	}
+	ordered, err := v.checkOrder(ctx, before, after)
+	return append(warnings, ordered...), err
+}
+
+// finalBackupWarnings tell of a last backup that nobody is there to make. A policy may come later, so it is no refusal.
+func (v *tenantClusters) finalBackupWarnings(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) admission.Warnings {
+	if !cluster.Spec.Deletion.FinalBackup {
+		return nil
+	}
+	covered, err := v.isCovered(ctx, cluster)
+	switch {
+	case err != nil:
+		return admission.Warnings{fmt.Sprintf("spec.deletion.finalBackup: whether a BackupPolicy selects this cluster could not be found out: %v", err)}
+	case !covered:
+		return admission.Warnings{"spec.deletion.finalBackup: no BackupPolicy selects this cluster, so its deletion would wait until one does, or until this is false"}
+	}
+	return nil
 }
 
 // ValidateDelete implements admission.Validator.

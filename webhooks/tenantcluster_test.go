@@ -1,6 +1,9 @@
 package webhooks
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func TestAMaintenanceWindowThatCannotBeReadIsRefused(t *testing.T) {
@@ -61,4 +66,32 @@ func TestAnOrderThatCannotBeCheckedPassesWithAWarning(t *testing.T) {
 	if said := strings.Join(warnings.all(), "\n"); !strings.Contains(said, "spec.topology could not be checked") || !strings.Contains(said, "Cluster") {
 		t.Errorf("the warnings are %q", said)
 	}
+}
+
+func TestALastBackupThatNobodyMakesIsWarnedOf(t *testing.T) {
+	namespace := newNamespace(t)
+	warned := func(name string) bool {
+		cluster := imported(namespace, name)
+		cluster.Spec.Deletion.FinalBackup = true
+		ctx, warnings := collecting(t.Context())
+		must(t, admin.Create(ctx, cluster))
+		return strings.Contains(strings.Join(warnings.all(), "\n"), "no BackupPolicy selects this cluster")
+	}
+	if !warned("alone") {
+		t.Error("nobody is told that no policy selects the cluster")
+	}
+	must(t, admin.Create(t.Context(), &backupv1alpha1.BackupPolicy{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly"},
+		Spec: backupv1alpha1.BackupPolicySpec{
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{}}, Schedule: backupv1alpha1.BackupSchedule{Recurrence: backupv1alpha1.Recurrence{Cron: "@daily"}},
+			Storage: backupv1alpha1.BackupStorage{Bucket: "backups", Region: "eu", Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage"}},
+		},
+	}))
+	tried := 0
+	expect.Eventually(t, "a cluster that is backed up is not warned of", func(context.Context) error {
+		if tried++; warned(fmt.Sprint("covered-", tried)) {
+			return errors.New("it is")
+		}
+		return nil
+	})
 }

@@ -7,12 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/selection"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
 
@@ -38,7 +37,7 @@ func (r *Reconciler) awaitsReplacement(ctx context.Context, left tenancyv1alpha1
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster.Namespace}, home); err != nil {
 		return false, fmt.Errorf("read Namespace %s: %w", cluster.Namespace, err)
 	}
-	return selects(policy, cluster, home.Labels), nil
+	return selection.Selects(policy, cluster, home.Labels), nil
 }
 
 func hasTarget(kind *targets.Kind, policy client.ObjectKey, members []targets.Member) bool {
@@ -46,19 +45,4 @@ func hasTarget(kind *targets.Kind, policy client.ObjectKey, members []targets.Me
 		key, has := member.PolicyKey()
 		return has && key == policy && member.Kind == kind
 	})
-}
-
-// selects says whether a policy selects a cluster. Of selectors that are refused nobody knows: they do.
-func selects(policy metav1alpha1.Policy, cluster *tenancyv1alpha1.TenantCluster, namespace labels.Set) bool {
-	spec := policy.GetPolicySpec()
-	if policy.GetNamespace() == cluster.Namespace {
-		return slices.Contains(spec.ClusterNames, cluster.Name) || matches(spec.ClusterSelector, cluster.Labels)
-	}
-	return matches(spec.ClusterNamespaceSelector, namespace) && matches(spec.ClusterSelector, cluster.Labels)
-}
-
-// matches nothing where there is no selector.
-func matches(selector *metav1.LabelSelector, set labels.Set) bool {
-	made, err := metav1.LabelSelectorAsSelector(selector)
-	return err != nil || made.Matches(set)
 }
