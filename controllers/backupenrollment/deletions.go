@@ -20,14 +20,15 @@ import (
 const (
 	// maxRequested is how many backups of an enrollment Velero is asked to delete at a time. It deletes one after another.
 	maxRequested = 5
-	// retryDeletion is how long after a request that failed the first other one is made. It doubles with each, and ends
-	// below the day after which Velero removes requests, and with them the count.
-	retryDeletion    = 5 * time.Minute
+	// retryDeletion is how long after a request that failed the first other one is made. It is short, since Velero may not
+	// have seen yet a backup that it brought into the cluster itself, and then finds none. It doubles with each, and ends below
+	// the day after which Velero removes requests, and with them the count.
+	retryDeletion    = 30 * time.Second
 	maxRetryDeletion = 8 * time.Hour
 	// stuckDeletion is how long Velero may work on a request. One that it worked on when it was killed stays as it is.
 	stuckDeletion = 2 * time.Hour
 	// maxAttempts is up to where they are counted.
-	maxAttempts = 10
+	maxAttempts = 12
 	// maxRequestName is how long the name of a request may be.
 	maxRequestName = 63
 )

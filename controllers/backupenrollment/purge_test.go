@@ -94,14 +94,14 @@ func TestAllBackupsGoBeforeWhatVeleroNeedsForThat(t *testing.T) {
 func TestWhatCannotBeDeletedHoldsUpTheEnd(t *testing.T) {
 	backup := storedAt(1, "Deleting")
 	o := ending(shown(synced("Available", time.Second), backup))
-	o.Extra.velero.deletions.Objects = []*unstructured.Unstructured{requestFor(backup, 1, time.Minute, "Processed", "no such key")}
+	o.Extra.velero.deletions.Objects = []*unstructured.Unstructured{requestFor(backup, 2, 20*time.Second, "Processed", "no such key")}
 	p := purgeOf(o)
 	p.begun = true
 	told := p.outcome()
 	if told.Trouble.Reason != backupv1alpha1.ReasonDeletionFailed || !strings.Contains(told.Trouble.Message, "backup nightly-01: no such key") {
 		t.Errorf("got %+v", told.Trouble)
 	}
-	if !told.Due[0].Equal(noon.Add(4 * time.Minute)) {
+	if !told.Due[0].Equal(noon.Add(40 * time.Second)) {
 		t.Errorf("it is looked again at %s", told.Due[0])
 	}
 	status := &backupv1alpha1.BackupEnrollmentStatus{}

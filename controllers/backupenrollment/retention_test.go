@@ -189,7 +189,7 @@ func TestNothingIsDeletedWhereItWouldFailOrIsNotWanted(t *testing.T) {
 
 func TestWhatCannotBeDeletedIsTold(t *testing.T) {
 	backups := []*unstructured.Unstructured{storedAt(1, "Completed"), storedAt(50, "Deleting"), storedAt(51, "Completed")}
-	failed := requestFor(backups[1], 1, time.Minute, "Processed", strings.Repeat("access denied ", 1000))
+	failed := requestFor(backups[1], 1, 20*time.Second, "Processed", strings.Repeat("access denied ", 1000))
 	r := stored{own: kept(time.Hour, 1), backups: backups, requests: []*unstructured.Unstructured{failed}, now: noon, retryBy: noon}.planRetention()
 	f := r.finding()
 	if f.status != metav1.ConditionFalse || f.reason != backupv1alpha1.ReasonDeletionFailed || !strings.Contains(f.message, "backup nightly-50: access denied") {
@@ -198,7 +198,7 @@ func TestWhatCannotBeDeletedIsTold(t *testing.T) {
 	if told := r.told(); told.Remaining != 2 || told.Failed != 1 || len(told.Message) > 768 {
 		t.Errorf("got %+v", told)
 	}
-	if due := namesOf(r.due); !slices.Equal(due, []string{"nightly-51"}) || !f.due.Equal(noon.Add(4*time.Minute)) {
+	if due := namesOf(r.due); !slices.Equal(due, []string{"nightly-51"}) || !f.due.Equal(noon.Add(10*time.Second)) {
 		t.Errorf("%v are due, and it is looked again at %s", due, f.due)
 	}
 }
