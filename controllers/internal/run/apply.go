@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
@@ -92,7 +93,7 @@ func (r *Reconciler[R, S]) end(o observation[R, S], e ending, next R) {
 			status.Tasks[i] = endTask(t, metav1alpha1.ActionCancelled, e.message, o.Now)
 		}
 	}
-	r.tasks.forget(client.ObjectKeyFromObject(o.Run))
+	r.tasks.Forget(client.ObjectKeyFromObject(o.Run))
 	if concluding, ok := r.Kind.(ConcludingKind[R]); ok {
 		concluding.Conclude(next)
 	}
@@ -103,13 +104,13 @@ func (r *Reconciler[R, S]) actOnTask(o observation[R, S], p plan[R], next R) res
 	*next.GetRunStatus().Task(p.task.Name) = *p.task
 	if p.task.Outcome == "" {
 		doing, ok := r.Kind.(TaskKind[R, S])
-		if ok && !o.progress.underWay && !o.Now.Before(o.progress.again) {
-			r.tasks.start(o.Run, *p.task, func(ctx context.Context) (func(*S), error) { return doing.Do(ctx, o.View, p.task.Name) })
+		if ok && !o.progress.Running && !o.Now.Before(o.progress.Again) {
+			r.tasks.Start(background.IDOf(o.Run, p.task.Name), p.task.Deadline.Time, func(ctx context.Context) (func(*S), error) { return doing.Do(ctx, o.View, p.task.Name) })
 		}
 		return result{awaits: p.awaits}
 	}
-	if o.progress.record != nil {
-		o.progress.record(r.Kind.Status(next))
+	if o.progress.Result != nil {
+		o.progress.Result(r.Kind.Status(next))
 	}
 	return result{advanced: true}
 }

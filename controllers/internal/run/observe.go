@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
@@ -29,7 +30,7 @@ type observation[R metav1alpha1.Run, S any] struct {
 	// waitsFor is what a run waits for that has not started.
 	waitsFor string
 	// progress of the task that is under way.
-	progress progress[S]
+	progress background.Progress[func(*S)]
 }
 
 // clusterView is what is known of one cluster of a run.
@@ -75,7 +76,9 @@ func (r *Reconciler[R, S]) observe(ctx context.Context, run R, now time.Time) (o
 	if status.FinishedAt != nil {
 		return o, nil
 	}
-	o.progress = r.tasks.progressOf(run)
+	if t := taskUnderWay(status); t != nil {
+		o.progress = r.tasks.Progress(background.IDOf(run, t.Name))
+	}
 	if status.Outcome == "" && len(status.Clusters) < maxClusters {
 		known, err := r.Kind.Clusters(ctx, run)
 		if err != nil {

@@ -117,23 +117,32 @@ func planAction[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S],
 // planTask goes on with a task, which has ended, is under way, or is to be started.
 func planTask[R metav1alpha1.Run, S any](o observation[R, S], t metav1alpha1.RunTask) plan[R] {
 	p := plan[R]{task: &t, until: t.Deadline.Time, awaits: t.Name + ": under way"}
-	if o.progress.err != nil {
-		p.awaits = t.Name + ": " + o.progress.err.Error()
-		p.until = times.Earliest(p.until, o.progress.again)
+	if o.progress.Err != nil {
+		p.awaits = t.Name + ": " + o.progress.Err.Error()
+		p.until = times.Earliest(p.until, o.progress.Again)
 	}
 	switch {
-	case o.progress.done && o.progress.err != nil:
-		t = endTask(t, metav1alpha1.ActionFailed, o.progress.err.Error(), o.Now)
-	case o.progress.done:
+	case o.progress.Done && o.progress.Err != nil:
+		t = endTask(t, metav1alpha1.ActionFailed, o.progress.Err.Error(), o.Now)
+	case o.progress.Done:
 		t = endTask(t, metav1alpha1.ActionSucceeded, "", o.Now)
 	case !o.Now.Before(t.Deadline.Time):
 		message := fmt.Sprintf("it did not end within %s", t.Deadline.Sub(t.StartedAt.Time))
-		if o.progress.err != nil {
-			message += ": " + o.progress.err.Error()
+		if o.progress.Err != nil {
+			message += ": " + o.progress.Err.Error()
 		}
 		t = endTask(t, metav1alpha1.ActionTimedOut, message, o.Now)
 	}
 	return p
+}
+
+func taskUnderWay(status *metav1alpha1.RunStatus) *metav1alpha1.RunTask {
+	for i := range status.Tasks {
+		if status.Tasks[i].Outcome == "" {
+			return &status.Tasks[i]
+		}
+	}
+	return nil
 }
 
 func endTask(t metav1alpha1.RunTask, outcome metav1alpha1.ActionOutcome, message string, now time.Time) metav1alpha1.RunTask {

@@ -19,6 +19,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
@@ -158,11 +159,11 @@ func TestPlanOfARun(t *testing.T) {
 		"a task begins":                            {o: underWay(), move: Move[*drill]{Task: &Task{Name: "read", Timeout: time.Hour}}, want: "begin task read"},
 		"no task begins twice":                     {o: underWay(doing, func(of *drill) { of.status.Tasks[0].Outcome = metav1alpha1.ActionFailed }), move: Move[*drill]{Task: &Task{Name: "read"}}, want: "end Failed: task read would begin twice"},
 		"a task is under way":                      {o: underWay(doing), move: begin, want: "task read goes on: read: under way"},
-		"a task is tried again":                    {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{underWay: true, err: errors.New("no answer")}), want: "task read goes on: read: no answer"},
-		"a task has ended":                         {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true}), want: "task read Succeeded: read: under way"},
-		"a task is refused":                        {o: after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true, err: &Refusal{"no such bucket"}}), want: "task read Failed: no such bucket"},
-		"a task takes too long":                    {o: later(after(underWay(doing), progress[metav1alpha1.RunStatus]{underWay: true, err: errors.New("no answer")})), want: "task read TimedOut: it did not end within 1h0m0s: no answer"},
-		"a task ended just in time":                {o: later(after(underWay(doing), progress[metav1alpha1.RunStatus]{done: true})), want: "task read Succeeded: read: under way"},
+		"a task is tried again":                    {o: after(underWay(doing), background.Progress[func(*metav1alpha1.RunStatus)]{Running: true, Err: errors.New("no answer")}), want: "task read goes on: read: no answer"},
+		"a task has ended":                         {o: after(underWay(doing), background.Progress[func(*metav1alpha1.RunStatus)]{Done: true}), want: "task read Succeeded: read: under way"},
+		"a task is refused":                        {o: after(underWay(doing), background.Progress[func(*metav1alpha1.RunStatus)]{Done: true, Err: &Refusal{"no such bucket"}}), want: "task read Failed: no such bucket"},
+		"a task takes too long":                    {o: later(after(underWay(doing), background.Progress[func(*metav1alpha1.RunStatus)]{Running: true, Err: errors.New("no answer")})), want: "task read TimedOut: it did not end within 1h0m0s: no answer"},
+		"a task ended just in time":                {o: later(after(underWay(doing), background.Progress[func(*metav1alpha1.RunStatus)]{Done: true})), want: "task read Succeeded: read: under way"},
 		"it is cancelled during a task":            {o: underWay(doing, func(of *drill) { of.spec.Cancel = true }), want: "end Cancelled: spec.cancel is true"},
 		"what was made last is removed first":      {o: underWay(ended, with(sandbox, begun("a", ""), begun("b", ""))), want: "remove b, a"},
 		"and then what it needed":                  {o: underWay(ended, with(sandbox, removed)), want: "remove sandbox"},
@@ -207,7 +208,7 @@ func waiting(o observed) observed {
 	return o
 }
 
-func after(o observed, p progress[metav1alpha1.RunStatus]) observed {
+func after(o observed, p background.Progress[func(*metav1alpha1.RunStatus)]) observed {
 	o.progress = p
 	return o
 }

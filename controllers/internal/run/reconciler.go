@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
@@ -38,7 +39,7 @@ type Reconciler[R metav1alpha1.Run, S any] struct {
 
 	clusters clusterwatch.Watch[R]
 	written  statuses.Memory[R]
-	tasks    tasks[S]
+	tasks    *background.Tasks[func(*S)]
 }
 
 // atOnce is for a run that is a step further: nothing else would bring it up again.
@@ -50,7 +51,7 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.written.Forget(request.NamespacedName)
-			r.tasks.forget(request.NamespacedName)
+			r.tasks.Forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}

@@ -10,14 +10,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
 )
 
@@ -62,19 +59,11 @@ func (r *Reconciler[R, S]) SetupWithManager(mgr ctrl.Manager, options Options) e
 	if err := r.clusters.AddTo(context.Background(), mgr.GetFieldIndexer(), b); err != nil {
 		return err
 	}
-	r.tasks.woken = make(chan event.GenericEvent)
-	b.WatchesRawSource(source.Channel(r.tasks.woken, &handler.EnqueueRequestForObject{}))
-	if err := mgr.Add(manager.RunnableFunc(r.endTasks)); err != nil {
+	r.tasks = background.New[func(*S)](isRefusal)
+	if err := r.tasks.AddTo(mgr, b); err != nil {
 		return err
 	}
 	return b.Complete(reconciler)
-}
-
-// endTasks ends all tasks with the manager.
-func (r *Reconciler[R, S]) endTasks(ctx context.Context) error {
-	<-ctx.Done()
-	r.tasks.close()
-	return nil
 }
 
 // clustersOf are the clusters in which a run works; none once it has finished.
