@@ -62,6 +62,7 @@ func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.Bac
 		DrillCredentialsSecret: drillSecret,
 		Objectives:             backups.Spec.Objectives,
 		Drills:                 backups.Spec.Drills,
+		Evidence:               backups.Spec.Evidence,
 		Schedule:               backups.Spec.Schedule.StartRules,
 		AcceptPartiallyFailed:  backups.Spec.AcceptPartiallyFailed,
 		MinItems:               backups.Spec.MinItems,

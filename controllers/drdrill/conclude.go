@@ -141,6 +141,9 @@ func endOf(drill *backupv1alpha1.DRDrill) move {
 	if written := status.Task(taskEvidence); written != nil && written.Outcome != metav1alpha1.ActionSucceeded {
 		without = "; there is no evidence of it: " + written.Message
 	}
+	if copied := status.Task(taskCopy); copied != nil && copied.Outcome != metav1alpha1.ActionSucceeded {
+		without = fmt.Sprintf("; its evidence is in ConfigMap %s alone: %s", status.Evidence.ConfigMapName, copied.Message)
+	}
 	if status.Verdict == backupv1alpha1.DrillPassed {
 		return move{Outcome: metav1alpha1.RunSucceeded, Message: fmt.Sprintf("Passed: backup %s was recovered in %s, with data that was %s old%s",
 			status.Source.Backup, status.RecoveryTime.Duration, status.DataAge.Duration, without)}

@@ -28,7 +28,14 @@ const (
 // writeEvidence is the task that keeps what a drill proves in a ConfigMap, chained to what the drill before it proved.
 func (r *Reconciler) writeEvidence(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
 	drill := v.Run
-	previous, err := r.chainHead(ctx, drill)
+	enrollment, err := enrollmentOf(ctx, r.Room.APIReader, drill)
+	switch {
+	case err != nil:
+		return nil, err
+	case enrollment == nil:
+		return nil, refuse("BackupPolicy %s/%s has no BackupEnrollment for the cluster any more, which holds the end of the chain", drill.Namespace, drill.Spec.PolicyName)
+	}
+	previous, err := r.chainHead(ctx, drill, enrollment.Status.Evidence)
 	if err != nil {
 		return nil, err
 	}
@@ -41,20 +48,15 @@ func (r *Reconciler) writeEvidence(ctx context.Context, v view) (func(*backupv1a
 		return nil, err
 	}
 	return func(status *backupv1alpha1.DRDrillStatus) {
-		status.Evidence = &backupv1alpha1.DrillEvidence{ConfigMapName: name, Hash: evidence.Hash(content), Previous: previous}
+		status.Evidence = &backupv1alpha1.DrillEvidence{
+			ConfigMapName: name, Hash: evidence.Hash(content), Previous: previous, Copy: copyFor(drill, enrollment.Spec.Evidence),
+		}
 	}, nil
 }
 
 // chainHead is the newest hash of the evidence of a drill's backups. Drills of the same backups are never under way at the
 // same time, so what the enrollment has not seen yet follows from what they recorded.
-func (r *Reconciler) chainHead(ctx context.Context, drill *backupv1alpha1.DRDrill) (string, error) {
-	enrollment, err := enrollmentOf(ctx, r.Room.APIReader, drill)
-	if err != nil {
-		return "", err
-	}
-	if enrollment == nil {
-		return "", refuse("BackupPolicy %s/%s has no BackupEnrollment for the cluster any more, which holds the end of the chain", drill.Namespace, drill.Spec.PolicyName)
-	}
+func (r *Reconciler) chainHead(ctx context.Context, drill *backupv1alpha1.DRDrill, recorded *backupv1alpha1.EvidenceChain) (string, error) {
 	list := &backupv1alpha1.DRDrillList{}
 	if err := r.Room.APIReader.List(ctx, list, client.InNamespace(drill.Namespace)); err != nil {
 		return "", fmt.Errorf("list the DRDrills: %w", err)
@@ -65,7 +67,7 @@ func (r *Reconciler) chainHead(ctx context.Context, drill *backupv1alpha1.DRDril
 			others = append(others, list.Items[i])
 		}
 	}
-	return backupv1alpha1.FollowEvidence(enrollment.Status.Evidence, others).Head, nil
+	return backupv1alpha1.FollowEvidence(recorded, others).Head, nil
 }
 
 // sameBackups is whether two drills of a namespace restore backups of one policy and cluster.
@@ -135,7 +137,7 @@ func documentOf(drill *backupv1alpha1.DRDrill, previous string) evidence.Documen
 		document.Timeline = append(document.Timeline, step(a.Name, a.Object, a.StartedAt, a.EndedAt, a.Outcome))
 	}
 	for _, t := range status.Tasks {
-		if t.Name != taskEvidence {
+		if t.Name != taskEvidence && t.Name != taskCopy {
 			document.Timeline = append(document.Timeline, step(t.Name, "", t.StartedAt, t.EndedAt, t.Outcome))
 		}
 	}

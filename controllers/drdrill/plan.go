@@ -24,6 +24,8 @@ const (
 	taskAssert = "check-assertions"
 	// taskEvidence comes after the verdict.
 	taskEvidence = "write-evidence"
+	// taskCopy comes after that, where the policy has a bucket for evidence.
+	taskCopy = "copy-evidence"
 )
 
 // Actions of a drill. Those in a namespace have its number.
@@ -67,8 +69,11 @@ func preparations(drill *backupv1alpha1.DRDrill) (names []string) {
 func (r *Reconciler) Next(v view) move {
 	drill := v.Run
 	if drill.Status.Verdict != "" {
-		if v.Task(taskEvidence) == nil {
+		switch {
+		case v.Task(taskEvidence) == nil:
 			return move{Task: &run.Task{Name: taskEvidence, Timeout: prepareTimeout}}
+		case isToBeCopied(drill) && v.Task(taskCopy) == nil:
+			return move{Task: &run.Task{Name: taskCopy, Timeout: prepareTimeout}}
 		}
 		return endOf(drill)
 	}

@@ -36,7 +36,7 @@ func enrollmentOf(ctx context.Context, reader client.Reader, drill *backupv1alph
 	return &list.Items[0], nil
 }
 
-// sourceOf reads where the backups of a drill's cluster are. A Refusal or a mistake says what a person has to mend.
+// sourceOf reads where the backups of a drill's cluster are, without the credentials. A Refusal or a mistake says what a person has to mend.
 func (r *Reconciler) sourceOf(ctx context.Context, drill *backupv1alpha1.DRDrill) (source, error) {
 	var s source
 	var err error
@@ -54,24 +54,30 @@ func (r *Reconciler) sourceOf(ctx context.Context, drill *backupv1alpha1.DRDrill
 	if recorded := drill.Status.Source; recorded != nil {
 		revision.Name = recorded.Revision
 	}
-	if s.content, err = backupcontent.Read(ctx, r.Room.APIReader, revision); err != nil {
-		return s, err
-	}
+	s.content, err = backupcontent.Read(ctx, r.Room.APIReader, revision)
+	return s, err
+}
+
+// readCredentials that a drill uses. A Refusal says what a person has to mend.
+func (r *Reconciler) readCredentials(ctx context.Context, drill *backupv1alpha1.DRDrill, s source) (backupstore.Credentials, error) {
 	secret := types.NamespacedName{
 		Namespace: drill.Namespace, Name: cmp.Or(s.enrollment.Spec.DrillCredentialsSecret, s.enrollment.Spec.CredentialsSecret),
 	}
-	s.credentials, _, err = backupstore.ReadCredentials(ctx, r.Room.APIReader, secret)
+	credentials, _, err := backupstore.ReadCredentials(ctx, r.Room.APIReader, secret)
 	var invalid *backupstore.InvalidCredentialsError
 	if errors.As(err, &invalid) {
-		return s, refuse("%s", invalid)
+		return credentials, refuse("%s", invalid)
 	}
-	return s, err
+	return credentials, err
 }
 
 // bucketOf a drill is where the backups of its cluster are, opened at their prefix.
 func (r *Reconciler) bucketOf(ctx context.Context, drill *backupv1alpha1.DRDrill) (source, *backupstore.Store, error) {
 	s, err := r.sourceOf(ctx, drill)
 	if err != nil {
+		return s, nil, err
+	}
+	if s.credentials, err = r.readCredentials(ctx, drill, s); err != nil {
 		return s, nil, err
 	}
 	storage := s.content.Storage

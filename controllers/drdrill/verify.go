@@ -40,6 +40,8 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 		return r.verify(ctx, v)
 	case taskAssert:
 		return r.assert(ctx, v)
+	case taskCopy:
+		return r.copyEvidence(ctx, v)
 	case taskEvidence:
 		return r.writeEvidence(ctx, v)
 	}

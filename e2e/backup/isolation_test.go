@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +24,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/internal/evidence"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -29,11 +33,12 @@ type account struct{ access, secret string }
 
 // TestACredentialIsGoodForItsClusterAlone has one account a cluster, and one for drills, as docs/kinds/backuppolicy.md says.
 // What somebody takes out of one cluster reads and deletes nothing of another one, and what a drill puts into a standby
-// deletes no backup.
+// deletes no backup. What drills prove is written by an account that may do nothing else.
 func TestACredentialIsGoodForItsClusterAlone(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t, "workload-14", "workload-15")
-	own, other, drills := c.newAccount("own"), c.newAccount("other"), c.newAccount("drills")
+	own, other, drills, auditor := c.newAccount("own"), c.newAccount("other"), c.newAccount("drills"), c.newAccount("auditor")
+	c.createSecret("auditor", auditor.access, auditor.secret)
 	c.setCredentials("workload-14", own.access, own.secret)
 	c.setCredentials("workload-15", other.access, other.secret)
 	c.createSecret("drills-workload-14", drills.access, drills.secret)
@@ -43,13 +48,14 @@ func TestACredentialIsGoodForItsClusterAlone(t *testing.T) {
 	c.permit(
 		statement(own, ownPrefix+"/*", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"), statement(other, otherPrefix+"/*", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"),
 		statement(drills, ownPrefix+"/*", "s3:GetObject"), statement(drills, ownPrefix+"/restores/*", "s3:PutObject", "s3:DeleteObject"),
-		statement(own, "", "s3:ListBucket"), statement(other, "", "s3:ListBucket"), statement(drills, "", "s3:ListBucket"),
+		statement(auditor, "proofs/*", "s3:PutObject"), statement(own, "", "s3:ListBucket"), statement(other, "", "s3:ListBucket"), statement(drills, "", "s3:ListBucket"),
 	)
 
 	policy := c.yearly(name)
 	policy.Spec.Storage.DrillCredentials = &backupv1alpha1.StorageCredentials{SecretName: "drills-{{ .Cluster.Name }}"}
 	c.createNamespace("workload-14", "shop")
 	c.createNamespace("workload-15", "market")
+	policy.Spec.Evidence = &backupv1alpha1.EvidenceStorage{Bucket: c.bucket, Prefix: "proofs", SecretName: "auditor"}
 	policy.Spec.Template.IncludedNamespaces = nil
 	c.create(policy)
 	c.awaitReady(policy)
@@ -76,8 +82,26 @@ func TestACredentialIsGoodForItsClusterAlone(t *testing.T) {
 	drill.Spec.Namespaces.Include = []string{"shop"}
 	must(t, env.Admin.Create(t.Context(), drill))
 	c.awaitVerdict(drill, backupv1alpha1.DrillPassed)
+	c.checkCopy(drill)
 	c.removeDrill(drill)
 	c.remove(policy)
+}
+
+// checkCopy compares what is in the bucket of a drill's evidence with the hash on record.
+func (c *customer) checkCopy(drill *backupv1alpha1.DRDrill) {
+	c.t.Helper()
+	written := drill.Status.Evidence
+	if written == nil || written.Copy == nil || written.Copy.WrittenAt == nil || !strings.HasPrefix(written.Copy.Key, "proofs/"+c.namespace+"/alone/"+c.namespace+"/workload-14/") {
+		c.t.Fatalf("the status tells of the evidence: %+v", written)
+	}
+	document, err := os.ReadFile(filepath.Join(c.bucketDir, written.Copy.Key))
+	must(c.t, err)
+	if got := evidence.Hash(document); got != written.Hash {
+		c.t.Errorf("the document in the bucket has the hash %s, and not %s", got, written.Hash)
+	}
+	if signature, err := os.ReadFile(filepath.Join(c.bucketDir, written.Copy.Key+".sig")); err != nil || len(signature) == 0 {
+		c.t.Errorf("its signature: %q, %v", signature, err)
+	}
 }
 
 // newAccount may do nothing yet.

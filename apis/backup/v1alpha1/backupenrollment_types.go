@@ -98,6 +98,10 @@ type BackupEnrollmentSpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Drills []DrillPlan `json:"drills,omitempty"`
 
+	// evidence is the policy's.
+	// +optional
+	Evidence *EvidenceStorage `json:"evidence,omitempty"`
+
 	// schedule holds the policy's rules about starts. When they are is in the revision.
 	// +optional
 	Schedule StartRules `json:"schedule,omitzero"` //nolint:kubeapilinter // A struct without required fields: omitzero is what omits it.

@@ -43,6 +43,10 @@ type BackupPolicySpec struct {
 	// +kubebuilder:validation:MaxItems=8
 	Drills []DrillPlan `json:"drills,omitempty"`
 
+	// evidence is a bucket in which a copy of what drills prove is kept; without it, it is in ConfigMaps alone.
+	// +optional
+	Evidence *EvidenceStorage `json:"evidence,omitempty"`
+
 	// acceptPartiallyFailed takes a backup in which single objects failed (Velero's PartiallyFailed) for a good one.
 	// +optional
 	AcceptPartiallyFailed bool `json:"acceptPartiallyFailed,omitempty"`
@@ -178,6 +182,49 @@ type BackupStorage struct {
 	// default drills use the credentials of that cluster.
 	// +optional
 	DrillCredentials *StorageCredentials `json:"drillCredentials,omitempty"`
+}
+
+// EvidenceStorage is an S3 bucket for documents with what drills prove. Nothing of it gets into a workload cluster.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.region) || !has(self.endpoint) && !has(self.caRef)",message="endpoint and caRef belong to a region: without it, the bucket is where that of spec.storage is"
+type EvidenceStorage struct {
+	// bucket that exists. One with versions or an object lock keeps the documents from whoever has the credentials.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][-.a-z0-9]*[a-z0-9]$`
+	Bucket string `json:"bucket,omitempty"`
+
+	// prefix of the documents, without slashes at its ends; "daytwo-evidence" by default.
+	// +optional
+	// +default="daytwo-evidence"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9][-_.a-zA-Z0-9]*(/[a-zA-Z0-9][-_.a-zA-Z0-9]*)*$`
+	Prefix string `json:"prefix,omitempty"`
+
+	// region of the bucket; by default region, endpoint and caRef are those of spec.storage.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Region string `json:"region,omitempty"`
+
+	// endpoint is the URL of an S3 service other than Amazon's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^https?://[^/?#@]+$`
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// caRef names a key of a ConfigMap in the policy's namespace with the certificates, in PEM, that the endpoint is
+	// trusted by; those of the system by default.
+	// +optional
+	CARef *ConfigMapKey `json:"caRef,omitempty"`
+
+	// secretName is the name of a Secret in the policy's namespace with the keys aws_access_key_id and
+	// aws_secret_access_key, and aws_session_token if there is one. They need s3:PutObject below the prefix, and nothing else.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
 }
 
 // ConfigMapKey is a key of a ConfigMap in the same namespace.

@@ -431,6 +431,29 @@ type DrillEvidence struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Previous string `json:"previous,omitempty"`
+
+	// copy is where the document is kept in a bucket; absent if the policy has none for it.
+	// +optional
+	Copy *EvidenceCopy `json:"copy,omitempty"`
+}
+
+// EvidenceCopy is a document in a bucket, with its signature beside it in an object with the suffix .sig.
+type EvidenceCopy struct {
+	// bucket of the policy's spec.evidence.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=63
+	Bucket string `json:"bucket,omitempty"`
+
+	// key of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Key string `json:"key,omitempty"`
+
+	// writtenAt is when it was written; absent while it was not.
+	// +optional
+	WrittenAt *metav1.Time `json:"writtenAt,omitempty"`
 }
 
 // DrillSource is the backup that a drill restores, and where it is from.

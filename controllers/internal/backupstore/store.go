@@ -140,7 +140,7 @@ func (s *Store) explain(ctx context.Context, what, key string, err error) error 
 	case errors.As(err, &missing):
 		return &NotFoundError{Bucket: s.location.Bucket, Key: key}
 	case errors.As(err, &answer):
-		return fmt.Errorf("%s in bucket %s: the storage answers %s: see whether the credentials of the cluster may read there", what, s.location.Bucket, codeOf(answer))
+		return fmt.Errorf("%s in bucket %s: the storage answers %s: see whether the credentials permit that", what, s.location.Bucket, codeOf(answer))
 	}
 	return fmt.Errorf("%s in bucket %s: the storage does not answer as it should: %w", what, s.location.Bucket, rootOf(err))
 }

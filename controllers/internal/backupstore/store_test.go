@@ -135,7 +135,7 @@ func TestStorageThatRefuses(t *testing.T) {
 		"denied": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `<Error><Code>AccessDenied</Code><Message>my-inner-host says secret-key</Message></Error>`)
-		}, "the storage answers AccessDenied: see whether the credentials of the cluster may read there"},
+		}, "the storage answers AccessDenied: see whether the credentials permit that"},
 		"a code that is none": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `<Error><Code>secret-key and `+strings.Repeat("more ", 50)+`</Code></Error>`)
