@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -56,7 +57,7 @@ func planDrills(o *observation, drills []backupv1alpha1.DRDrill) planned {
 func (p *planned) add(o *observation, plan *backupv1alpha1.DrillPlan, starts schedule.Recurrence, windows maintenance.Calendar, mine []backupv1alpha1.DRDrill) {
 	told, offset := recordOf(o, plan), offsetOf(o.Target, plan)
 	start, due := starts.Latest(told.ScheduledAt.Add(-offset), o.Now.Add(-offset))
-	open, _ := windows.At(o.Now)
+	open, closes := windows.At(o.Now)
 	switch at := start.Add(offset); {
 	case due && told.Rested+1 < plan.Turns():
 		told.ScheduledAt, told.Rested = metav1.NewTime(at), told.Rested+1
@@ -65,6 +66,9 @@ func (p *planned) add(o *observation, plan *backupv1alpha1.DrillPlan, starts sch
 		p.wakeAt = times.Earliest(p.wakeAt, opens)
 	case due && !slices.ContainsFunc(mine, isUnderWay):
 		drill := newDrill(o.Target, plan, at)
+		if !closes.IsZero() {
+			drill.Spec.StartBy = ptr.To(metav1.NewTime(closes))
+		}
 		told.ScheduledAt, told.DrillName, told.Rested = metav1.NewTime(at), drill.Name, 0
 		p.due = append(p.due, drill)
 		p.expired = append(p.expired, expired(mine, plan)...)

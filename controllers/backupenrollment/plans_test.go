@@ -170,7 +170,7 @@ func TestADrillWaitsForAWindow(t *testing.T) {
 		t.Errorf("due %v, wakes at %s, told %+v", p.due, p.wakeAt, p.told[0])
 	}
 	o.Now = noon.Add(10 * time.Hour)
-	if p := planDrills(o, nil); len(p.due) != 1 || !p.told[0].ScheduledAt.Time.Equal(noon.Add(-time.Hour)) {
+	if p := planDrills(o, nil); len(p.due) != 1 || !p.told[0].ScheduledAt.Time.Equal(noon.Add(-time.Hour)) || !p.due[0].Spec.StartBy.Time.Equal(noon.Add(12*time.Hour)) {
 		t.Errorf("as it opens: due %v, told %+v", p.due, p.told[0])
 	}
 }

@@ -162,6 +162,9 @@ func endOf(drill *backupv1alpha1.DRDrill) move {
 func (r *Reconciler) Conclude(drill *backupv1alpha1.DRDrill) {
 	if drill.Status.Outcome == metav1alpha1.RunCancelled {
 		drill.Status.Verdict = backupv1alpha1.DrillCancelled
+		if metav1alpha1.IsLate(drill, drill.Status.StartedAt.Time) {
+			drill.Status.Verdict = backupv1alpha1.DrillSkipped
+		}
 	}
 	drill.Status.Verdict = cmp.Or(drill.Status.Verdict, backupv1alpha1.DrillInconclusive)
 }

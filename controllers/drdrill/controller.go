@@ -80,7 +80,12 @@ func (r *Reconciler) Keeps(drill *backupv1alpha1.DRDrill, _ metav1alpha1.Action)
 // RemovesAt implements run.LingeringKind.
 func (r *Reconciler) RemovesAt(drill *backupv1alpha1.DRDrill) time.Time {
 	keep := drill.Spec.Cleanup.KeepFailedFor
-	if keep == nil || drill.Status.Verdict == backupv1alpha1.DrillPassed || drill.Status.Verdict == backupv1alpha1.DrillCancelled {
+	switch drill.Status.Verdict {
+	case backupv1alpha1.DrillPassed, backupv1alpha1.DrillCancelled, backupv1alpha1.DrillSkipped:
+		return time.Time{}
+	case backupv1alpha1.DrillFailed, backupv1alpha1.DrillInconclusive:
+	}
+	if keep == nil {
 		return time.Time{}
 	}
 	at := drill.Status.EndedAt.Add(keep.Duration)

@@ -196,3 +196,15 @@ func TestWhatBecomesOfTheObjectsOfADrill(t *testing.T) {
 		})
 	}
 }
+
+func TestADrillThatCouldNotStartInTimeIsSkipped(t *testing.T) {
+	for want, by := range map[backupv1alpha1.DrillVerdict]*metav1.Time{
+		backupv1alpha1.DrillCancelled: nil, backupv1alpha1.DrillSkipped: {Time: noon.Add(-time.Hour)},
+	} {
+		drill := &backupv1alpha1.DRDrill{Spec: backupv1alpha1.DRDrillSpec{RunSpec: metav1alpha1.RunSpec{StartBy: by}}}
+		drill.Status.Outcome, drill.Status.StartedAt = metav1alpha1.RunCancelled, &metav1.Time{Time: noon}
+		if new(Reconciler).Conclude(drill); drill.Status.Verdict != want {
+			t.Errorf("got %s, want %s", drill.Status.Verdict, want)
+		}
+	}
+}

@@ -17,6 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
@@ -155,10 +157,11 @@ func TestADrillStaysWhatItIs(t *testing.T) {
 	drill := c.newDrill(c.policy("none"), "prod", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
 	must(t, env.Admin.Create(t.Context(), drill))
 	for patch, want := range map[string]string{
-		`{"spec":{"policyName":"other"}}`:           "only spec.cancel can be changed",
-		`{"spec":{"namespaces":{"include":["a"]}}}`: "only spec.cancel can be changed",
-		`{"spec":{"alsoRestore":["Ingresses"]}}`:    "only spec.cancel can be changed",
-		`{"spec":{"cancel":true}}`:                  "",
+		`{"spec":{"policyName":"other"}}`:             "only spec.cancel can be changed",
+		`{"spec":{"namespaces":{"include":["a"]}}}`:   "only spec.cancel can be changed",
+		`{"spec":{"alsoRestore":["Ingresses"]}}`:      "only spec.cancel can be changed",
+		`{"spec":{"startBy":"2100-01-01T00:00:00Z"}}`: "only spec.cancel can be changed",
+		`{"spec":{"cancel":true}}`:                    "",
 	} {
 		err := env.Admin.Patch(t.Context(), drill.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch)))
 		if want == "" && err != nil || want != "" && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want)) {
@@ -177,4 +180,13 @@ func TestADrillStaysWhatItIs(t *testing.T) {
 		}
 	}
 	c.removeDrill(drill)
+
+	late := c.newDrill(c.policy("none"), "prod", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
+	late.Spec.StartBy = ptr.To(metav1.Now())
+	must(t, env.Admin.Create(t.Context(), late))
+	c.awaitVerdict(late, backupv1alpha1.DrillSkipped)
+	if begun := len(late.Status.Tasks) + len(late.Status.Actions); begun > 0 {
+		t.Errorf("a drill that was skipped has %d steps", begun)
+	}
+	c.removeDrill(late)
 }

@@ -17,7 +17,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="(has(self.mode) && self.mode == 'Recover') || (!has(self.confirm) && !has(self.requestedBy))",message="confirm and requestedBy belong to mode: Recover"
 // +kubebuilder:validation:XValidation:rule="has(self.mode) == has(oldSelf.mode) && (!has(self.mode) || self.mode == oldSelf.mode) && has(self.confirm) == has(oldSelf.confirm) && (!has(self.confirm) || self.confirm == oldSelf.confirm) && has(self.requestedBy) == has(oldSelf.requestedBy) && (!has(self.requestedBy) || self.requestedBy == oldSelf.requestedBy)",message="a drill is one rehearsal: only spec.cancel can be changed; create another DRDrill"
 // +kubebuilder:validation:XValidation:rule="!has(self.target.standbyName) || self.target.standbyName != self.clusterRef.name",message="target.standbyName is the cluster that was backed up: name another one, or use mode: NamespaceMapped"
-// +kubebuilder:validation:XValidation:rule="self.policyName == oldSelf.policyName && self.clusterRef == oldSelf.clusterRef && self.backup == oldSelf.backup && self.namespaces == oldSelf.namespaces && self.target == oldSelf.target && has(self.alsoRestore) == has(oldSelf.alsoRestore) && (!has(self.alsoRestore) || self.alsoRestore == oldSelf.alsoRestore) && self.verify == oldSelf.verify && has(self.objectives) == has(oldSelf.objectives) && (!has(self.objectives) || self.objectives == oldSelf.objectives) && self.restoreTimeout == oldSelf.restoreTimeout && self.cleanup == oldSelf.cleanup",message="a drill is one rehearsal: only spec.cancel can be changed; create another DRDrill"
+// +kubebuilder:validation:XValidation:rule="self.policyName == oldSelf.policyName && self.clusterRef == oldSelf.clusterRef && self.backup == oldSelf.backup && self.namespaces == oldSelf.namespaces && self.target == oldSelf.target && has(self.alsoRestore) == has(oldSelf.alsoRestore) && (!has(self.alsoRestore) || self.alsoRestore == oldSelf.alsoRestore) && self.verify == oldSelf.verify && has(self.objectives) == has(oldSelf.objectives) && (!has(self.objectives) || self.objectives == oldSelf.objectives) && self.restoreTimeout == oldSelf.restoreTimeout && self.cleanup == oldSelf.cleanup && has(self.startBy) == has(oldSelf.startBy) && (!has(self.startBy) || self.startBy == oldSelf.startBy)",message="a drill is one rehearsal: only spec.cancel can be changed; create another DRDrill"
 type DRDrillSpec struct {
 	metav1alpha1.RunSpec `json:",inline"`
 
@@ -570,7 +570,7 @@ const (
 )
 
 // DrillVerdict is what a drill proves.
-// +kubebuilder:validation:Enum=Passed;Failed;Inconclusive;Cancelled
+// +kubebuilder:validation:Enum=Passed;Failed;Inconclusive;Cancelled;Skipped
 type DrillVerdict string
 
 // Verdicts.
@@ -583,6 +583,8 @@ const (
 	DrillInconclusive DrillVerdict = "Inconclusive"
 	// DrillCancelled: it was ended before its time.
 	DrillCancelled DrillVerdict = "Cancelled"
+	// DrillSkipped: it did not start before spec.startBy, and did nothing.
+	DrillSkipped DrillVerdict = "Skipped"
 )
 
 // DRDrill is one rehearsal of a recovery: a backup is restored where it does no harm, compared with what is in its archive,

@@ -29,7 +29,7 @@ type DrillPlan struct {
 	Share *int32 `json:"share,omitempty"`
 
 	// windows are when drills may start; at any time if there are none. One whose start comes outside of them waits until the
-	// next one opens.
+	// next one opens. One that waits for other drills until its window closes is Skipped.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // RunSpec is what every run has beside what it is to do. The definition of a kind of runs freezes the rest of the spec.
 type RunSpec struct {
@@ -8,6 +12,20 @@ type RunSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self || !oldSelf",message="a cancelled run cannot go on: create another one"
 	Cancel bool `json:"cancel,omitempty"`
+
+	// startBy is when the run has to have started; at any time by default. One that waits for others until then makes nothing,
+	// and its outcome is Cancelled.
+	// +optional
+	StartBy *metav1.Time `json:"startBy,omitempty"`
+}
+
+// IsLate is whether a run has not started before the time by which it had to.
+func IsLate(run Run, now time.Time) bool {
+	by, started := run.GetRunSpec().StartBy, run.GetRunStatus().StartedAt
+	if started != nil {
+		now = started.Time
+	}
+	return by != nil && !now.Before(by.Time)
 }
 
 // RunStatus is what every run tells.

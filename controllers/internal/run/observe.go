@@ -66,7 +66,7 @@ func (r *Reconciler[R, S]) observe(ctx context.Context, run R, now time.Time) (o
 	status := run.GetRunStatus()
 	if status.StartedAt == nil {
 		queued, waits := r.Kind.(QueuedKind[R])
-		if !waits || isDeleted(run) {
+		if !waits || isDeleted(run) || metav1alpha1.IsLate(run, now) { // One that is late takes no place.
 			return o, nil
 		}
 		var err error

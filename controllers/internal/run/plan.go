@@ -67,7 +67,7 @@ func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) pl
 	case !claimed && !isDeleted(o.Run):
 		return plan[R]{claim: true}
 	case o.waitsFor != "":
-		return plan[R]{awaits: o.waitsFor}
+		return plan[R]{awaits: o.waitsFor, until: lateAt(o.Run)}
 	case status.StartedAt == nil:
 		return plan[R]{start: true}
 	case status.Outcome != "":
@@ -92,6 +92,14 @@ func newPlan[R metav1alpha1.Run, S any](kind Kind[R, S], o observation[R, S]) pl
 
 func isDeleted(run metav1alpha1.Run) bool { return !run.GetDeletionTimestamp().IsZero() }
 
+// lateAt is when a run has to have started; zero for any time.
+func lateAt(run metav1alpha1.Run) time.Time {
+	if by := run.GetRunSpec().StartBy; by != nil {
+		return by.Time
+	}
+	return time.Time{}
+}
+
 // whyCancelled says why a run is to end before its time; empty if it goes on.
 func whyCancelled[R metav1alpha1.Run, S any](o observation[R, S]) string {
 	switch {
@@ -99,6 +107,8 @@ func whyCancelled[R metav1alpha1.Run, S any](o observation[R, S]) string {
 		return "it was deleted"
 	case o.Run.GetRunSpec().Cancel:
 		return "spec.cancel is true"
+	case metav1alpha1.IsLate(o.Run, o.Now):
+		return "it could not start before spec.startBy: others were under way, or the manager did not run"
 	}
 	for _, ref := range o.Run.GetRunStatus().Clusters {
 		if view := o.clusters[Key(ref)]; view != nil && view.leaving {

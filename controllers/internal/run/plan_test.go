@@ -192,6 +192,8 @@ func TestPlanOfARun(t *testing.T) {
 		"what it made is removed":               {o: underWay(ended, with(begun("restore", metav1alpha1.ActionSucceeded))), move: begin, want: "remove restore"},
 		"it is not cancelled after its end":     {o: underWay(ended, deleted, with(begun("restore", metav1alpha1.ActionSucceeded))), want: "remove restore"},
 		"what was removed is not removed again": {o: underWay(ended, with(removed)), want: "finish"},
+		"one that started late makes nothing":   {o: underWay(startBy(noon)), move: begin, want: "end Cancelled: it could not start before spec.startBy: others were under way, or the manager did not run"},
+		"one that started in time goes on":      {o: underWay(startBy(noon.Add(time.Second))), move: begin, want: "begin restore"},
 		"one that has finished is let go":       {o: underWay(ended, func(of *drill) { of.status.FinishedAt = &at }), want: "release"},
 		"and then nothing is done any more":     {o: underWay(ended, func(of *drill) { of.status.FinishedAt, of.Finalizers = &at, nil }), move: begin, want: "wait: "},
 	} {
@@ -206,6 +208,19 @@ func TestPlanOfARun(t *testing.T) {
 func waiting(o observed) observed {
 	o.waitsFor = "waits for DRDrill acme/other"
 	return o
+}
+
+// startBy is for a run that has to start before a time.
+func startBy(at time.Time) func(*drill) {
+	return func(of *drill) { of.spec.StartBy = &metav1.Time{Time: at} }
+}
+
+func TestOneThatWaitsIsLookedAtWhenItIsLate(t *testing.T) {
+	o := waiting(underWay(startBy(noon.Add(time.Hour))))
+	o.Run.status = metav1alpha1.RunStatus{}
+	if p := newPlan[*drill, metav1alpha1.RunStatus](drills{}, o); p.awaits == "" || !p.until.Equal(noon.Add(time.Hour)) {
+		t.Errorf("it awaits %q until %s", p.awaits, p.until)
+	}
 }
 
 func after(o observed, p background.Progress[func(*metav1alpha1.RunStatus)]) observed {
