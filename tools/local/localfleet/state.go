@@ -2,6 +2,8 @@ package localfleet
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -155,9 +157,17 @@ func (p paths) snapshots(cluster string) string {
 func (p paths) etcdPKI() string            { return p.withEtcd().pki(etcdName) }
 func (p paths) pki(cluster string) string  { return filepath.Join(p.root, "pki", cluster) }
 func (p paths) kwok(cluster string) string { return filepath.Join(p.root, "kwok", cluster) }
+
+// velero has the name of a cluster cut if that is long: the sockets of Velero's plugins are below.
 func (p paths) velero(cluster string) string {
+	const most = 20
+	if len(cluster) > most {
+		sum := sha256.Sum256([]byte(cluster))
+		cluster = cluster[:most-9] + "-" + hex.EncodeToString(sum[:4])
+	}
 	return filepath.Join(p.root, "velero", cluster)
 }
+
 func (p paths) storage() string           { return filepath.Join(p.root, "storage") }
 func (p paths) buckets() string           { return filepath.Join(p.storage(), "buckets") }
 func (p paths) objectVersions() string    { return filepath.Join(p.storage(), "versions") }

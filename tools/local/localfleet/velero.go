@@ -97,6 +97,10 @@ func (c *Cluster) installVelero(ctx context.Context) error {
 	return manifests.Apply(ctx, c.config, slices.Concat(definitions, installation))
 }
 
+// maxSocketDir is how long the path of a directory may be in which a plugin makes a socket such as /plugin1234567890: Linux
+// has room for 107 bytes (unix(7)).
+const maxSocketDir = 107 - 17
+
 // veleroProgram has a home and a temporary directory of its own, since that is where Velero keeps credentials and what a
 // backup is made of.
 func (c *Cluster) veleroProgram(ctx context.Context) (program, error) {
@@ -106,6 +110,9 @@ func (c *Cluster) veleroProgram(ctx context.Context) (program, error) {
 	}
 	home := c.fleet.paths.velero(c.name)
 	temporary := filepath.Join(home, "tmp")
+	if len(temporary) > maxSocketDir {
+		return program{}, fmt.Errorf("the directory of the local fleet is too long for the sockets of Velero's plugins, by %d bytes: choose another one with --state-dir", len(temporary)-maxSocketDir)
+	}
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return program{}, err
 	}
