@@ -23,6 +23,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -30,9 +31,32 @@ import (
 func TestADrillIsKilledAfterEachStep(t *testing.T) {
 	c := newCustomer(t, "workload-11")
 	policy := c.backedUp("workload-11", shop)
-	drill := c.drill(policy, "workload-11", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
+	inPlace := c.drill(policy, "workload-11", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped})
+	c.killAfterEachStep(inPlace)
+	c.awaitNothingLeft(inPlace, "workload-11")
+	c.removeDrill(inPlace)
+
+	ordered := c.drill(policy, "workload-11", backupv1alpha1.DrillTarget{
+		Mode: backupv1alpha1.DrillEphemeral, Ephemeral: &backupv1alpha1.EphemeralCluster{Topology: small()},
+	})
+	c.killAfterEachStep(ordered)
+	c.awaitNothingLeft(ordered, "workload-11")
+	clusters := &tenancyv1alpha1.TenantClusterList{}
+	must(t, env.Admin.List(t.Context(), clusters, client.InNamespace(c.namespace)))
+	for i := range clusters.Items {
+		if one := &clusters.Items[i]; one.Name != "workload-11" {
+			c.awaitGone(one)
+		}
+	}
+	c.removeDrill(ordered)
+	c.remove(policy)
+}
+
+// killAfterEachStep kills the manager whenever a drill has recorded another step, until it has finished.
+func (c *customer) killAfterEachStep(drill *backupv1alpha1.DRDrill) {
+	c.t.Helper()
 	kills, steps := 0, 0
-	expect.Eventually(t, "the drill has finished", func(ctx context.Context) error {
+	expect.Eventually(c.t, "the drill has finished", func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(drill), drill); err != nil {
 			return err
 		}
@@ -43,16 +67,13 @@ func TestADrillIsKilledAfterEachStep(t *testing.T) {
 		if now := len(status.Actions) + len(status.Tasks); now > steps {
 			steps = now
 			kills++
-			must(t, errors.Join(env.Manager.Kill(), env.Manager.Start(ctx)))
+			must(c.t, errors.Join(env.Manager.Kill(), env.Manager.Start(ctx)))
 		}
 		return fmt.Errorf("after %d kills, %+v, %v", kills, status.Actions, status.Conditions)
 	})
 	if drill.Status.Verdict != backupv1alpha1.DrillPassed || kills < 5 {
-		t.Errorf("killed %d times, the drill is %s: %+v", kills, drill.Status.Verdict, drill.Status.Checks)
+		c.t.Errorf("killed %d times, the drill is %s: %+v", kills, drill.Status.Verdict, drill.Status.Checks)
 	}
-	c.awaitNothingLeft(drill, "workload-11")
-	c.removeDrill(drill)
-	c.remove(policy)
 }
 
 // TestADrillFindsWhatIsWrong gives drills backups, and places to restore them to, that are not as they should be.

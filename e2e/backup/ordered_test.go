@@ -91,17 +91,22 @@ func (c *customer) install(name string) {
 	}))
 }
 
+// small is a cluster with one node.
+func small() *tenancyv1alpha1.ClusterTopology {
+	versions := env.Fleet.KubernetesVersions()
+	return &tenancyv1alpha1.ClusterTopology{
+		ClassRef: tenancyv1alpha1.ClusterClassReference{Namespace: localfleet.ClassNamespace, Name: "standard"}, Version: versions[len(versions)-1],
+		Workers: []tenancyv1alpha1.TopologyWorkers{{Class: "default", Name: "main", Replicas: ptr.To[int32](1)}},
+	}
+}
+
 // order has Cluster API make a cluster with a node.
 func (c *customer) order(name string) {
 	c.t.Helper()
-	versions := env.Fleet.KubernetesVersions()
 	must(c.t, env.Admin.Create(c.t.Context(), &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
 		Spec: tenancyv1alpha1.TenantClusterSpec{
-			Topology: &tenancyv1alpha1.ClusterTopology{
-				ClassRef: tenancyv1alpha1.ClusterClassReference{Namespace: localfleet.ClassNamespace, Name: "standard"}, Version: versions[len(versions)-1],
-				Workers: []tenancyv1alpha1.TopologyWorkers{{Class: "default", Name: "main", Replicas: ptr.To[int32](1)}},
-			},
+			Topology: small(),
 			// A cluster that was lost is not waited for when the test ends.
 			Deletion: tenancyv1alpha1.DeletionPolicy{Timeout: &metav1.Duration{Duration: 10 * time.Second}},
 		},
