@@ -6,6 +6,7 @@ import (
 	"time"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -38,15 +39,36 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	result.Due = append(o.Extra.deadlines(), o.Extra.catchUpAt, blackoutFinding(o).due)
 	velero := o.Extra.velero
 	switch {
+	case o.Status.Velero == nil && o.Extra.arranged != nil && o.IsReachable():
+		// What becomes of it is watched from the next reconcile on, which nothing else may bring about.
+		result.Due = append(result.Due, o.Now)
+		result.Unhealthy = &target.Verdict{Reason: backupv1alpha1.ReasonStorageNotChecked, Message: "Velero has not looked at the storage yet"}
 	case velero == nil || !o.IsReachable():
 	case velero.missing:
 		result.Unhealthy = veleroUnavailable("the cluster does not serve the kinds of %s any more: install Velero again", veleroVersion)
 	case velero.backups.Unknown != "":
 		result.Unhealthy = &target.Verdict{Reason: metav1alpha1.ReasonKindUnavailable, Message: "Backups cannot be watched: " + velero.backups.Unknown}
-	case !velero.backups.Pending():
+	case velero.backups.Pending():
+		result.Unhealthy, result.Summary = toldBefore(o)
+	default:
 		tellSeen(o, velero, &result)
 	}
 	return result
+}
+
+// toldBefore is what was told last of Velero, as long as the watches have not shown it again.
+func toldBefore(o *observation) (unhealthy *target.Verdict, summary string) {
+	for _, kind := range []string{
+		backupv1alpha1.ConditionStorageAvailable, backupv1alpha1.ConditionBackupsHealthy, backupv1alpha1.ConditionRPOMet,
+		backupv1alpha1.ConditionRecoveryProven, backupv1alpha1.ConditionRTOMet, backupv1alpha1.ConditionBackupsExpire,
+	} {
+		told := meta.FindStatusCondition(o.Status.Conditions, kind)
+		if told != nil && (finding{status: told.Status, reason: told.Reason}).isProblem() {
+			stalled := meta.IsStatusConditionTrue(o.Status.Conditions, metav1alpha1.ConditionStalled)
+			return &target.Verdict{Reason: told.Reason, Message: told.Message, Stalled: stalled}, ""
+		}
+	}
+	return nil, summaryOf(history{good: o.Status.LastSuccessful}, o.Status.Next)
 }
 
 // tellDone tells what was made for Velero.

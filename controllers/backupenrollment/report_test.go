@@ -1,6 +1,7 @@
 package backupenrollment
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,5 +184,30 @@ func TestStorageThatCannotBeUsedIsLookedAtOften(t *testing.T) {
 		if needs := (&Reconciler{}).NeedsDesired(o); needs != (test.is != test.want) {
 			t.Errorf("%s: it is declared anew: %t", name, needs)
 		}
+	}
+}
+
+func TestWhatWasJustMadeForVeleroIsLookedAtAgain(t *testing.T) {
+	o := enrolled(nil, 0)
+	o.Status.Velero, o.Extra.arranged = nil, &backupv1alpha1.VeleroObjects{Name: "nightly-1", Namespace: "velero", Cron: "30 2 * * *"}
+	got := (&Reconciler{}).Outcome(o)
+	if got.Unhealthy == nil || got.Unhealthy.Reason != backupv1alpha1.ReasonStorageNotChecked || !slices.Contains(got.Due, noon) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWhatWasToldStaysUntilTheWatchesShowMore(t *testing.T) {
+	pending := shown(nil)
+	pending.backups.KindState = tracker.KindState{}
+	o := enrolled(pending, 0)
+	o.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly-1", StartedAt: ptrTo(noon), Items: 41}
+	if got := (&Reconciler{}).Outcome(o); got.Unhealthy != nil || !strings.Contains(got.Summary, "nightly-1") {
+		t.Errorf("all was well, and now: %+v", got)
+	}
+	meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{
+		Type: backupv1alpha1.ConditionBackupsHealthy, Status: metav1.ConditionFalse, Reason: backupv1alpha1.ReasonBackupFailed, Message: "no room",
+	})
+	if got := (&Reconciler{}).Outcome(o); got.Unhealthy == nil || got.Unhealthy.Message != "no room" {
+		t.Errorf("a backup had failed, and now: %+v", got)
 	}
 }

@@ -65,6 +65,7 @@ var measurements = []measurement{
 	{[]string{hostileRow}, (*bench).hostileTenant},
 	{[]string{orderRow}, (*bench).orders},
 	{[]string{drillRow}, (*bench).drills},
+	{[]string{enrollmentsRow}, (*bench).enrollments},
 }
 
 func newBench(ctx context.Context, o options, out io.Writer) (*bench, error) {

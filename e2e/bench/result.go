@@ -58,6 +58,7 @@ var table = []row{
 	{chartMemoryRow, noAim},
 	{orderRow, noAim},
 	{drillRow, 1.3},
+	{enrollmentsRow, noAim},
 	{unreachableDriftRow, 1.1},
 	{unreachableConvergeRow, 1.1},
 	{unreachableTriesRow, 1},

@@ -67,7 +67,7 @@ func (f *Fleet) addVelero(cluster *Cluster) error {
 }
 
 func (c *Cluster) startVelero(ctx context.Context) error {
-	if err := c.installVelero(ctx); err != nil {
+	if err := c.InstallVelero(ctx); err != nil {
 		return fmt.Errorf("install Velero into %s: %w", c.name, err)
 	}
 	server, err := c.veleroProgram(ctx)
@@ -81,7 +81,8 @@ func (c *Cluster) startVelero(ctx context.Context) error {
 	return c.waitForVelero(ctx, p)
 }
 
-func (c *Cluster) installVelero(ctx context.Context) error {
+// InstallVelero creates Velero's kinds and its namespace in the cluster, as startVelero does. A server is not needed for that.
+func (c *Cluster) InstallVelero(ctx context.Context) error {
 	dir, err := c.fleet.components.Files(ctx, component.VeleroCRDs)
 	if err != nil {
 		return err
