@@ -3,6 +3,7 @@ package backupenrollment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
@@ -114,7 +115,8 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 	shown := &seen{}
 	for _, selection := range []fleet.Selection{
 		{Kind: backupKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups, Omit: "spec"},
-		{Kind: deletionKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups},
+		// There are few, so one watch does for all policies in the cluster.
+		{Kind: deletionKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup, Limit: maxBackups},
 		{Kind: locationKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 		{Kind: scheduleKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 	} {
@@ -133,6 +135,9 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 	}
 	cluster.RetainObservations(owner, func(selection fleet.Selection) bool { return selections[selection] })
 	shown.backups, shown.deletions = found[backupKind], found[deletionKind]
+	shown.deletions.Objects = slices.DeleteFunc(slices.Clone(shown.deletions.Objects), func(request *unstructured.Unstructured) bool {
+		return request.GetLabels()[metav1alpha1.LabelBackup] != own.Name
+	})
 	shown.location, shown.schedule = named(found[locationKind].Objects, own.Name), named(found[scheduleKind].Objects, own.Name)
 	return shown, nil
 }
