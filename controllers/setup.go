@@ -218,7 +218,7 @@ func (b *base) setUpEnrollments() error {
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("backupenrollment"),
 			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("backupenrollment"),
 		},
-		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
+		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{}, Storage: backupstore.Options{Guard: b.storageGuard()},
 	}
 	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

@@ -66,6 +66,8 @@ func (s starts) owed(now time.Time) (*owed, time.Time) {
 		return nil, time.Time{}
 	case s.told.good != nil && !begun(*s.told.good).Before(at):
 		return nil, time.Time{}
+	case s.told.unread != nil && !begun(*s.told.unread).Before(at):
+		return nil, time.Time{} // It may be a good one: who has read it asks again.
 	case slices.ContainsFunc(s.told.runs, isRunning) || s.doneUntil.Before(at):
 		return nil, time.Time{}
 	}
@@ -142,7 +144,7 @@ func startsOf(o *observation) (starts, bool) {
 	}
 	return starts{
 		Recurrence: recurrence, blackouts: blackoutsOf(o.Target), since: since, deadline: startingDeadline(rules), doneUntil: doneUntil,
-		told: historyOf(velero.backups.Objects, standardOf(o.Target.Spec)),
+		told: historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)),
 	}, true
 }
 

@@ -1,12 +1,17 @@
 package backupenrollment
 
 import (
+	"errors"
+
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -31,6 +36,10 @@ type Reconciler struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Clock        clock.PassiveClock
+	// Storage is where the buckets of backups may be.
+	Storage backupstore.Options
+
+	details *background.Tasks[allDetails]
 }
 
 // Room is the life of BackupEnrollments.
@@ -51,8 +60,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 	if err := r.watchDrills(mgr); err != nil {
 		return err
 	}
+	r.details = newDetails()
+	watch, unwatched := r.Room.AddWatches, error(nil)
+	r.Room.AddWatches = func(b *builder.Builder) {
+		watch(b)
+		unwatched = r.details.AddTo(mgr, b)
+	}
 	declared := &declaredEnrollments{DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
-	return declared.SetupWithManager(mgr, options)
+	err := declared.SetupWithManager(mgr, options)
+	return errors.Join(err, unwatched)
 }
 
 // TargetKind is the kind BackupEnrollment, for the registry of target kinds.

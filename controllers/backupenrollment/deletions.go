@@ -97,7 +97,7 @@ func storedOf(o *observation) stored {
 	velero := o.Extra.velero
 	s := stored{
 		own: o.Status.Velero, backups: velero.backups.Objects, requests: velero.deletions.Objects, restored: o.Extra.proof.restored,
-		standard: standardOf(o.Target.Spec), now: o.Now, retryBy: o.Now,
+		standard: standardOf(o, o.Extra.reading.known), now: o.Now, retryBy: o.Now,
 	}
 	if o.IsRequested(target.Status{TargetStatus: &o.Status.TargetStatus}) {
 		s.retryBy = o.Now.Add(maxRetryDeletion)

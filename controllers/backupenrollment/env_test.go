@@ -26,6 +26,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -33,6 +34,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -107,7 +109,7 @@ func (w *env) start(mgr ctrl.Manager) {
 			Recorder: &events.FakeRecorder{}, Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Metrics: target.NewMetrics(prometheus.NewRegistry()), Log: logr.Discard(),
 		},
-		Rules: rules, Installation: installation, Clock: &w.clock,
+		Rules: rules, Installation: installation, Clock: &w.clock, Storage: backupstore.Options{Guard: netguard.Guard{Rule: netguard.All}},
 	}
 	w.must(r.SetupWithManager(mgr, target.Options{}))
 	w.connect(connections)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -48,6 +49,8 @@ type extra struct {
 	request *requested
 	// retention is which backups stay, and which are deleted.
 	retention retention
+	// reading is what the bucket tells of backups.
+	reading reading
 	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
 	purge *purge
 	// caughtUp is the backup that is made in the place of one that failed or was missed, and has not ended; nil for none.
@@ -84,6 +87,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {
 		return err
 	}
+	o.Extra.reading = r.readDetails(o)
 	o.Extra.request = requestOf(o, cluster.ID)
 	o.Extra.caughtUp, o.Extra.catchUpAt = catchUpOf(o, cluster.ID)
 	o.Extra.retention = retentionOf(o)
@@ -92,6 +96,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 
 // observePurge looks at what an enrollment that is deleted needs to see.
 func (r *Reconciler) observePurge(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
+	r.details.Forget(client.ObjectKeyFromObject(o.Target))
 	if !isPurged(o) {
 		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
 		return nil

@@ -1,6 +1,7 @@
 package backupenrollment
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -123,7 +124,7 @@ func isAvailable(velero *seen) bool {
 
 // follow looks how far a backup is that is on record.
 func follow(o *observation, before metav1alpha1.Action, id types.UID) (metav1alpha1.Action, progress) {
-	s := action.Situation{Action: before, Now: o.Now, ClusterID: id, Decide: decide(standardOf(o.Target.Spec))}
+	s := action.Situation{Action: before, Now: o.Now, ClusterID: id, Decide: decide(standardOf(o, o.Extra.reading.known))}
 	switch velero := o.Extra.velero; {
 	case velero == nil || velero.missing:
 		s.Unknown = "Velero is not there"
@@ -159,6 +160,8 @@ func decide(s standard) func(*unstructured.Unstructured) action.Verdict {
 			return action.Verdict{Outcome: metav1alpha1.ActionFailed, Message: "the cluster shows something else than a Backup"}
 		case run.EndedAt == nil:
 			return action.Verdict{Message: run.Phase}
+		case s.isUnread(run):
+			return action.Verdict{Message: cmp.Or(run.DetailsProblem, "it has ended; which volumes it has is read from the bucket")}
 		case run.Problem != "":
 			return action.Verdict{Outcome: metav1alpha1.ActionFailed, Message: run.Problem}
 		}

@@ -84,7 +84,7 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 
 // tellSeen tells what is seen of Velero, and what is wrong with it.
 func tellSeen(o *observation, velero *seen, result *outcome) {
-	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o.Target.Spec)))
+	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)))
 	next := nextStart(o)
 	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
@@ -111,7 +111,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
 	}
-	result.Due = append(result.Due, o.Extra.proof.wakeAt)
+	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.again)
 	if frequencyOf(o.Status.Velero) != validateEvery {
 		result.Due = append(result.Due, trustedAt(o))
 	}
@@ -194,6 +194,9 @@ func backupsFinding(told history, incomplete bool) finding {
 	case incomplete:
 		f.status, f.reason = metav1.ConditionUnknown, backupv1alpha1.ReasonTooManyBackups
 		f.message = fmt.Sprintf("the cluster has more than %d backups of this policy, or very large ones: delete some with velero backup delete, or shorten spec.retention.ttl", maxBackups)
+	case told.isUnread():
+		f.status, f.reason = metav1.ConditionUnknown, backupv1alpha1.ReasonDetailsUnknown
+		f.message = fmt.Sprintf("whether backup %s has all volumes is not known: %s", told.unread.Name, cmp.Or(told.unread.DetailsProblem, "the bucket is being read"))
 	case last == nil:
 		f.status, f.reason, f.message = metav1.ConditionUnknown, backupv1alpha1.ReasonNoBackup, "no backup has ended yet"
 	case last.Problem != "":
@@ -243,4 +246,13 @@ func summaryOf(told history, next *metav1.Time) string {
 
 func describe(run *backupv1alpha1.BackupRun) string {
 	return fmt.Sprintf("%s of %s, %d objects", run.Name, run.StartedAt.UTC().Format(time.RFC3339), run.Items)
+}
+
+// isUnread is whether the last backup that ended is one of which the details have to be known first, and nothing is known of
+// others, or the details cannot be read.
+func (h history) isUnread() bool {
+	if h.unread == nil || h.ended != nil && begun(*h.unread).Before(begun(*h.ended)) {
+		return false
+	}
+	return h.ended == nil || h.unread.DetailsProblem != ""
 }

@@ -44,19 +44,27 @@ func retentionOf(o *observation) retention {
 }
 
 // planRetention decides which backups stay, and which are to be deleted now. The last good ones stay, and those that have not
-// ended, that are younger than the TTL, or that a drill restores.
+// ended, that are younger than the TTL, or that a drill restores. Of those that may be good, and are not read, as many stay as
+// would be kept if they all were: the good ones after them stay nonetheless.
 //
 // It may be given some of the backups that there are: what is not among the last good ones of some is not among those of all.
 func (s stored) planRetention() retention {
 	r := retention{ttl: s.own.TTL.Duration, kept: map[string]bool{}}
+	keep, possible := int(max(s.own.KeepLast, 1)), 0
 	var expired []*unstructured.Unstructured
 	var next time.Time
 	for _, backup := range latestFirst(s.backups) {
 		if !isDeletable(backup, s.own.Name) {
 			continue
 		}
-		if len(r.kept) < int(max(s.own.KeepLast, 1)) && isGood(backup, s.standard) {
+		good, unread := s.standard.of(backup)
+		if good && len(r.kept) < keep {
 			r.kept[backup.GetName()] = true
+			possible++
+			continue
+		}
+		if unread && possible < keep {
+			possible++ // It stays, and takes the place of no good one.
 			continue
 		}
 		at := ageFrom(backup).Add(r.ttl)
@@ -79,9 +87,10 @@ func isDeletable(backup *unstructured.Unstructured, own string) bool {
 	return labels[metav1alpha1.LabelBackup] == own && labels[velerov1.StorageLocationLabel] == own && hasEnded(velerov1.BackupPhase(phaseOf(backup)))
 }
 
-func isGood(backup *unstructured.Unstructured, s standard) bool {
+// of a backup says whether it is a good one, or may turn out to be one once its details are read.
+func (s standard) of(backup *unstructured.Unstructured) (good, unread bool) {
 	run, ok := runOf(backup, s)
-	return ok && run.EndedAt != nil && run.Problem == ""
+	return ok && s.isGood(run), ok && s.isUnread(run)
 }
 
 // ageFrom is when a backup started. One that Velero refused never did.

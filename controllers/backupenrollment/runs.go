@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
@@ -30,14 +31,32 @@ const (
 type standard struct {
 	acceptPartiallyFailed bool
 	minItems              int64
+	requireVolumes        bool
+	// details of backups, as far as they are known.
+	details allDetails
+	// recorded is the last good backup on record. One from before requireVolumes stays good until its details are read.
+	recorded backupID
 }
 
-func standardOf(spec backupv1alpha1.BackupEnrollmentSpec) standard {
-	s := standard{acceptPartiallyFailed: spec.AcceptPartiallyFailed}
+func standardOf(o *observation, known allDetails) standard {
+	spec := o.Target.Spec
+	s := standard{acceptPartiallyFailed: spec.AcceptPartiallyFailed, requireVolumes: spec.RequireVolumes, details: known}
 	if spec.MinItems != nil {
 		s.minItems = int64(*spec.MinItems)
 	}
+	if last := o.Status.LastSuccessful; last != nil && last.StartedAt != nil {
+		s.recorded = idOfRun(*last)
+	}
 	return s
+}
+
+// isUnread is whether a backup that has ended is neither good nor bad, because its details are not known yet.
+func (s standard) isUnread(run backupv1alpha1.BackupRun) bool {
+	return s.requireVolumes && run.EndedAt != nil && run.Problem == "" && !run.DetailsRead && idOfRun(run) != s.recorded
+}
+
+func (s standard) isGood(run backupv1alpha1.BackupRun) bool {
+	return run.EndedAt != nil && run.Problem == "" && !s.isUnread(run)
 }
 
 // history is what the Backups of an enrollment tell.
@@ -45,7 +64,8 @@ type history struct {
 	// runs are the last ten, the latest first.
 	runs []backupv1alpha1.BackupRun
 	// good is the latest good one, ended the latest that has ended; nil if there is none.
-	good, ended *backupv1alpha1.BackupRun
+	// unread is the latest of which the details have to be known first; nil if there is none. It is neither.
+	good, ended, unread *backupv1alpha1.BackupRun
 }
 
 // historyOf reads Backups, the latest first, and no more of them than it tells of. One that is no Backup in Velero's sense is
@@ -64,6 +84,10 @@ func historyOf(backups []*unstructured.Unstructured, s standard) history {
 			h.runs = append(h.runs, run)
 		}
 		if run.EndedAt == nil {
+			continue
+		}
+		if s.isUnread(run) {
+			h.unread = cmp.Or(h.unread, &run)
 			continue
 		}
 		if h.ended == nil {
@@ -116,6 +140,7 @@ func runOf(object *unstructured.Unstructured, s standard) (backupv1alpha1.Backup
 		run.Items = max(0, int64(status.Progress.ItemsBackedUp))
 	}
 	if hasEnded(status.Phase) {
+		s.details.tellOf(&run)
 		run.EndedAt = endOf(backup)
 		run.Problem = truncate.Message(problemOf(backup, run, s), maxProblem)
 	}
@@ -150,11 +175,16 @@ func problemOf(backup velerov1.Backup, run backupv1alpha1.BackupRun, s standard)
 	case status.Phase == velerov1.BackupPhaseFailed || status.Phase == velerov1.BackupPhaseFailedValidation:
 		return cmp.Or(status.FailureReason, "Velero gives no reason; see velero backup logs "+backup.Name)
 	case status.Phase == velerov1.BackupPhasePartiallyFailed && !s.acceptPartiallyFailed:
+		if len(run.Problems) > 0 && !strings.HasPrefix(run.Problems[0], warningMark) {
+			return fmt.Sprintf("%d errors, the first in %s", run.Errors, run.Problems[0])
+		}
 		return fmt.Sprintf("%d errors; see velero backup logs %s", run.Errors, backup.Name)
 	case run.StartedAt == nil:
 		return "Velero does not say when it started"
 	case run.Items < s.minItems:
 		return fmt.Sprintf("it has %d objects, and spec.minItems asks for %d", run.Items, s.minItems)
+	case s.requireVolumes && run.DetailsRead:
+		return problemOfVolumes(run.Volumes)
 	}
 	return ""
 }

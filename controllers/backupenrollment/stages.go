@@ -9,8 +9,12 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// maxTold is how much an enrollment tells of its backups, in bytes of JSON.
-const maxTold = (maxRuns + 10) * (maxProblem + 1024)
+// maxTold is how much an enrollment tells of its backups, in bytes of JSON, and maxToldDetails what the bucket tells of one:
+// problems and volumes, five each.
+const (
+	maxTold        = (maxRuns+10)*(maxProblem+1024) + (maxRuns+1)*maxToldDetails
+	maxToldDetails = maxProblem + 5*320 + 5*(320+256) + 512
+)
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {

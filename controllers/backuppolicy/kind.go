@@ -66,6 +66,7 @@ func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.Bac
 		Schedule:               backups.Spec.Schedule.StartRules,
 		AcceptPartiallyFailed:  backups.Spec.AcceptPartiallyFailed,
 		MinItems:               backups.Spec.MinItems,
+		RequireVolumes:         backups.Spec.RequireVolumes,
 		BackupDeletionPolicy:   cmp.Or(backups.Spec.Retention.DeletionPolicy, backupv1alpha1.KeepBackups),
 		BackupNow:              metav1alpha1.BackupRequested(backups),
 		Drift:                  backups.Spec.Drift.WithDefaults(),

@@ -20,7 +20,7 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 			Blackouts: []metav1alpha1.RecurringWindow{{Schedule: "@daily", Duration: *hour}}, CatchUp: ptr.To(false), StartingDeadline: hour,
 		}},
 		Drills:                []backupv1alpha1.DrillPlan{{Name: "weekly"}},
-		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3),
+		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3), RequireVolumes: true,
 		Retention: backupv1alpha1.BackupRetention{DeletionPolicy: backupv1alpha1.DeleteBackups},
 		Storage:   backupv1alpha1.BackupStorage{Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"}},
 	}}
@@ -36,7 +36,7 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 		t.Errorf("what was written is not what is compared: %+v", target.Spec)
 	}
 	if target.Spec.CredentialsSecret != "storage-prod" || target.Spec.Revision != "nightly-1" || len(target.Spec.Drills) != 1 || target.Spec.BackupNow != "now" ||
-		target.Spec.BackupDeletionPolicy != backupv1alpha1.DeleteBackups || len(target.Spec.Schedule.Blackouts) != 1 {
+		target.Spec.BackupDeletionPolicy != backupv1alpha1.DeleteBackups || !target.Spec.RequireVolumes || len(target.Spec.Schedule.Blackouts) != 1 {
 		t.Errorf("got %+v", target.Spec)
 	}
 }

@@ -56,6 +56,8 @@ func (r *Reconciler) Sum(backups *backupv1alpha1.BackupPolicy, parts iter.Seq[an
 	for one := range parts {
 		all = append(all, one.(part))
 	}
+	clusters := backups.Status.Clusters
+	backups.Status.ReadyClusters = fmt.Sprintf("%d/%d", clusters.Ready.Count, clusters.Selected.Count)
 	list := conditions.List{Conditions: &backups.Status.Conditions, Generation: backups.Status.ObservedGeneration, Now: now}
 	if len(all) == 0 {
 		backups.Status.Backups = nil

@@ -83,6 +83,15 @@ func TestAPolicyWithoutClustersTellsNothingOfBackups(t *testing.T) {
 	}
 }
 
+func TestHowManyClustersAreReadyIsToldInOneColumn(t *testing.T) {
+	policy, r := &backupv1alpha1.BackupPolicy{}, &Reconciler{}
+	policy.Status.Clusters.Ready.Count, policy.Status.Clusters.Selected.Count = 48, 50
+	r.Sum(policy, func(func(any) bool) {}, midnight)
+	if told := policy.Status.ReadyClusters; told != "48/50" {
+		t.Errorf("got %q", told)
+	}
+}
+
 // What a policy is woken by is compared with ==.
 func TestPartsAreEqualIfNothingChanged(t *testing.T) {
 	r := &Reconciler{}

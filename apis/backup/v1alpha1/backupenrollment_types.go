@@ -21,6 +21,9 @@ const (
 	ConditionRPOMet = "RPOMet"
 	// ConditionBackupsExpire: Velero deletes the backups whose time is over.
 	ConditionBackupsExpire = "BackupsExpire"
+	// ConditionCoverageComplete: the policies of the cluster back up all of its namespaces, and the last backup has the data of
+	// all volumes that it came across.
+	ConditionCoverageComplete = "CoverageComplete"
 	// ConditionInBlackout: a blackout is open, and Velero starts no backup by schedule.
 	ConditionInBlackout = "InBlackout"
 )
@@ -44,6 +47,14 @@ const (
 	// ReasonTooManyBackups: the cluster has more backups of the policy than Daytwo watches, so that the last one may not be
 	// among those that it knows.
 	ReasonTooManyBackups = "TooManyBackups"
+	// ReasonDetailsUnknown: what the bucket tells of the last backup is not read yet, or cannot be; the message says why.
+	ReasonDetailsUnknown = "DetailsUnknown"
+	// ReasonCovered: nothing is left out.
+	ReasonCovered = "Covered"
+	// ReasonNotCovered: something is left out; the message names it.
+	ReasonNotCovered = "NotCovered"
+	// ReasonCoverageUnknown: what the cluster has, or what is backed up, is not known; the message says why.
+	ReasonCoverageUnknown = "CoverageUnknown"
 	// ReasonNoBackup: none has ended yet.
 	ReasonNoBackup = "NoBackup"
 	// ReasonRPOMissed: the last good backup is older than it may be, or there is none.
@@ -114,6 +125,10 @@ type BackupEnrollmentSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinItems *int32 `json:"minItems,omitempty"`
+
+	// requireVolumes is the policy's.
+	// +optional
+	RequireVolumes bool `json:"requireVolumes,omitempty"`
 
 	// backupDeletionPolicy is the policy's spec.retention.deletionPolicy.
 	// +optional
@@ -421,6 +436,67 @@ type BackupRun struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Problem string `json:"problem,omitempty"`
+
+	// detailsRead is whether bytes, problems and volumes were read from the bucket. While they were not, they are absent, and
+	// not known.
+	// +optional
+	DetailsRead bool `json:"detailsRead,omitempty"`
+
+	// detailsProblem is why they could not be read; empty while nobody tried, and once they are read.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	DetailsProblem string `json:"detailsProblem,omitempty"`
+
+	// bytes is how large its objects in the bucket are together. The data of its volumes is elsewhere.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Bytes *int64 `json:"bytes,omitempty"`
+
+	// problems are the first errors that Velero met, and then warnings: the namespace, or else "cluster" or "velero", and
+	// Velero's words.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=320
+	Problems []string `json:"problems,omitempty"`
+
+	// volumes are those that it came across; absent where Velero wrote nothing about them.
+	// +optional
+	Volumes *BackupVolumes `json:"volumes,omitempty"`
+}
+
+// BackupVolumes are the volumes that a backup came across.
+type BackupVolumes struct {
+	// total is how many there are.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Total *int32 `json:"total,omitempty"`
+
+	// covered is of how many the backup has the data.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Covered *int32 `json:"covered,omitempty"`
+
+	// uncovered are the first of the others.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Uncovered []UncoveredVolume `json:"uncovered,omitempty"`
+}
+
+// UncoveredVolume is a volume that a backup has no data of.
+type UncoveredVolume struct {
+	// name is namespace and name of the PersistentVolumeClaim, as in "shop/data", or else the name of the PersistentVolume.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=320
+	Name string `json:"name,omitempty"`
+
+	// reason is why.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason,omitempty"`
 }
 
 // BackupEnrollment is one BackupPolicy in one workload cluster. Daytwo writes it; people read it.
@@ -431,6 +507,7 @@ type BackupRun struct {
 // +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
 // +kubebuilder:printcolumn:name="DATA AGE",type=date,JSONPath=`.status.lastSuccessful.startedAt`
 // +kubebuilder:printcolumn:name="ITEMS",type=integer,JSONPath=`.status.lastSuccessful.items`
+// +kubebuilder:printcolumn:name="BYTES",type=integer,priority=1,JSONPath=`.status.lastSuccessful.bytes`
 // +kubebuilder:printcolumn:name="NEXT",type=string,priority=1,JSONPath=`.status.next`
 // +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.conditions[?(@.type=="RPOMet")].status`
 // +kubebuilder:printcolumn:name="PROVEN",type=string,JSONPath=`.status.conditions[?(@.type=="RecoveryProven")].status`

@@ -59,6 +59,11 @@ type BackupPolicySpec struct {
 	// +kubebuilder:validation:Maximum=1000000
 	MinItems *int32 `json:"minItems,omitempty"`
 
+	// requireVolumes takes a backup for a good one only if it has the data of all volumes that it came across. It holds for
+	// the backups that are there, too. One of which the bucket was not read yet counts as neither.
+	// +optional
+	RequireVolumes bool `json:"requireVolumes,omitempty"`
+
 	// veleroNamespace is where Velero is installed in the clusters.
 	// +optional
 	// +default="velero"
@@ -323,6 +328,11 @@ type RecoveryObjectives struct {
 type BackupPolicyStatus struct {
 	metav1alpha1.PolicyStatus `json:",inline"`
 
+	// readyClusters is in how many of the selected clusters the target is Ready at the current revision, as in "48/50".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	ReadyClusters string `json:"readyClusters,omitempty"`
+
 	// backups sum up those of all clusters; absent before there is a cluster.
 	// +optional
 	Backups *BackupSummary `json:"backups,omitempty"`
@@ -356,7 +366,7 @@ type BackupSummary struct {
 // +kubebuilder:subresource:status
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name must be at most 63 characters: it is used as a label value"
 // +kubebuilder:resource:shortName=bp,categories=daytwo
-// +kubebuilder:printcolumn:name="CLUSTERS",type=integer,JSONPath=`.status.clusters.selected.count`
+// +kubebuilder:printcolumn:name="CLUSTERS",type=string,JSONPath=`.status.readyClusters`
 // +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=`.status.clusters.updated.count`
 // +kubebuilder:printcolumn:name="FAILED",type=integer,JSONPath=`.status.clusters.failed.count`
 // +kubebuilder:printcolumn:name="UNREACHABLE",type=integer,JSONPath=`.status.clusters.unreachable.count`
