@@ -49,6 +49,8 @@ type extra struct {
 	request *requested
 	// retention is which backups stay, and which are deleted.
 	retention retention
+	// policies are the names of the Schedules of other policies in the cluster.
+	policies []string
 	// reading is what the bucket tells of backups.
 	reading reading
 	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
@@ -68,8 +70,10 @@ type seen struct {
 	unknown string
 	// location and schedule are nil while they are not known.
 	location, schedule *unstructured.Unstructured
+	// schedules are those of all policies, as far as the cluster says so.
+	schedules []*unstructured.Unstructured
 	// deletions are the DeleteBackupRequests that Daytwo made.
-	backups, deletions fleet.Observed
+	backups, deletions, namespaces fleet.Observed
 }
 
 // Observe implements target.StagedKind.
@@ -85,6 +89,9 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 		return err
 	}
 	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {
+		return err
+	}
+	if o.Extra.policies, err = r.otherPolicies(ctx, o); err != nil {
 		return err
 	}
 	o.Extra.reading = r.readDetails(o)
@@ -138,11 +145,17 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 			shown.unknown = fmt.Sprintf("%ss cannot be watched: %s", selection.Kind.Kind, observed.Unknown)
 		}
 	}
+	var err error
+	if shown.namespaces, err = cluster.Observe(ctx, owner, allNamespaces); err != nil {
+		return nil, err
+	}
+	selections[allNamespaces] = true
 	cluster.RetainObservations(owner, func(selection fleet.Selection) bool { return selections[selection] })
 	shown.backups, shown.deletions = found[backupKind], found[deletionKind]
 	shown.deletions.Objects = slices.DeleteFunc(slices.Clone(shown.deletions.Objects), func(request *unstructured.Unstructured) bool {
 		return request.GetLabels()[metav1alpha1.LabelBackup] != own.Name
 	})
+	shown.schedules = found[scheduleKind].Objects
 	shown.location, shown.schedule = named(found[locationKind].Objects, own.Name), named(found[scheduleKind].Objects, own.Name)
 	return shown, nil
 }

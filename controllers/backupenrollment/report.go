@@ -3,6 +3,7 @@ package backupenrollment
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
@@ -87,6 +88,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)))
 	next := nextStart(o)
 	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
+	coverage := coverageFinding(o, told)
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		status.LastDrill, status.Evidence = o.Extra.proof.last, o.Extra.proof.evidence
@@ -96,7 +98,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
 		status.Deletions = o.Extra.retention.told()
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
-		for _, f := range findings {
+		for _, f := range append(slices.Clone(findings), coverage) {
 			if f.kind != "" {
 				list.Set(f.kind, f.status, f.reason, f.message)
 			}

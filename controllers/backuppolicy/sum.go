@@ -18,7 +18,7 @@ import (
 // summed are the conditions of enrollments that a policy has too.
 var summed = [...]string{
 	backupv1alpha1.ConditionStorageAvailable, backupv1alpha1.ConditionBackupsHealthy, backupv1alpha1.ConditionRPOMet,
-	backupv1alpha1.ConditionRTOMet, backupv1alpha1.ConditionRecoveryProven,
+	backupv1alpha1.ConditionRTOMet, backupv1alpha1.ConditionRecoveryProven, backupv1alpha1.ConditionCoverageComplete,
 }
 
 // part is what a policy tells of one enrollment.
