@@ -40,7 +40,7 @@ func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.D
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := chooseBackup(drill, backups, from.enrollment.Spec, v.Now)
+	chosen, err := chooseBackup(drill, withVolumes(drill, backups, from.enrollment), from.enrollment.Spec, v.Now)
 	if err != nil {
 		return nil, err
 	}
