@@ -2,6 +2,7 @@ package backupenrollment
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
@@ -74,30 +75,10 @@ type reading struct {
 // are read, and the last good one. What is on record is not read again.
 func planReading(o *observation, progress background.Progress[allDetails]) reading {
 	r := reading{known: recordedDetails(&o.Status), settled: true}
-	for id, one := range progress.Result {
-		if before := r.known[id]; !before.read && one.read {
-			r.settled = false
-		}
-		if !r.known[id].read {
-			r.known[id] = one
-		}
-	}
-	h := historyOf(o.Extra.velero.backups.Objects, standardOf(o, r.known))
-	wanted := h.runs
-	if h.good != nil {
-		wanted = append(wanted[:len(wanted):len(wanted)], *h.good)
-	}
-	asked := map[backupID]bool{}
-	for _, run := range wanted {
-		if run.DetailsRead || run.StartedAt == nil || !hasDetails(run) || asked[idOfRun(run)] {
-			continue
-		}
-		id := idOfRun(run)
-		asked[id] = true
-		r.unread = append(r.unread, id)
-		if progress.Err != nil && r.known[id].problem == "" {
-			r.known[id] = details{problem: truncate.Message(progress.Err.Error(), maxProblem)}
-		}
+	r.add(progress.Result)
+	r.unread = unreadOf(historyOf(o.Extra.velero.backups.Objects, standardOf(o, r.known)))
+	if progress.Err != nil {
+		r.explain(truncate.Message(progress.Err.Error(), maxProblem))
 	}
 	switch {
 	case progress.Running:
@@ -107,6 +88,44 @@ func planReading(o *observation, progress background.Progress[allDetails]) readi
 		r.due = r.unread
 	}
 	return r
+}
+
+// add takes in what was read just now.
+func (r *reading) add(found allDetails) {
+	for id, one := range found {
+		if r.known[id].read {
+			continue
+		}
+		r.settled = r.settled && !one.read
+		r.known[id] = one
+	}
+}
+
+// explain says of backups that are not read why that is, unless more is known of it.
+func (r *reading) explain(why string) {
+	for _, id := range r.unread {
+		if r.known[id].problem == "" {
+			r.known[id] = details{problem: why}
+		}
+	}
+}
+
+// unreadOf are the backups of a history that are to be read, and were not, the latest first.
+func unreadOf(h history) []backupID {
+	wanted := h.runs
+	if h.good != nil {
+		wanted = append(slices.Clone(h.runs), *h.good)
+	}
+	var unread []backupID
+	for _, run := range wanted {
+		if run.DetailsRead || run.StartedAt == nil || !hasDetails(run) {
+			continue
+		}
+		if id := idOfRun(run); !slices.Contains(unread, id) {
+			unread = append(unread, id)
+		}
+	}
+	return unread
 }
 
 // hasDetails is whether Velero has written all that there will be of a backup. What is left of one that failed is worth
