@@ -61,6 +61,16 @@ func (r *Reconciler) detailsOf(ctx context.Context, enrollment *backupv1alpha1.B
 	if err != nil {
 		return before, err
 	}
+	return readEach(ctx, store, wanted, before)
+}
+
+// detailsStore is what details are read from.
+type detailsStore interface {
+	Details(ctx context.Context, backup string) (backupstore.Details, error)
+}
+
+// readEach reads the details of each backup, as detailsOf says.
+func readEach(ctx context.Context, store detailsStore, wanted []backupID, before allDetails) (allDetails, error) {
 	found := allDetails{}
 	maps.Copy(found, before)
 	var first error
@@ -75,7 +85,7 @@ func (r *Reconciler) detailsOf(ctx context.Context, enrollment *backupv1alpha1.B
 	return found, first
 }
 
-func detailsOfOne(ctx context.Context, store *backupstore.Store, name string) (details, error) {
+func detailsOfOne(ctx context.Context, store detailsStore, name string) (details, error) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeOfOne)
 	defer cancel()
 	read, err := store.Details(ctx, name)

@@ -99,6 +99,7 @@ func TestVolumesOfABackup(t *testing.T) {
 		"skipped for no reason":  {`[{"pvName":"pv-1","skipped":true}]`, Volumes{Total: 1, Uncovered: []Volume{{"pv-1", "Velero skipped it"}}}},
 		"without a method":       {`[{"pvcName":"data","pvcNamespace":"shop"}]`, Volumes{Total: 1, Uncovered: []Volume{{"shop/data", "Velero names no method by which it was backed up"}}}},
 		"failed":                 {`[{"pvName":"pv-1","backupMethod":"PodVolumeBackup","result":"failed"}]`, Volumes{Total: 1, Uncovered: []Volume{{"pv-1", "PodVolumeBackup failed"}}}},
+		"a name stays as it is":  {`[{"pvName":"pv-0xabcdef012345","skipped":true}]`, Volumes{Total: 1, Uncovered: []Volume{{"pv-0xabcdef012345", "Velero skipped it"}}}},
 		"a snapshot":             {`[{"pvName":"pv-1","backupMethod":"CSISnapshot"}]`, Volumes{Total: 1, Covered: 1}},
 		"of two pods":            {`[{"pvName":"a","backupMethod":"CSISnapshot"},{"pvName":"a","skipped":true},{"pvName":"b","skipped":true},{"pvName":"b","backupMethod":"X"}]`, Volumes{Total: 2, Covered: 2}},
 		"of a pod alone":         {`[{"backupMethod":"PodVolumeBackup","result":"failed"}]`, Volumes{}},

@@ -84,20 +84,25 @@ func (p Problem) addTo(list []Problem) []Problem {
 	if p.Origin == "" || len(list) == maxProblems {
 		return list
 	}
-	p.Origin, p.Words = oneLine(p.Origin, maxOrigin), oneLine(p.Words, maxWords)
+	p.Origin, p.Words = oneName(p.Origin, maxOrigin), oneLine(p.Words, maxWords)
 	return append(list, p)
 }
 
-// oneLine is a text without what a terminal would take for a command, cut to so many bytes.
-func oneLine(text string, most int) string {
-	text = text[:min(len(text), 4*most)]
-	printable := strings.Map(func(char rune) rune {
+// oneLine is a text for a status, in one line and cut to so many bytes.
+func oneLine(text string, most int) string { return truncate.Message(printable(text, 4*most), most) }
+
+// oneName is a name in one line, as it is but for what is cut beyond so many bytes.
+func oneName(name string, most int) string { return truncate.Cut(printable(name, 4*most), most) }
+
+// printable is the start of a text without what a terminal would take for a command, with single spaces.
+func printable(text string, most int) string {
+	graphic := strings.Map(func(char rune) rune {
 		if unicode.IsGraphic(char) {
 			return char
 		}
 		return ' '
-	}, strings.ToValidUTF8(text, ""))
-	return truncate.Message(strings.Join(strings.Fields(printable), " "), most)
+	}, strings.ToValidUTF8(text[:min(len(text), most)], ""))
+	return strings.Join(strings.Fields(graphic), " ")
 }
 
 // jsonPath are the names under which a value stands: one for each object or array that it is in. An array has the name

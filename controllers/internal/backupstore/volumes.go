@@ -98,7 +98,7 @@ func (v volumeInfo) name() string {
 	if v.PVCName != "" {
 		name = v.PVCNamespace + "/" + v.PVCName
 	}
-	return oneLine(name, maxVolumeName)
+	return oneName(name, maxVolumeName)
 }
 
 // whyUncovered says why the backup has no data of a volume; empty if it has.
