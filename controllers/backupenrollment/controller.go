@@ -40,6 +40,7 @@ type Reconciler struct {
 	Storage backupstore.Options
 
 	details *background.Tasks[allDetails]
+	probes  *background.Tasks[backupstore.Probe]
 }
 
 // Room is the life of BackupEnrollments.
@@ -60,11 +61,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 	if err := r.watchDrills(mgr); err != nil {
 		return err
 	}
-	r.details = newDetails()
+	r.details, r.probes = newDetails(), newProbes()
 	watch, unwatched := r.Room.AddWatches, error(nil)
 	r.Room.AddWatches = func(b *builder.Builder) {
 		watch(b)
-		unwatched = r.details.AddTo(mgr, b)
+		unwatched = errors.Join(r.details.AddTo(mgr, b), r.probes.AddTo(mgr, b))
 	}
 	declared := &declaredEnrollments{DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
 	err := declared.SetupWithManager(mgr, options)

@@ -57,7 +57,8 @@ func (r *Reconciler) readDetails(o *observation) reading {
 // detailsOf reads the details of backups from the bucket, and adds them to those that were read before. The error is that of
 // the first backup of which that failed; the others are read nonetheless.
 func (r *Reconciler) detailsOf(ctx context.Context, enrollment *backupv1alpha1.BackupEnrollment, wanted []backupID, before allDetails) (allDetails, error) {
-	store, err := r.openStore(ctx, enrollment)
+	// The credentials for drills, if there are any, need not be able to write.
+	store, err := r.openStore(ctx, enrollment, cmp.Or(enrollment.Spec.DrillCredentialsSecret, enrollment.Spec.CredentialsSecret))
 	if err != nil {
 		return before, err
 	}
@@ -116,15 +117,13 @@ func volumesOf(read *backupstore.Volumes) *backupv1alpha1.BackupVolumes {
 	return volumes
 }
 
-// openStore opens the bucket at the prefix of an enrollment's cluster, with the credentials for drills if there are any: these
-// need not be able to write.
-func (r *Reconciler) openStore(ctx context.Context, enrollment *backupv1alpha1.BackupEnrollment) (*backupstore.Store, error) {
+// openStore opens the bucket at the prefix of an enrollment's cluster, with the credentials of a Secret.
+func (r *Reconciler) openStore(ctx context.Context, enrollment *backupv1alpha1.BackupEnrollment, secret string) (*backupstore.Store, error) {
 	content, err := backupcontent.Read(ctx, r.Room.APIReader, types.NamespacedName{Namespace: enrollment.Namespace, Name: enrollment.Spec.Revision})
 	if err != nil {
 		return nil, err
 	}
-	secret := client.ObjectKey{Namespace: enrollment.Namespace, Name: cmp.Or(enrollment.Spec.DrillCredentialsSecret, enrollment.Spec.CredentialsSecret)}
-	access, _, err := backupstore.ReadCredentials(ctx, r.Room.APIReader, secret)
+	access, _, err := backupstore.ReadCredentials(ctx, r.Room.APIReader, client.ObjectKey{Namespace: enrollment.Namespace, Name: secret})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -51,6 +50,8 @@ type extra struct {
 	retention retention
 	// policies are the names of the Schedules of other policies in the cluster.
 	policies []string
+	// storage is what probes showed.
+	storage storage
 	// reading is what the bucket tells of backups.
 	reading reading
 	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
@@ -95,6 +96,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 		return err
 	}
 	o.Extra.reading = r.readDetails(o)
+	o.Extra.storage = r.probeStorage(o)
 	o.Extra.request = requestOf(o, cluster.ID)
 	o.Extra.caughtUp, o.Extra.catchUpAt = catchUpOf(o, cluster.ID)
 	o.Extra.retention = retentionOf(o)
@@ -103,7 +105,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 
 // observePurge looks at what an enrollment that is deleted needs to see.
 func (r *Reconciler) observePurge(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
-	r.details.Forget(client.ObjectKeyFromObject(o.Target))
+	r.forgetTasks(o)
 	if !isPurged(o) {
 		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
 		return nil

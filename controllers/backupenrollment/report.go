@@ -87,8 +87,8 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)))
 	next := nextStart(o)
-	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
-	coverage := coverageFinding(o, told)
+	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
+	informative := []finding{coverageFinding(o, told), protectionFinding(o.Extra.storage.check)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		status.LastDrill, status.Evidence = o.Extra.proof.last, o.Extra.proof.evidence
@@ -96,9 +96,9 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 			status.DrillPlans = o.Extra.proof.told
 		}
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
-		status.Deletions = o.Extra.retention.told()
+		status.Deletions, status.Storage = o.Extra.retention.told(), o.Extra.storage.check
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
-		for _, f := range append(slices.Clone(findings), coverage) {
+		for _, f := range slices.Concat(findings, informative) {
 			if f.kind != "" {
 				list.Set(f.kind, f.status, f.reason, f.message)
 			}
@@ -113,7 +113,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
 	}
-	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.again)
+	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.again, o.Extra.storage.wakeAt)
 	if frequencyOf(o.Status.Velero) != validateEvery {
 		result.Due = append(result.Due, trustedAt(o))
 	}

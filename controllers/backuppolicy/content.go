@@ -80,6 +80,7 @@ func contentOf(backups *backupv1alpha1.BackupPolicy) backupcontent.Content {
 		Template: *spec.Template.DeepCopy(),
 		Storage: backupcontent.Storage{
 			Bucket: spec.Storage.Bucket, Prefix: spec.Storage.Prefix, Region: spec.Storage.Region, Endpoint: spec.Storage.Endpoint,
+			ChecksumAlgorithm: spec.Storage.ChecksumAlgorithm,
 		},
 	}
 	if spread := spec.Schedule.Spread; spread != nil {

@@ -19,6 +19,7 @@ import (
 var summed = [...]string{
 	backupv1alpha1.ConditionStorageAvailable, backupv1alpha1.ConditionBackupsHealthy, backupv1alpha1.ConditionRPOMet,
 	backupv1alpha1.ConditionRTOMet, backupv1alpha1.ConditionRecoveryProven, backupv1alpha1.ConditionCoverageComplete,
+	backupv1alpha1.ConditionStorageProtected,
 }
 
 // part is what a policy tells of one enrollment.

@@ -10,6 +10,8 @@ import (
 const (
 	// ConditionStorageAvailable: Velero can list the cluster's prefix in the bucket.
 	ConditionStorageAvailable = "StorageAvailable"
+	// ConditionStorageProtected: who has the credentials of the cluster cannot delete its backups for good.
+	ConditionStorageProtected = "StorageProtected"
 	// ConditionBackupsHealthy: the last backup that ended is a good one.
 	ConditionBackupsHealthy = "BackupsHealthy"
 	// ConditionRecoveryProven: the last drill that came to a result has passed, and is not older than
@@ -34,6 +36,12 @@ const (
 	ReasonVeleroUnavailable = "VeleroUnavailable"
 	// ReasonStorageUnavailable: Velero cannot use the storage; the message is Velero's.
 	ReasonStorageUnavailable = "StorageUnavailable"
+	// ReasonStorageNotWritable: the storage refused to have an object written, read or deleted; the message says which.
+	ReasonStorageNotWritable = "StorageNotWritable"
+	// ReasonHistoryErasable: the bucket keeps versions, and the credentials of the cluster can delete them.
+	ReasonHistoryErasable = "HistoryErasable"
+	// ReasonHistoryNotKept: the bucket keeps no versions.
+	ReasonHistoryNotKept = "HistoryNotKept"
 	// ReasonStorageNotChecked: Velero has not looked at the storage yet.
 	ReasonStorageNotChecked = "StorageNotChecked"
 	// ReasonCredentialsInvalid: the Secret with the credentials is missing, or lacks a key.
@@ -184,6 +192,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Evidence *EvidenceChain `json:"evidence,omitempty"`
 
+	// storage is what the last probe showed.
+	// +optional
+	Storage *StorageCheck `json:"storage,omitempty"`
+
 	// deletions tell of backups that are being deleted, because their time is over or because the enrollment ends; absent if
 	// there are none.
 	// +optional
@@ -313,6 +325,66 @@ type VeleroObjects struct {
 	// +kubebuilder:validation:MaxLength=64
 	CredentialsVersion string `json:"credentialsVersion,omitempty"`
 }
+
+// StorageCheck is what a probe of the storage showed: an object was written, read and deleted with the credentials that the
+// cluster has.
+type StorageCheck struct {
+	// checkedAt is when it was made.
+	// +required
+	CheckedAt metav1.Time `json:"checkedAt,omitzero"`
+
+	// credentialsVersion is the version of the Secret that the credentials were from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CredentialsVersion string `json:"credentialsVersion,omitempty"`
+
+	// result is Writable, Refused or NotReached. NotReached says nothing of the storage: the cluster may reach it.
+	// +required
+	// +kubebuilder:validation:Enum=Writable;Refused;NotReached
+	Result StorageResult `json:"result,omitempty"`
+
+	// message says what was refused, or why the storage was not reached.
+	// +optional
+	// +kubebuilder:validation:MaxLength=768
+	Message string `json:"message,omitempty"`
+
+	// history is what becomes of an object that is deleted: Kept if the bucket keeps versions and the credentials cannot delete
+	// them, Erasable if they can, NotKept if the bucket keeps none; empty if that is not known.
+	// +optional
+	// +kubebuilder:validation:Enum=Kept;Erasable;NotKept
+	History StorageHistory `json:"history,omitempty"`
+
+	// failures is how many probes in a row found something wrong, up to 7.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Failures int32 `json:"failures,omitempty"`
+}
+
+// StorageResult is what came of a probe.
+type StorageResult string
+
+// Results of a probe.
+const (
+	// StorageWritable: an object was written, read and deleted.
+	StorageWritable StorageResult = "Writable"
+	// StorageRefuses: the storage refused one of that.
+	StorageRefuses StorageResult = "Refused"
+	// StorageNotReached: the manager got no answer.
+	StorageNotReached StorageResult = "NotReached"
+)
+
+// StorageHistory is what becomes of an object that is deleted.
+type StorageHistory string
+
+// Histories.
+const (
+	// HistoryKept: a version stays, which the credentials cannot delete.
+	HistoryKept StorageHistory = "Kept"
+	// HistoryErasable: a version stays, which the credentials can delete.
+	HistoryErasable StorageHistory = "Erasable"
+	// HistoryNotKept: nothing stays.
+	HistoryNotKept StorageHistory = "NotKept"
+)
 
 // BackupDeletions are the backups that are to be deleted, and are there still.
 type BackupDeletions struct {

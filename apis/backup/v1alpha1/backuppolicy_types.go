@@ -178,6 +178,12 @@ type BackupStorage struct {
 	// +optional
 	CARef *ConfigMapKey `json:"caRef,omitempty"`
 
+	// checksumAlgorithm that Velero sends with what it writes. A bucket with an object lock needs one: CRC32 by default without
+	// endpoint, and none with it, since many services know none.
+	// +optional
+	// +kubebuilder:validation:Enum=CRC32;CRC32C;SHA1;SHA256
+	ChecksumAlgorithm string `json:"checksumAlgorithm,omitempty"`
+
 	// credentials that clusters use.
 	// +required
 	Credentials StorageCredentials `json:"credentials,omitzero"`

@@ -43,6 +43,8 @@ type Storage struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	// CA is what the endpoint is trusted by, in PEM; empty for what the system trusts.
 	CA string `json:"ca,omitempty"`
+	// ChecksumAlgorithm that Velero sends; empty for what it does by default.
+	ChecksumAlgorithm string `json:"checksumAlgorithm,omitempty"`
 }
 
 // Starts reads when backups start. An error is one that only a person can mend.

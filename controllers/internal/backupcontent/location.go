@@ -14,5 +14,8 @@ func (s Storage) Location(prefix string, credential map[string]any) map[string]a
 		// Services beside Amazon's have no names for buckets, and many do not know its newer checksums.
 		config["s3Url"], config["s3ForcePathStyle"], config["checksumAlgorithm"] = s.Endpoint, "true", ""
 	}
+	if s.ChecksumAlgorithm != "" {
+		config["checksumAlgorithm"] = s.ChecksumAlgorithm
+	}
 	return map[string]any{"provider": "aws", "objectStorage": bucket, "config": config, "credential": credential}
 }
