@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -96,6 +97,9 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 			status.DrillPlans = o.Extra.proof.told
 		}
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
+		if o.Extra.retention.extended {
+			status.ExtendedAt = ptr.To(metav1.NewTime(o.Now).Rfc3339Copy())
+		}
 		status.Deletions, status.Storage = o.Extra.retention.told(), o.Extra.storage.check
 		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 		for _, f := range slices.Concat(findings, informative) {

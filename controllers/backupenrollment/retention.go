@@ -24,6 +24,10 @@ type retention struct {
 	unknown string
 	// kept are the names of the last good backups, which stay beyond it.
 	kept map[string]bool
+	// keeping are these backups, and extend those of them that Velero would delete soon. They were extended if extended is true.
+	keeping  []*unstructured.Unstructured
+	extend   []extension
+	extended bool
 }
 
 // retentionOf decides about the backups that the cluster shows. Nothing is deleted while work is held off, or while Velero
@@ -34,8 +38,14 @@ func retentionOf(o *observation) retention {
 		return retention{}
 	}
 	r := storedOf(o).planRetention()
+	var again time.Time
+	r.extend, again = planExtensions(r.keeping, &o.Status, o.Now)
+	r.wakeAt = times.Earliest(r.wakeAt, again)
 	if velero.deletions.Unknown != "" {
 		r.unknown = "DeleteBackupRequests cannot be watched: " + velero.deletions.Unknown
+	}
+	if o.Suspension.Active {
+		r.extend = nil
 	}
 	if o.Suspension.Active || velero.deletions.Pending() || r.unknown != "" || !isAvailable(velero) {
 		r.due = nil
@@ -60,6 +70,7 @@ func (s stored) planRetention() retention {
 		good, unread := s.standard.of(backup)
 		if good && len(r.kept) < keep {
 			r.kept[backup.GetName()] = true
+			r.keeping = append(r.keeping, backup)
 			possible++
 			continue
 		}

@@ -19,7 +19,7 @@ const (
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
 	status.Velero, status.Requested, status.CaughtUp, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil, nil
-	status.Deletions, status.Storage = nil, nil
+	status.Deletions, status.Storage, status.ExtendedAt = nil, nil, nil
 	status.LastDrill, status.Evidence, status.DrillPlans = nil, nil, nil
 }
 
@@ -38,7 +38,7 @@ func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.
 		return &purgeStages{o: o, cluster: cluster, journal: journal}
 	}
 	s := &stages{reconciler: r, o: o, cluster: cluster, journal: journal, backups: stepsOf(o.Extra)}
-	if len(s.backups) == 0 && len(o.Extra.proof.due) == 0 && len(o.Extra.retention.due) == 0 {
+	if len(s.backups) == 0 && len(o.Extra.proof.due) == 0 && len(o.Extra.retention.due) == 0 && len(o.Extra.retention.extend) == 0 {
 		return apply.NoStages{}
 	}
 	return s
@@ -68,6 +68,10 @@ func (s *stages) After(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
+	if err := extend(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.extend); err != nil {
+		return false, err
+	}
+	s.o.Extra.retention.extended = len(s.o.Extra.retention.extend) > 0
 	err := requestDeletions(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.due)
 	return err == nil, err
 }

@@ -55,6 +55,7 @@ func TestBackupsWhoseTimeIsOverLeaveTheBucket(t *testing.T) {
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"retention":{"keepLast":1}}}`))
 	must(t, env.Admin.Patch(t.Context(), policy, patch))
 	c.awaitStored(backups, made)
+	c.verifyExtended("retained", made)
 	t.Run("what Velero cannot delete is told, and tried again when somebody asks for it", func(t *testing.T) {
 		c.testFailedDeletion(t, policy, backups, made)
 	})
@@ -96,6 +97,20 @@ func (c *customer) backUp(policy *backupv1alpha1.BackupPolicy, cluster, request 
 }
 
 // scheduleTTL is how long Velero keeps the backups of a Schedule.
+// verifyExtended has Velero delete a backup in ten minutes, and waits until that was put off.
+func (c *customer) verifyExtended(cluster, backup string) {
+	c.t.Helper()
+	soon := fmt.Appendf(nil, `{"status":{"expiration":%q}}`, time.Now().Add(10*time.Minute).UTC().Format(time.RFC3339))
+	must(c.t, c.workload(cluster).Patch(c.t.Context(), c.velero("Backup", cluster, backup), client.RawPatch("application/merge-patch+json", soon)))
+	expect.Eventually(c.t, "the last good backup stays", func(context.Context) error {
+		text, _, err := unstructured.NestedString(c.velero("Backup", cluster, backup).Object, "status", "expiration")
+		if at, wrong := time.Parse(time.RFC3339, text); err != nil || wrong != nil || time.Until(at) < 12*time.Hour {
+			return fmt.Errorf("Velero deletes it at %s", text)
+		}
+		return nil
+	})
+}
+
 func (c *customer) scheduleTTL(cluster, name string) time.Duration {
 	c.t.Helper()
 	text, _, err := unstructured.NestedString(c.velero("Schedule", cluster, name).Object, "spec", "template", "ttl")

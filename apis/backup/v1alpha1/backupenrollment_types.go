@@ -201,6 +201,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Deletions *BackupDeletions `json:"deletions,omitempty"`
 
+	// extendedAt is when it was last put off that Velero deletes backups that are to stay; absent if it never had to be.
+	// +optional
+	ExtendedAt *metav1.Time `json:"extendedAt,omitempty"`
+
 	// runs are the last ten backups, the latest first.
 	// +optional
 	// +listType=atomic

@@ -202,6 +202,10 @@ func (in *BackupEnrollmentStatus) DeepCopyInto(out *BackupEnrollmentStatus) {
 		*out = new(BackupDeletions)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.ExtendedAt != nil {
+		in, out := &in.ExtendedAt, &out.ExtendedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Runs != nil {
 		in, out := &in.Runs, &out.Runs
 		*out = make([]BackupRun, len(*in))

@@ -1,0 +1,43 @@
+package backupenrollment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// patcher is what that needs of a workload cluster. A *fleet.Cluster is one.
+type patcher interface {
+	Confirm(ctx context.Context) error
+	// Patch applies a JSON patch to the object that has the UID.
+	Patch(ctx context.Context, ref objects.Ref, uid types.UID, patch []byte) (*metav1.PartialObjectMetadata, error)
+}
+
+// extend puts off when Velero deletes backups by itself. Kinds of Velero's have no status of their own to be written.
+func extend(ctx context.Context, cluster patcher, own *backupv1alpha1.VeleroObjects, due []extension) error {
+	if len(due) == 0 {
+		return nil
+	}
+	if err := cluster.Confirm(ctx); err != nil {
+		return err
+	}
+	for _, one := range due {
+		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/status/expiration", "value": one.until.UTC().Format(time.RFC3339)}})
+		if err != nil {
+			return err
+		}
+		ref := objects.Ref{GroupVersionKind: backupKind, Namespace: own.Namespace, Name: one.backup}
+		if _, err := cluster.Patch(ctx, ref, one.uid, patch); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) { // Gone, or another one of that name.
+			return fmt.Errorf("keep backup %s/%s, which Velero would delete: %w", own.Namespace, one.backup, err)
+		}
+	}
+	return nil
+}

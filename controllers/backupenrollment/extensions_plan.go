@@ -1,0 +1,65 @@
+package backupenrollment
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+)
+
+const (
+	// maxExtended is how many backups are extended at a time, extendEvery how often, since somebody in the cluster may take it
+	// back at once, and maxExtension by how much at most.
+	maxExtended  = 5
+	extendEvery  = time.Hour
+	maxExtension = 365 * 24 * time.Hour
+	// minExtension leaves time for the next look.
+	minExtension = 24 * time.Hour
+)
+
+// extension is a good backup that Velero would delete soon, and that is to stay: the last ones, when no others follow.
+type extension struct {
+	backup string
+	uid    types.UID
+	until  time.Time
+}
+
+// extensionOf a backup that is kept: in the last quarter of its time it gets as much time again, from a day to a year. Also when
+// that quarter begins; both are zero for a backup that Velero never deletes.
+func extensionOf(backup *unstructured.Unstructured, now time.Time) (e extension, dueAt time.Time) {
+	text, _, _ := unstructured.NestedString(backup.Object, "status", "expiration")
+	expires, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return extension{}, time.Time{}
+	}
+	life := max(minExtension, min(expires.Sub(ageFrom(backup)), maxExtension))
+	return extension{backup: backup.GetName(), uid: backup.GetUID(), until: now.Add(life).Truncate(time.Second)}, expires.Add(-life / 4)
+}
+
+// planExtensions decides which of the backups that are kept are extended now, and when to look again.
+func planExtensions(kept []*unstructured.Unstructured, status *backupv1alpha1.BackupEnrollmentStatus, now time.Time) (due []extension, wakeAt time.Time) {
+	held := time.Time{}
+	if last := status.ExtendedAt; last != nil {
+		held = last.Add(extendEvery)
+	}
+	for _, backup := range kept {
+		e, at := extensionOf(backup, now)
+		if at.IsZero() {
+			continue
+		}
+		if at.Before(held) {
+			at = held
+		}
+		switch {
+		case now.Before(at):
+			if wakeAt.IsZero() || at.Before(wakeAt) {
+				wakeAt = at
+			}
+		case len(due) < maxExtended:
+			due = append(due, e)
+		}
+	}
+	return due, wakeAt
+}
