@@ -75,21 +75,35 @@ func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, p
 }
 
 // desired are the objects that Velero works with.
-func desired(content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects, access credentials, template map[string]any) []*unstructured.Unstructured {
+func desired(
+	content backupcontent.Content, arranged *backupv1alpha1.VeleroObjects, access credentials, template map[string]any,
+) ([]*unstructured.Unstructured, error) {
+	list := []*unstructured.Unstructured{
+		newObject(arranged, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, map[string]any{
+			"type": "Opaque",
+			"data": map[string]any{access.key(): base64.StdEncoding.EncodeToString([]byte(access.file))},
+		}),
+		newObject(arranged, locationKind, map[string]any{"spec": locationSpec(content.Storage, arranged, access)}),
+	}
+	if policies := content.Template.ResourcePolicies; policies != nil {
+		object, err := policiesObject(*policies, arranged)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, object)
+	}
+	return append(list, scheduleObject(arranged, template)), nil
+}
+
+// scheduleObject is what Velero makes backups by.
+func scheduleObject(arranged *backupv1alpha1.VeleroObjects, template map[string]any) *unstructured.Unstructured {
 	// Velero sets skipImmediately itself. An owner reference would have a Schedule that is deleted take its Backups
 	// along, and the sync bring them back (velero issue 4093).
 	starts := newObject(arranged, scheduleKind, map[string]any{"spec": map[string]any{
 		"schedule": arranged.Cron, "useOwnerReferencesInBackup": false, "template": template,
 	}})
 	pause(starts, arranged)
-	return []*unstructured.Unstructured{
-		newObject(arranged, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, map[string]any{
-			"type": "Opaque",
-			"data": map[string]any{access.key(): base64.StdEncoding.EncodeToString([]byte(access.file))},
-		}),
-		newObject(arranged, locationKind, map[string]any{"spec": locationSpec(content.Storage, arranged, access)}),
-		starts,
-	}
+	return starts
 }
 
 func newObject(arranged *backupv1alpha1.VeleroObjects, kind schema.GroupVersionKind, content map[string]any) *unstructured.Unstructured {
@@ -113,6 +127,9 @@ func backupSpec(content backupcontent.Content, arranged *backupv1alpha1.VeleroOb
 	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&template)
 	if err != nil {
 		return nil, err
+	}
+	if delete(spec, "resourcePolicies"); template.ResourcePolicies != nil {
+		spec["resourcePolicy"] = map[string]any{"kind": policiesReference, "name": arranged.Name}
 	}
 	spec["storageLocation"] = arranged.Name
 	// Daytwo deletes what has expired. Velero would delete the last good backup too.

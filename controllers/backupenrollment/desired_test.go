@@ -72,7 +72,10 @@ func TestVeleroGetsWhatItNeedsAndNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := desired(content, arranged, credentials{file: "[default]\n"}, template)
+	list, err := desired(content, arranged, credentials{file: "[default]\n"}, template)
+	if err != nil {
+		t.Fatal(err)
+	}
 	specs := map[string]string{}
 	for _, object := range list {
 		if object.GetName() != arranged.Name || object.GetNamespace() != "velero" {

@@ -244,7 +244,10 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if o.Extra.template, err = backupSpec(content, arranged); err != nil {
 		return nil, err
 	}
-	list := desired(content, arranged, access, o.Extra.template)
+	list, err := desired(content, arranged, access, o.Extra.template)
+	if err != nil {
+		return nil, err
+	}
 	return apply.Prepare(apply.Declare(list), r.Installation, "")
 }
 

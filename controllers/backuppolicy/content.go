@@ -49,7 +49,7 @@ func (p *Problem) stall() *policy.Stall {
 	return &policy.Stall{Reason: metav1alpha1.ReasonInvalidSpec, Message: p.Field + ": " + p.Message}
 }
 
-// Check returns what is wrong with a policy's schedule; nil for nothing.
+// Check returns what is wrong with a policy, beside what its definition says; nil for nothing.
 func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	content := contentOf(backups)
 	starts, refused := content.Starts()
@@ -65,6 +65,9 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	if starts.Exceeds(maxKept-int(content.KeepLast), now, content.TTL) {
 		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time, with the %d of keepLast: choose a shorter one than %s, or back up less often",
 			maxKept, content.KeepLast, content.TTL)}
+	}
+	if problem := checkTemplate(backups.Spec.Template); problem != nil {
+		return problem
 	}
 	if problem := checkBlackouts(backups.Spec.Schedule.Blackouts); problem != nil {
 		return problem

@@ -29,6 +29,13 @@ func closed(expression, zone string, duration time.Duration) *backupv1alpha1.Bac
 	return policy
 }
 
+// with is a policy whose template has resource policies.
+func with(policies ...backupv1alpha1.VolumePolicy) *backupv1alpha1.BackupPolicy {
+	policy := policyWith("@daily", "", 0, 30*24*time.Hour)
+	policy.Spec.Template.ResourcePolicies = &backupv1alpha1.ResourcePolicies{VolumePolicies: policies}
+	return policy
+}
+
 func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	now := time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
@@ -49,6 +56,8 @@ func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 		"a blackout without a time":   {closed("often", "", time.Hour), "spec.schedule.blackouts[1].schedule", "minute 0-59"},
 		"a blackout without a zone":   {closed("@daily", "Atlantis", time.Hour), "spec.schedule.blackouts[1].timeZone", "IANA"},
 		"a blackout without a length": {closed("@daily", "", 0), "spec.schedule.blackouts[1].duration", "1m to 168h"},
+		"a volume policy":             {with(backupv1alpha1.VolumePolicy{Action: backupv1alpha1.VolumeAction{Type: backupv1alpha1.SkipVolume}}), "", ""},
+		"a volume policy for nothing": {with(backupv1alpha1.VolumePolicy{}), "spec.template.resourcePolicies", "volumePolicies[0].action.type"},
 	} {
 		problem := Check(test.policy, now)
 		switch {

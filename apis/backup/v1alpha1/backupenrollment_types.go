@@ -268,7 +268,7 @@ type CaughtUpBackup struct {
 
 // VeleroObjects are what Velero is to work with in a cluster.
 type VeleroObjects struct {
-	// name of the BackupStorageLocation, the Secret and the Schedule.
+	// name of the BackupStorageLocation, the Secret, the Schedule, and the ConfigMap with resource policies if there is one.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

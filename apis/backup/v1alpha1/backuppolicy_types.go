@@ -86,62 +86,6 @@ type BackupSchedule struct {
 	StartRules `json:",inline"`
 }
 
-// BackupTemplate says what a backup holds, in Velero's terms. Everything that is not excluded is in it.
-type BackupTemplate struct {
-	// includedNamespaces are the namespaces that are backed up; all by default.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=63
-	IncludedNamespaces []string `json:"includedNamespaces,omitempty"`
-
-	// excludedNamespaces are left out, beside that of Velero, which always is.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=63
-	ExcludedNamespaces []string `json:"excludedNamespaces,omitempty"`
-
-	// includedResources are plural names, as in "deployments.apps"; all by default.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=253
-	IncludedResources []string `json:"includedResources,omitempty"`
-
-	// excludedResources are plural names.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=253
-	ExcludedResources []string `json:"excludedResources,omitempty"`
-
-	// includeClusterResources is whether objects without a namespace are in it: those that belong to objects of its
-	// namespaces by default.
-	// +optional
-	IncludeClusterResources *bool `json:"includeClusterResources,omitempty"`
-
-	// labelSelector selects objects; all by default.
-	// +optional
-	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
-
-	// snapshotVolumes takes snapshots of volumes, where a snapshot location or a CSI driver can.
-	// +optional
-	SnapshotVolumes *bool `json:"snapshotVolumes,omitempty"`
-
-	// snapshotMoveData moves the data of CSI snapshots into the storage.
-	// +optional
-	SnapshotMoveData *bool `json:"snapshotMoveData,omitempty"`
-
-	// defaultVolumesToFsBackup backs up volumes of pods file by file.
-	// +optional
-	DefaultVolumesToFsBackup *bool `json:"defaultVolumesToFsBackup,omitempty"`
-}
-
 // BackupStorage is an S3 bucket. Each cluster has a prefix of its own in it, which follows from its identity.
 //
 // +kubebuilder:validation:XValidation:rule="self.bucket == oldSelf.bucket && self.prefix == oldSelf.prefix && has(self.endpoint) == has(oldSelf.endpoint) && (!has(self.endpoint) || self.endpoint == oldSelf.endpoint)",message="bucket, prefix and endpoint are immutable, since the backups that are there would be lost sight of: create another policy, and delete this one when its backups have expired"
