@@ -94,6 +94,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.DriftExceptions, "drift-exceptions", "", "file of further rows for the catalog of drift exceptions, in the format of config/drift/exceptions.yaml")
 	set.BoolVar(&f.AllowPrivateSources, "allow-private-sources", false, "fetch charts from loopback, link-local and private addresses too, and through the HTTP proxy of the environment")
 	set.BoolVar(&f.AllowPrivateStorage, "allow-private-storage", false, "read backups from storage at loopback, link-local and private addresses too")
+	set.BoolVar(&f.AllowBackupHooks, "allow-backup-hooks", false, "let BackupPolicies run commands in the pods of customers before and after these are backed up")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
@@ -151,7 +152,7 @@ func run(ctx context.Context, arguments []string) error {
 		}
 	}
 	err = f.webhooks.Serve(mgr, webhooks.Options{
-		Installation: f.Installation, ProviderNamespace: f.ProviderNamespace, Clock: clock.RealClock{},
+		Installation: f.Installation, ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks, Clock: clock.RealClock{},
 	})
 	if err != nil {
 		return err

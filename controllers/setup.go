@@ -76,6 +76,8 @@ type Options struct {
 	AllowPrivateSources bool
 	// AllowPrivateStorage lets the storage of backups be at any address.
 	AllowPrivateStorage bool
+	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
+	AllowBackupHooks bool
 	// EvidenceKey is a file with the private key that the evidence of drills is signed with; empty for none.
 	EvidenceKey string
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
@@ -208,6 +210,7 @@ func (b *base) setUpBackupPolicies() error {
 	policies := &backuppolicy.Reconciler{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("backuppolicy"),
 		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
+		Checker: backuppolicy.Checker{AllowBackupHooks: b.options.AllowBackupHooks},
 	}
 	return setUp("backuppolicy", policies.SetupWithManager(b.Manager, policy.Options{Wrap: b.wrap}))
 }
@@ -218,7 +221,8 @@ func (b *base) setUpEnrollments() error {
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("backupenrollment"),
 			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("backupenrollment"),
 		},
-		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{}, Storage: backupstore.Options{Guard: b.storageGuard()},
+		Rules: b.rules, Installation: b.options.Installation, AllowBackupHooks: b.options.AllowBackupHooks, Clock: clock.RealClock{},
+		Storage: backupstore.Options{Guard: b.storageGuard()},
 	}
 	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

@@ -29,6 +29,8 @@ type Options struct {
 	Installation string
 	// ProviderNamespace is where add-ons may select clusters of other namespaces.
 	ProviderNamespace string
+	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
+	AllowBackupHooks bool
 	// Clock tells which withdrawals still count.
 	Clock clock.PassiveClock
 }
@@ -47,7 +49,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
 	}
 	addons := &policies[*addonsv1alpha1.SaaSAddon]{kind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon")}
-	backups := &policies[*backupv1alpha1.BackupPolicy]{kind: backupPolicyKind, check: checkBackupPolicy}
+	backups := &policies[*backupv1alpha1.BackupPolicy]{kind: backupPolicyKind, check: checkBackupPolicy(backuppolicy.Checker{AllowBackupHooks: options.AllowBackupHooks})}
 	return errors.Join(
 		serve(mgr, addons, &addonsv1alpha1.SaaSAddon{}, options, saasaddon.Withdrawal),
 		serve(mgr, backups, &backupv1alpha1.BackupPolicy{}, options, backuppolicy.Withdrawal),
@@ -56,12 +58,14 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 
 var backupPolicyKind = backupv1alpha1.GroupVersion.WithKind("BackupPolicy")
 
-// checkBackupPolicy refuses a schedule that cannot be read, or not be spread.
-func checkBackupPolicy(policy *backupv1alpha1.BackupPolicy, now time.Time) error {
-	if problem := backuppolicy.Check(policy, now); problem != nil {
-		return invalid(backupPolicyKind, policy.Name, problem.Field, problem.Message)
+// checkBackupPolicy refuses what the controller would not carry out.
+func checkBackupPolicy(checker backuppolicy.Checker) func(*backupv1alpha1.BackupPolicy, time.Time) error {
+	return func(policy *backupv1alpha1.BackupPolicy, now time.Time) error {
+		if problem := checker.Check(policy, now); problem != nil {
+			return invalid(backupPolicyKind, policy.Name, problem.Field, problem.Message)
+		}
+		return nil
 	}
-	return nil
 }
 
 // directClient asks the API server without a cache, and keeps its warnings for whoever is answered.

@@ -35,7 +35,9 @@ type Reconciler struct {
 	Rules managedfields.Rules
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
-	Clock        clock.PassiveClock
+	// AllowBackupHooks lets revisions run commands in the pods of customers.
+	AllowBackupHooks bool
+	Clock            clock.PassiveClock
 	// Storage is where the buckets of backups may be.
 	Storage backupstore.Options
 

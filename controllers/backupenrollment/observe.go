@@ -225,6 +225,9 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkHooks(content.Template); err != nil {
+		return nil, err
+	}
 	if err := requireVelero(ctx, cluster, content.VeleroNamespace); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const maxKept = 400
 
 // Content implements policy.Kind.
 func (r *Reconciler) Content(_ context.Context, backups *backupv1alpha1.BackupPolicy, now time.Time) (policy.Content[*backupv1alpha1.BackupPolicy], error) {
-	if problem := Check(backups, now); problem != nil {
+	if problem := r.Checker.Check(backups, now); problem != nil {
 		return policy.Content[*backupv1alpha1.BackupPolicy]{Stall: problem.stall()}, nil
 	}
 	return policy.Content[*backupv1alpha1.BackupPolicy]{
@@ -49,8 +49,14 @@ func (p *Problem) stall() *policy.Stall {
 	return &policy.Stall{Reason: metav1alpha1.ReasonInvalidSpec, Message: p.Field + ": " + p.Message}
 }
 
+// Checker tells what is wrong with policies.
+type Checker struct {
+	// AllowBackupHooks lets policies run commands in the pods of customers.
+	AllowBackupHooks bool
+}
+
 // Check returns what is wrong with a policy, beside what its definition says; nil for nothing.
-func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
+func (c Checker) Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 	content := contentOf(backups)
 	starts, refused := content.Starts()
 	switch {
@@ -66,7 +72,7 @@ func Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Problem {
 		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time, with the %d of keepLast: choose a shorter one than %s, or back up less often",
 			maxKept, content.KeepLast, content.TTL)}
 	}
-	if problem := checkTemplate(backups.Spec.Template); problem != nil {
+	if problem := c.checkTemplate(backups.Spec.Template); problem != nil {
 		return problem
 	}
 	if problem := checkBlackouts(backups.Spec.Schedule.Blackouts); problem != nil {

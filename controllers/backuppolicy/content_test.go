@@ -59,7 +59,7 @@ func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 		"a volume policy":             {with(backupv1alpha1.VolumePolicy{Action: backupv1alpha1.VolumeAction{Type: backupv1alpha1.SkipVolume}}), "", ""},
 		"a volume policy for nothing": {with(backupv1alpha1.VolumePolicy{}), "spec.template.resourcePolicies", "volumePolicies[0].action.type"},
 	} {
-		problem := Check(test.policy, now)
+		problem := Checker{}.Check(test.policy, now)
 		switch {
 		case test.field == "" && problem != nil:
 			t.Errorf("%s: %+v", name, problem)
@@ -116,9 +116,21 @@ func TestPlansThatCannotBeKeptAreRefused(t *testing.T) {
 		if test.maxAge > 0 {
 			policy.Spec.Objectives.MaxDrillAge = &metav1.Duration{Duration: test.maxAge}
 		}
-		problem := Check(policy, midnight)
+		problem := Checker{}.Check(policy, midnight)
 		if (problem == nil) != (test.field == "") || problem != nil && problem.Field != test.field {
 			t.Errorf("%s: %+v", name, problem)
 		}
+	}
+}
+
+func TestHooksNeedThePermissionOfTheProvider(t *testing.T) {
+	policy := policyWith("@daily", "", 0, 30*24*time.Hour)
+	policy.Spec.Template.Hooks = &backupv1alpha1.BackupHooks{}
+	problem := Checker{}.Check(policy, midnight)
+	if problem == nil || problem.Field != "spec.template.hooks" || !strings.Contains(problem.Message, "--allow-backup-hooks") {
+		t.Errorf("got %+v", problem)
+	}
+	if problem := (Checker{AllowBackupHooks: true}).Check(policy, midnight); problem != nil {
+		t.Errorf("got %+v", problem)
 	}
 }

@@ -31,6 +31,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// ProviderNamespace is where policies may select clusters of other namespaces.
 	ProviderNamespace string
+	// Checker refuses what policies may not say.
+	Checker Checker
 }
 
 // SetupWithManager starts the controller with the manager.

@@ -46,6 +46,8 @@ const (
 	ReasonStorageNotChecked = "StorageNotChecked"
 	// ReasonCredentialsInvalid: the Secret with the credentials is missing, or lacks a key.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
+	// ReasonHooksNotAllowed: the revision has hooks, and the manager runs without --allow-backup-hooks.
+	ReasonHooksNotAllowed = "HooksNotAllowed"
 	// ReasonScheduleInvalid: the expression cannot be read, or not be shifted.
 	ReasonScheduleInvalid = "ScheduleInvalid"
 	// ReasonBackupFailed: the last backup is not a good one; the message names it and says why.

@@ -86,6 +86,12 @@ type BackupTemplate struct {
 	// resourcePolicies say what becomes of single volumes.
 	// +optional
 	ResourcePolicies *ResourcePolicies `json:"resourcePolicies,omitempty"`
+
+	// hooks run commands in the pods that are backed up. They need the manager's flag --allow-backup-hooks. Pods may have
+	// hooks of their own, as annotations (pre.hook.backup.velero.io/command): those run with and without the flag, and in
+	// place of the hooks here, since Velero has no switch for them.
+	// +optional
+	Hooks *BackupHooks `json:"hooks,omitempty"`
 }
 
 // UploaderConfig is of what uploads the data of volumes.
