@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -72,6 +73,40 @@ func TestTemplatesThatVeleroCannotCarryOutAreRefused(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) { expectRefusal(t, err, test.words...) })
 	}
+}
+
+func TestRepositoriesNeedAPasswordOfTheirOwn(t *testing.T) {
+	namespace := newNamespace(t)
+	copying := skipping(backupv1alpha1.VolumeConditions{})
+	copying.VolumePolicies[0].Action.Type = backupv1alpha1.FsBackupVolume
+	for name, template := range map[string]backupv1alpha1.BackupTemplate{
+		"files":           {DefaultVolumesToFsBackup: ptr.To(true)},
+		"moved snapshots": {SnapshotMoveData: ptr.To(true)},
+		"a volume policy": {ResourcePolicies: copying},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy := backupPolicy(namespace)
+			policy.Spec.Template = template
+			expectRefusal(t, admin.Create(t.Context(), policy), "spec.storage.repositoryPasswordRef", "known to everybody")
+			policy.Spec.Storage.RepositoryPasswordRef = &backupv1alpha1.RepositoryPasswordRef{SecretName: "repository-{{ .Cluster.Name }}"}
+			must(t, admin.Create(t.Context(), policy))
+			if key := policy.Spec.Storage.RepositoryPasswordRef.Key; key != "password" {
+				t.Errorf("the key is %q", key)
+			}
+			policy.Spec.Storage.RepositoryPasswordRef = nil
+			expectRefusal(t, admin.Update(t.Context(), policy), "spec.storage.repositoryPasswordRef")
+		})
+	}
+}
+
+func TestCustomersDoNotShareAPasswordUnnoticed(t *testing.T) {
+	policy := backupPolicy(newNamespace(t))
+	policy.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
+	policy.Spec.Storage.Credentials.AllowShared = true
+	policy.Spec.Storage.RepositoryPasswordRef = &backupv1alpha1.RepositoryPasswordRef{SecretName: "repository"}
+	expectRefusal(t, admin.Create(t.Context(), policy), "spec.storage.repositoryPasswordRef.secretName", "allowShared")
+	policy.Spec.Storage.RepositoryPasswordRef.AllowShared = true
+	must(t, admin.Create(t.Context(), policy))
 }
 
 func TestHooksThatAreAddedLaterAreRefusedToo(t *testing.T) {

@@ -58,7 +58,11 @@ type (
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) error {
 	r.Room.Secrets = func(enrollment *backupv1alpha1.BackupEnrollment) []string {
-		return []string{enrollment.Spec.CredentialsSecret}
+		secrets := []string{enrollment.Spec.CredentialsSecret}
+		if password, named := passwordKey(enrollment); named {
+			secrets = append(secrets, password.Name)
+		}
+		return secrets
 	}
 	if err := r.watchDrills(mgr); err != nil {
 		return err

@@ -34,6 +34,8 @@ const (
 type extra struct {
 	// version of the credentials in the management cluster; empty if there are none.
 	version string
+	// password is what is seen of the password of Velero's repositories.
+	password seenPassword
 	// arranged is what was declared; nil if nothing was.
 	arranged *backupv1alpha1.VeleroObjects
 	// template of the backups, if it was declared.
@@ -84,6 +86,9 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	}
 	var err error
 	if o.Extra.version, err = credentialsVersion(ctx, r.Room.Client, o.Target); err != nil {
+		return err
+	}
+	if o.Extra.password, err = r.observePassword(ctx, o, cluster); err != nil {
 		return err
 	}
 	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil || o.Status.Velero == nil {
@@ -171,14 +176,14 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 	return nil
 }
 
-// NeedsDesired implements target.StagedKind: credentials were renewed, the clock of the time zone was set, a blackout
+// NeedsDesired implements target.StagedKind: credentials or the password of repositories were renewed, the clock of the time zone was set, a blackout
 // opens or closes, or a backup is to be made.
 func (r *Reconciler) NeedsDesired(o *observation) bool {
 	own := o.Status.Velero
 	if o.Extra.makesBackup() || len(o.Extra.proof.due) > 0 {
 		return true
 	}
-	return own == nil || own.CredentialsVersion != o.Extra.version || own.Until != nil && !o.Now.Before(own.Until.Time) ||
+	return own == nil || own.CredentialsVersion != o.Extra.version || o.Extra.password.isDue(own) || own.Until != nil && !o.Now.Before(own.Until.Time) ||
 		validationFrequency(o) != frequencyOf(own) || needsPause(o)
 }
 
@@ -251,7 +256,11 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if err != nil {
 		return nil, err
 	}
-	return apply.Prepare(apply.Declare(list), r.Installation, "")
+	password, err := r.declarePassword(ctx, o, cluster, arranged)
+	if err != nil {
+		return nil, err
+	}
+	return apply.Prepare(append(password, apply.Declare(list)...), r.Installation, "")
 }
 
 // requireVelero returns a Verdict if the cluster has no Velero to work with.

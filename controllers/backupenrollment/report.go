@@ -39,6 +39,9 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	}
 	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) { tellDone(o, status) }, Warning: cmp.Or(warningOf(o.Extra.request), catchUpWarning(o.Extra.caughtUp))}
 	result.Due = append(o.Extra.deadlines(), o.Extra.catchUpAt, blackoutFinding(o).due)
+	if awaitsPassword(o.Problem) {
+		result.Due = append(result.Due, o.Now.Add(passwordPatience))
+	}
 	velero := o.Extra.velero
 	switch {
 	case o.Status.Velero == nil && o.Extra.arranged != nil && o.IsReachable():

@@ -72,7 +72,7 @@ func (c Checker) Check(backups *backupv1alpha1.BackupPolicy, now time.Time) *Pro
 		return &Problem{"spec.retention.ttl", fmt.Sprintf("there would be more than %d backups of a cluster at a time, with the %d of keepLast: choose a shorter one than %s, or back up less often",
 			maxKept, content.KeepLast, content.TTL)}
 	}
-	if problem := c.checkTemplate(backups.Spec.Template); problem != nil {
+	if problem := c.checkTemplate(backups.Spec); problem != nil {
 		return problem
 	}
 	if problem := checkBlackouts(backups.Spec.Schedule.Blackouts); problem != nil {

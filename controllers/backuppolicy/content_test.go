@@ -36,6 +36,13 @@ func with(policies ...backupv1alpha1.VolumePolicy) *backupv1alpha1.BackupPolicy 
 	return policy
 }
 
+// moved is a policy that moves the data of snapshots into the storage.
+func moved(password *backupv1alpha1.RepositoryPasswordRef) *backupv1alpha1.BackupPolicy {
+	policy := policyWith("@daily", "", 0, 30*24*time.Hour)
+	policy.Spec.Template.SnapshotMoveData, policy.Spec.Storage.RepositoryPasswordRef = ptr.To(true), password
+	return policy
+}
+
 func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	now := time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
@@ -57,6 +64,9 @@ func TestWhatAPolicyCannotDoIsRefused(t *testing.T) {
 		"a blackout without a zone":   {closed("@daily", "Atlantis", time.Hour), "spec.schedule.blackouts[1].timeZone", "IANA"},
 		"a blackout without a length": {closed("@daily", "", 0), "spec.schedule.blackouts[1].duration", "1m to 168h"},
 		"a volume policy":             {with(backupv1alpha1.VolumePolicy{Action: backupv1alpha1.VolumeAction{Type: backupv1alpha1.SkipVolume}}), "", ""},
+		"files without a password":    {with(backupv1alpha1.VolumePolicy{Action: backupv1alpha1.VolumeAction{Type: backupv1alpha1.FsBackupVolume}}), "spec.storage.repositoryPasswordRef", "known to everybody"},
+		"moved without a password":    {moved(nil), "spec.storage.repositoryPasswordRef", "known to everybody"},
+		"moved with a password":       {moved(&backupv1alpha1.RepositoryPasswordRef{SecretName: "repository"}), "", ""},
 		"a volume policy for nothing": {with(backupv1alpha1.VolumePolicy{}), "spec.template.resourcePolicies", "volumePolicies[0].action.type"},
 	} {
 		problem := Checker{}.Check(test.policy, now)

@@ -60,6 +60,7 @@ func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.Bac
 		TargetSpec:             target.Spec.TargetSpec,
 		CredentialsSecret:      secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
 		DrillCredentialsSecret: drillSecret,
+		RepositoryPassword:     passwordFor(target.Spec.ClusterRef, backups.Spec.Storage.RepositoryPasswordRef),
 		Objectives:             backups.Spec.Objectives,
 		Drills:                 backups.Spec.Drills,
 		Evidence:               backups.Spec.Evidence,
@@ -71,6 +72,14 @@ func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.Bac
 		BackupNow:              metav1alpha1.BackupRequested(backups),
 		Drift:                  backups.Spec.Drift.WithDefaults(),
 	}
+}
+
+// passwordFor names the Secret with the password of a cluster's repositories; nil for none.
+func passwordFor(cluster metav1alpha1.ClusterReference, ref *backupv1alpha1.RepositoryPasswordRef) *metav1alpha1.SecretKeyReference {
+	if ref == nil {
+		return nil
+	}
+	return &metav1alpha1.SecretKeyReference{Name: secretFor(cluster, ref.SecretName), Key: ref.Key}
 }
 
 // secretFor writes a cluster's name into that of its Secret.

@@ -22,7 +22,10 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 		Drills:                []backupv1alpha1.DrillPlan{{Name: "weekly"}},
 		AcceptPartiallyFailed: true, MinItems: ptr.To[int32](3), RequireVolumes: true,
 		Retention: backupv1alpha1.BackupRetention{DeletionPolicy: backupv1alpha1.DeleteBackups},
-		Storage:   backupv1alpha1.BackupStorage{Credentials: backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"}},
+		Storage: backupv1alpha1.BackupStorage{
+			Credentials:           backupv1alpha1.StorageCredentials{SecretName: "storage-{{ .Cluster.Name }}"},
+			RepositoryPasswordRef: &backupv1alpha1.RepositoryPasswordRef{SecretName: "repository-{{ .Cluster.Name }}", Key: "kopia"},
+		},
 	}}
 	policy.Annotations = map[string]string{metav1alpha1.AnnotationBackupNow: "now"}
 	target := &backupv1alpha1.BackupEnrollment{}
@@ -34,6 +37,9 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 	r.SyncSettings(target, policy)
 	if !r.SettingsCurrent(target, policy) {
 		t.Errorf("what was written is not what is compared: %+v", target.Spec)
+	}
+	if password := target.Spec.RepositoryPassword; password == nil || password.Name != "repository-prod" || password.Key != "kopia" {
+		t.Errorf("the password is %+v", password)
 	}
 	if target.Spec.CredentialsSecret != "storage-prod" || target.Spec.Revision != "nightly-1" || len(target.Spec.Drills) != 1 || target.Spec.BackupNow != "now" ||
 		target.Spec.BackupDeletionPolicy != backupv1alpha1.DeleteBackups || !target.Spec.RequireVolumes || len(target.Spec.Schedule.Blackouts) != 1 {

@@ -46,6 +46,11 @@ const (
 	ReasonStorageNotChecked = "StorageNotChecked"
 	// ReasonCredentialsInvalid: the Secret with the credentials is missing, or lacks a key.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
+	// ReasonRepositoryPasswordInvalid: the Secret with the password of Velero's repositories is missing, or its password is
+	// none that protects.
+	ReasonRepositoryPasswordInvalid = "RepositoryPasswordInvalid"
+	// ReasonRepositoryPasswordConflict: Velero has another password in the cluster, of another owner, or with repositories.
+	ReasonRepositoryPasswordConflict = "RepositoryPasswordConflict"
 	// ReasonHooksNotAllowed: the revision has hooks, and the manager runs without --allow-backup-hooks.
 	ReasonHooksNotAllowed = "HooksNotAllowed"
 	// ReasonScheduleInvalid: the expression cannot be read, or not be shifted.
@@ -102,6 +107,11 @@ type BackupEnrollmentSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	CredentialsSecret string `json:"credentialsSecret,omitempty"`
+
+	// repositoryPassword is the key of a Secret in this namespace with the password of Velero's repositories in the cluster;
+	// absent where Velero keeps its own.
+	// +optional
+	RepositoryPassword *metav1alpha1.SecretKeyReference `json:"repositoryPassword,omitempty"`
 
 	// drillCredentialsSecret is the name of the Secret in this namespace with the credentials for drills; empty for the same.
 	// +optional
@@ -330,6 +340,11 @@ type VeleroObjects struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CredentialsVersion string `json:"credentialsVersion,omitempty"`
+
+	// repositoryPasswordVersion is the version of the Secret that the password of Velero's repositories is from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	RepositoryPasswordVersion string `json:"repositoryPasswordVersion,omitempty"`
 }
 
 // StorageCheck is what a probe of the storage showed: an object was written, read and deleted with the credentials that the

@@ -11,6 +11,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || !has(self.storage.drillCredentials) || (has(self.storage.drillCredentials.allowShared) && self.storage.drillCredentials.allowShared) || self.storage.drillCredentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and drills put its drill credentials into their standbys: write {{ .Cluster.Namespace }} into spec.storage.drillCredentials.secretName, so that each customer has its own, or set allowShared"
 // +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || (has(self.storage.credentials.allowShared) && self.storage.credentials.allowShared) || self.storage.credentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its credentials: write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName, so that each customer has its own, or set allowShared"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Orphan' || !has(self.retention) || !has(self.retention.deletionPolicy) || self.retention.deletionPolicy != 'DeleteBackups'",message="deletionPolicy Orphan leaves everything in the clusters, and retention.deletionPolicy DeleteBackups nothing: choose one"
+// +kubebuilder:validation:XValidation:rule="!has(self.template) || has(self.storage.repositoryPasswordRef) || !(has(self.template.defaultVolumesToFsBackup) && self.template.defaultVolumesToFsBackup || has(self.template.snapshotMoveData) && self.template.snapshotMoveData || has(self.template.resourcePolicies) && self.template.resourcePolicies.volumePolicies.exists(policy, policy.action.type == 'FsBackup'))",message="this template stores the data of volumes in repositories, and Velero's own password for them is known to everybody: name a Secret with another one in spec.storage.repositoryPasswordRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || !has(self.storage.repositoryPasswordRef) || (has(self.storage.repositoryPasswordRef.allowShared) && self.storage.repositoryPasswordRef.allowShared) || self.storage.repositoryPasswordRef.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its repository password: write {{ .Cluster.Namespace }} into spec.storage.repositoryPasswordRef.secretName, so that each customer has its own, or set allowShared"
 type BackupPolicySpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
 
@@ -137,6 +139,11 @@ type BackupStorage struct {
 	// default drills use the credentials of that cluster.
 	// +optional
 	DrillCredentials *StorageCredentials `json:"drillCredentials,omitempty"`
+
+	// repositoryPasswordRef names the password that Velero encrypts the data of volumes with, where it stores them in the
+	// bucket itself. Without it Velero uses its own, which is published.
+	// +optional
+	RepositoryPasswordRef *RepositoryPasswordRef `json:"repositoryPasswordRef,omitempty"`
 }
 
 // EvidenceStorage is an S3 bucket for documents with what drills prove. Nothing of it gets into a workload cluster.
@@ -212,6 +219,30 @@ type StorageCredentials struct {
 
 	// allowShared lets clusters of several customers have the same credentials. Who is cluster-admin in one of them can then
 	// read and delete the backups of all.
+	// +optional
+	AllowShared bool `json:"allowShared,omitempty"`
+}
+
+// RepositoryPasswordRef names Secrets in the policy's namespace with the password of Velero's repositories. What is in one is
+// put into the cluster that it is for, where every administrator can read it. Velero has one password for all repositories of
+// a cluster, and cannot change it once there is a repository.
+type RepositoryPasswordRef struct {
+	// secretName is the name of a Secret. {{ .Cluster.Name }} and {{ .Cluster.Namespace }} in it stand for those of the
+	// TenantCluster, so that each has its own.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([-.a-z0-9]|\{\{ \.Cluster\.(Name|Namespace) \}\})+$`
+	SecretName string `json:"secretName,omitempty"`
+
+	// key in it with the password, of 16 to 1024 characters.
+	// +optional
+	// +default="password"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+
+	// allowShared lets clusters of several customers have the same password.
 	// +optional
 	AllowShared bool `json:"allowShared,omitempty"`
 }

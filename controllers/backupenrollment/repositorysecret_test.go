@@ -1,0 +1,75 @@
+package backupenrollment
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+)
+
+func TestARepositoryPasswordIsSetOnlyWhereNothingIsLost(t *testing.T) {
+	const ours, other, repository, weekly = "correct horse battery", "another password that is long", "velero/shop-default-kopia", "BackupPolicy acme/weekly"
+	for name, test := range map[string]struct {
+		found    repositorySecret
+		declares bool
+		// words of the refusal; none if there is none.
+		words []string
+	}{
+		"a new cluster":                        {repositorySecret{}, true, nil},
+		"the Secret is gone":                   {repositorySecret{repository: repository}, true, nil},
+		"Velero's own, without repositories":   {repositorySecret{exists: true, password: publishedPassword}, true, nil},
+		"Velero's own, with repositories":      {repositorySecret{exists: true, password: publishedPassword, repository: repository}, false, []string{repository, "publishes", "delete the backups"}},
+		"the same, made by hand":               {repositorySecret{exists: true, password: ours, repository: repository}, true, nil},
+		"a changed one, without repositories":  {repositorySecret{exists: true, password: other}, true, nil},
+		"a changed one, with repositories":     {repositorySecret{exists: true, password: other, repository: repository}, false, []string{repository, "key password of Secret acme/repository", "put the old password back"}},
+		"applied, and changed by somebody":     {repositorySecret{applied: true}, true, nil},
+		"of another policy, the same Secret":   {repositorySecret{shared: true}, false, nil},
+		"of another policy, the same password": {repositorySecret{exists: true, password: ours, owner: weekly, repository: repository}, false, nil},
+		"of another policy, another password":  {repositorySecret{exists: true, password: other, owner: weekly}, false, []string{weekly, "name the same password"}},
+		"of another policy, and not there yet": {repositorySecret{owner: weekly}, false, []string{weekly}},
+		"without the key, with repositories":   {repositorySecret{exists: true, repository: repository}, false, []string{repository}},
+	} {
+		wanted := repositoryPassword{value: ours, source: "key password of Secret acme/repository"}
+		declares, err := test.found.declares(wanted, "velero/velero-repo-credentials")
+		if declares != test.declares || (err == nil) != (len(test.words) == 0) {
+			t.Errorf("%s: %t, %v", name, declares, err)
+			continue
+		}
+		if err == nil {
+			continue
+		}
+		var verdict *target.Verdict
+		if !errors.As(err, &verdict) || !verdict.Stalled || verdict.Reason != backupv1alpha1.ReasonRepositoryPasswordConflict || !awaitsPassword(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, word := range test.words {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q does not say %q", name, err, word)
+			}
+		}
+		for _, secret := range []string{ours, other, publishedPassword} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: the message tells a password: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestThePasswordIsLookedAtAgain(t *testing.T) {
+	own := &backupv1alpha1.VeleroObjects{RepositoryPasswordVersion: "7"}
+	for name, test := range map[string]struct {
+		seen seenPassword
+		want bool
+	}{
+		"nothing new":             {seenPassword{version: "7"}, false},
+		"another version":         {seenPassword{version: "8"}, true},
+		"the policy names none":   {seenPassword{}, true},
+		"nobody keeps the Secret": {seenPassword{version: "7", unkept: true}, true},
+	} {
+		if got := test.seen.isDue(own); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
