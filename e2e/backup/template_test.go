@@ -1,0 +1,185 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
+)
+
+const (
+	firstPassword  = "correct horse battery staple"
+	secondPassword = "another password that is long"
+)
+
+// TestATemplateReachesVelero has a cluster without volumes and node-agent: the volume policies are read, and decide nothing.
+func TestATemplateReachesVelero(t *testing.T) {
+	t.Parallel()
+	const cluster = "templates"
+	c := newCustomer(t, cluster)
+	c.createNamespace(cluster, "shop")
+	c.setPassword("repository", firstPassword)
+	policy := c.create(c.templated("rich", "repository"))
+	c.awaitReady(policy)
+	c.annotate(policy, metav1alpha1.AnnotationBackupNow, "now")
+	enrollment := c.awaitBackup(policy, cluster)
+	if phase := enrollment.Status.LastSuccessful.Phase; phase != "Completed" {
+		t.Errorf("the backup is %s", phase)
+	}
+	name := enrollment.Status.Velero.Name
+	c.expectTemplate(cluster, name)
+	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
+		t.Errorf("the password in the cluster is %q", got)
+	}
+	t.Run("another policy shares the password, and cannot set another one", func(t *testing.T) { c.testSharedPassword(t, cluster) })
+	t.Run("a password is not changed once there is a repository", func(t *testing.T) { c.testChangedPassword(t, policy, cluster) })
+	t.Run("hooks are refused without the flag", func(t *testing.T) { c.testHooks(t) })
+	t.Run("volume policies go when the policy drops them, and the password stays", func(t *testing.T) { c.testDropped(t, policy, cluster) })
+	c.remove(policy)
+	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
+		t.Errorf("after the policy, the password in the cluster is %q", got)
+	}
+}
+
+// templated is a policy with timeouts, volume policies and a password.
+func (c *customer) templated(name, secret string) *backupv1alpha1.BackupPolicy {
+	policy := c.yearly(name)
+	policy.Spec.Template.CSISnapshotTimeout = &metav1.Duration{Duration: 20 * time.Minute}
+	policy.Spec.Template.ItemOperationTimeout = &metav1.Duration{Duration: time.Hour}
+	policy.Spec.Template.UploaderConfig = &backupv1alpha1.UploaderConfig{ParallelFilesUpload: 2}
+	policy.Spec.Template.ResourcePolicies = &backupv1alpha1.ResourcePolicies{VolumePolicies: []backupv1alpha1.VolumePolicy{
+		{
+			Conditions: backupv1alpha1.VolumeConditions{
+				Capacity: "100Gi,", StorageClass: []string{"slow"}, NFS: &backupv1alpha1.NFSVolumeCondition{}, VolumeTypes: []backupv1alpha1.VolumeType{"nfs"},
+				PVCLabels: map[string]string{"scratch": "true"}, PVCPhase: []string{"Bound"}, PVCVolumeMode: "Filesystem", PVCAccessModes: []string{"ReadWriteMany"},
+			},
+			Action: backupv1alpha1.VolumeAction{Type: backupv1alpha1.SkipVolume},
+		},
+		{
+			Conditions: backupv1alpha1.VolumeConditions{CSI: &backupv1alpha1.CSIVolumeCondition{Driver: "csi.example.com", VolumeAttributes: map[string]string{"tier": "1"}}},
+			Action:     backupv1alpha1.VolumeAction{Type: backupv1alpha1.SnapshotVolume},
+		},
+		{Action: backupv1alpha1.VolumeAction{Type: backupv1alpha1.FsBackupVolume}},
+	}}
+	policy.Spec.Storage.RepositoryPasswordRef = &backupv1alpha1.RepositoryPasswordRef{SecretName: secret}
+	return policy
+}
+
+// setPassword writes the password of repositories into a Secret of the customer's.
+func (c *customer) setPassword(name, password string) {
+	c.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}, StringData: map[string]string{"password": password}}
+	err := env.Admin.Create(c.t.Context(), secret)
+	if apierrors.IsAlreadyExists(err) {
+		err = env.Admin.Update(c.t.Context(), secret)
+	}
+	must(c.t, err)
+}
+
+// repositoryPassword is what Velero has in a cluster.
+func (c *customer) repositoryPassword(ctx context.Context, cluster string) string {
+	c.t.Helper()
+	secret := &corev1.Secret{}
+	must(c.t, c.workload(cluster).Get(ctx, client.ObjectKey{Namespace: "velero", Name: "velero-repo-credentials"}, secret))
+	return string(secret.Data["repository-password"])
+}
+
+// expectTemplate wants the Schedule to say what the policy does, and the ConfigMap to be there.
+func (c *customer) expectTemplate(cluster, name string) {
+	c.t.Helper()
+	template, _, _ := unstructured.NestedMap(c.velero("Schedule", cluster, name).Object, "spec", "template")
+	for field, want := range map[string]any{"csiSnapshotTimeout": "20m0s", "itemOperationTimeout": "1h0m0s"} {
+		if template[field] != want {
+			c.t.Errorf("%s of the Schedule is %v, not %v", field, template[field], want)
+		}
+	}
+	reference, _, _ := unstructured.NestedStringMap(template, "resourcePolicy")
+	if reference["kind"] != "configmap" || reference["name"] != name {
+		c.t.Errorf("the Schedule takes its resource policies from %v", reference)
+	}
+	policies := &corev1.ConfigMap{}
+	must(c.t, c.workload(cluster).Get(c.t.Context(), client.ObjectKey{Namespace: "velero", Name: name}, policies))
+	if !strings.Contains(policies.Data["policies.yaml"], "type: fs-backup") {
+		c.t.Errorf("the ConfigMap holds %v", policies.Data)
+	}
+}
+
+func (c *customer) testSharedPassword(t *testing.T, cluster string) {
+	sharing := c.create(c.templated("sharing", "repository"))
+	c.awaitReady(sharing)
+	c.setPassword("copied", firstPassword)
+	copied := c.create(c.templated("copied", "copied"))
+	c.awaitReady(copied)
+	c.setPassword("other", secondPassword)
+	other := c.create(c.templated("other", "other"))
+	told := c.awaitCondition(other, cluster, metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonRepositoryPasswordConflict)
+	if !strings.Contains(told.Message, "rich") || strings.Contains(told.Message, firstPassword) || strings.Contains(told.Message, secondPassword) {
+		t.Errorf("the message is: %s", told.Message)
+	}
+	for _, policy := range []*backupv1alpha1.BackupPolicy{sharing, copied, other} {
+		c.remove(policy)
+	}
+	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
+		t.Errorf("another policy set the password %q", got)
+	}
+}
+
+func (c *customer) testChangedPassword(t *testing.T, policy *backupv1alpha1.BackupPolicy, cluster string) {
+	repository := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"volumeNamespace": "shop", "backupStorageLocation": "none", "repositoryType": "kopia", "maintenanceFrequency": "1h0m0s",
+	}}}
+	repository.SetGroupVersionKind(schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "BackupRepository"})
+	repository.SetNamespace("velero")
+	repository.SetName("shop-none-kopia")
+	must(t, c.workload(cluster).Create(t.Context(), repository))
+	c.setPassword("repository", secondPassword)
+	told := c.awaitCondition(policy, cluster, metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonRepositoryPasswordConflict)
+	if !strings.Contains(told.Message, "shop-none-kopia") || !strings.Contains(told.Message, "put the old password back") {
+		t.Errorf("the message is: %s", told.Message)
+	}
+	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
+		t.Errorf("the password was changed to %q", got)
+	}
+	c.setPassword("repository", firstPassword)
+	c.awaitReady(policy)
+	must(t, c.workload(cluster).Delete(t.Context(), repository))
+}
+
+func (c *customer) testHooks(t *testing.T) {
+	hooked := c.yearly("hooked")
+	hooked.Spec.Template.Hooks = &backupv1alpha1.BackupHooks{Resources: []backupv1alpha1.BackupResourceHooks{{
+		Name: "flush", Pre: []backupv1alpha1.BackupHook{{Exec: backupv1alpha1.ExecHook{Command: []string{"/bin/flush"}}}},
+	}}}
+	err := env.Admin.Create(t.Context(), hooked)
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.template.hooks") || !strings.Contains(err.Error(), "--allow-backup-hooks") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func (c *customer) testDropped(t *testing.T, policy *backupv1alpha1.BackupPolicy, cluster string) {
+	name := c.enrollment(t.Context(), policy, cluster).Status.Velero.Name
+	c.patchPolicy(policy, `{"spec":{"template":{"resourcePolicies":null},"storage":{"repositoryPasswordRef":null}}}`)
+	expect.Eventually(t, "the ConfigMap is gone, and the Schedule does not name it", func(ctx context.Context) error {
+		if _, named, _ := unstructured.NestedMap(c.velero("Schedule", cluster, name).Object, "spec", "template", "resourcePolicy"); named {
+			return errors.New("the Schedule names it")
+		}
+		err := c.workload(cluster).Get(ctx, client.ObjectKey{Namespace: "velero", Name: name}, &corev1.ConfigMap{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}
