@@ -2,13 +2,17 @@ package backup
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,6 +50,7 @@ func TestATemplateReachesVelero(t *testing.T) {
 	}
 	t.Run("another policy shares the password, and cannot set another one", func(t *testing.T) { c.testSharedPassword(t, cluster) })
 	t.Run("a password is not changed once there is a repository", func(t *testing.T) { c.testChangedPassword(t, policy, cluster) })
+	t.Run("what somebody sets in the cluster is taken back", func(t *testing.T) { c.testPasswordDrift(t, cluster) })
 	t.Run("hooks are refused without the flag", func(t *testing.T) { c.testHooks(t) })
 	t.Run("volume policies go when the policy drops them, and the password stays", func(t *testing.T) { c.testDropped(t, policy, cluster) })
 	c.remove(policy)
@@ -155,7 +160,44 @@ func (c *customer) testChangedPassword(t *testing.T, policy *backupv1alpha1.Back
 	}
 	c.setPassword("repository", firstPassword)
 	c.awaitReady(policy)
-	must(t, c.workload(cluster).Delete(t.Context(), repository))
+	c.expectNoPassword(firstPassword, secondPassword)
+}
+
+// testPasswordDrift comes after there is a repository, which is no reason to leave the change.
+func (c *customer) testPasswordDrift(t *testing.T, cluster string) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "velero", Name: "velero-repo-credentials"}}
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"stringData":{"repository-password":%q}}`, secondPassword))
+	must(t, c.workload(cluster).Patch(t.Context(), secret, patch, client.FieldOwner("kubectl-edit")))
+	expect.Eventually(t, "the password is the policy's again", func(ctx context.Context) error {
+		if c.repositoryPassword(ctx, cluster) != firstPassword {
+			return errors.New("it is another one")
+		}
+		return nil
+	})
+	c.expectNoPassword(firstPassword, secondPassword)
+}
+
+// expectNoPassword looks for passwords in all that the manager tells.
+func (c *customer) expectNoPassword(passwords ...string) {
+	c.t.Helper()
+	log, err := os.ReadFile(env.Manager.LogPath())
+	must(c.t, err)
+	told := map[string]string{"the log": string(log)}
+	for _, list := range []client.ObjectList{
+		&backupv1alpha1.BackupPolicyList{}, &backupv1alpha1.BackupEnrollmentList{}, &corev1.ConfigMapList{}, &eventsv1.EventList{},
+	} {
+		must(c.t, env.Admin.List(c.t.Context(), list, client.InNamespace(c.namespace)))
+		text, err := json.Marshal(list)
+		must(c.t, err)
+		told[fmt.Sprintf("%T", list)] = string(text)
+	}
+	for where, text := range told {
+		for _, password := range passwords {
+			if strings.Contains(text, password) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(password))) {
+				c.t.Errorf("%s tells a password", where)
+			}
+		}
+	}
 }
 
 func (c *customer) testHooks(t *testing.T) {
