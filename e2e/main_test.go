@@ -51,7 +51,7 @@ func start(ctx context.Context, dir string) (end func() error, err error) {
 	env, err = environment.Start(ctx, environment.Options{
 		StateDir: filepath.Join(dir, "fleet"), Clusters: fullClusters, Progress: os.Stderr,
 		// The registries of the tests are at the loopback address.
-		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--orphan-head-start=2s", mirror},
+		ManagerArgs: []string{"--leader-election=off", "--allow-private-sources", "--allow-backup-hooks", "--orphan-head-start=2s", mirror},
 
 		ManagerKubeconfig: throughProxy,
 	})
