@@ -88,7 +88,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	if o.Extra.version, err = credentialsVersion(ctx, r.Room.Client, o.Target); err != nil {
 		return err
 	}
-	if o.Extra.password, err = r.observePassword(ctx, o, cluster); err != nil {
+	if o.Extra.password, err = r.observePassword(ctx, o); err != nil {
 		return err
 	}
 	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil || o.Status.Velero == nil {
@@ -244,6 +244,11 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if err != nil {
 		return nil, &target.Verdict{Reason: backupv1alpha1.ReasonScheduleInvalid, Message: err.Error(), Cause: err, Stalled: true}
 	}
+	// A password that is refused is not on record, so that it is looked at again.
+	password, err := r.declarePassword(ctx, o, cluster, arranged)
+	if err != nil {
+		return nil, err
+	}
 	now := blackoutsOf(o.Target).at(o.Now)
 	arranged.Paused, arranged.SkippedUntil = now.open, now.skippedUntil(o.Status.Velero, o.Now)
 	arranged.CredentialsVersion = access.version
@@ -253,10 +258,6 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 		return nil, err
 	}
 	list, err := desired(content, arranged, access, o.Extra.template)
-	if err != nil {
-		return nil, err
-	}
-	password, err := r.declarePassword(ctx, o, cluster, arranged)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
@@ -46,23 +45,24 @@ func passwordVersion(ctx context.Context, cached client.Reader, enrollment *back
 type seenPassword struct {
 	// version of the Secret in the management cluster; empty if there is none.
 	version string
-	// unkept: no target keeps the Secret in the cluster. An enrollment that shared it takes it over then.
-	unkept bool
+	// notKept: the enrollment does not keep the Secret in the cluster itself, but shares it. Who keeps it may change the
+	// password, or end.
+	notKept bool
 }
 
 // isDue is whether the Secret in the cluster is to be looked at.
 func (s seenPassword) isDue(own *backupv1alpha1.VeleroObjects) bool {
-	return s.unkept || s.version != own.RepositoryPasswordVersion
+	return s.notKept || s.version != own.RepositoryPasswordVersion
 }
 
 // observePassword looks at the password of an enrollment's repositories, if its policy names one.
-func (r *Reconciler) observePassword(ctx context.Context, o *observation, cluster *fleet.Cluster) (seenPassword, error) {
+func (r *Reconciler) observePassword(ctx context.Context, o *observation) (seenPassword, error) {
 	if _, named := passwordKey(o.Target); !named || o.Status.Velero == nil {
 		return seenPassword{}, nil
 	}
 	version, err := passwordVersion(ctx, r.Room.Client, o.Target)
-	_, kept := cluster.Tracker.OwnerOf(objects.RefOf(passwordObject(o.Status.Velero.Namespace, repositoryPassword{})).Key())
-	return seenPassword{version: version, unkept: !kept}, err
+	_, kept := o.Inventory[objects.RefOf(passwordObject(o.Status.Velero.Namespace, repositoryPassword{})).Key()]
+	return seenPassword{version: version, notKept: !kept}, err
 }
 
 // repositoryPassword is what Velero is to encrypt its repositories with.

@@ -63,10 +63,10 @@ func TestThePasswordIsLookedAtAgain(t *testing.T) {
 		seen seenPassword
 		want bool
 	}{
-		"nothing new":             {seenPassword{version: "7"}, false},
-		"another version":         {seenPassword{version: "8"}, true},
-		"the policy names none":   {seenPassword{}, true},
-		"nobody keeps the Secret": {seenPassword{version: "7", unkept: true}, true},
+		"nothing new":           {seenPassword{version: "7"}, false},
+		"another version":       {seenPassword{version: "8"}, true},
+		"the policy names none": {seenPassword{}, true},
+		"it shares the Secret":  {seenPassword{version: "7", notKept: true}, true},
 	} {
 		if got := test.seen.isDue(own); got != test.want {
 			t.Errorf("%s: %t", name, got)

@@ -140,6 +140,10 @@ func TestHooksNeedThePermissionOfTheProvider(t *testing.T) {
 	if problem == nil || problem.Field != "spec.template.hooks" || !strings.Contains(problem.Message, "--allow-backup-hooks") {
 		t.Errorf("got %+v", problem)
 	}
+	content, err := (&Reconciler{}).Content(t.Context(), policy, midnight)
+	if err != nil || content.Stall == nil || !strings.HasPrefix(content.Stall.Message, "spec.template.hooks: ") {
+		t.Errorf("the controller says %+v, %v", content.Stall, err)
+	}
 	if problem := (Checker{AllowBackupHooks: true}).Check(policy, midnight); problem != nil {
 		t.Errorf("got %+v", problem)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -48,14 +50,18 @@ func TestATemplateReachesVelero(t *testing.T) {
 	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
 		t.Errorf("the password in the cluster is %q", got)
 	}
-	t.Run("another policy shares the password, and cannot set another one", func(t *testing.T) { c.testSharedPassword(t, cluster) })
+	sharing := c.create(c.templated("sharing", "repository"))
+	c.awaitReady(sharing)
+	t.Run("another policy cannot set another password", func(t *testing.T) { c.testOtherPassword(t, cluster) })
 	t.Run("a password is not changed once there is a repository", func(t *testing.T) { c.testChangedPassword(t, policy, cluster) })
 	t.Run("what somebody sets in the cluster is taken back", func(t *testing.T) { c.testPasswordDrift(t, cluster) })
 	t.Run("hooks are refused without the flag", func(t *testing.T) { c.testHooks(t) })
 	t.Run("volume policies go when the policy drops them, and the password stays", func(t *testing.T) { c.testDropped(t, policy, cluster) })
 	c.remove(policy)
+	t.Run("who shared the password keeps it", func(t *testing.T) { c.testInheritedPassword(t, sharing, cluster) })
+	c.remove(sharing)
 	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
-		t.Errorf("after the policy, the password in the cluster is %q", got)
+		t.Errorf("after the policies, the password in the cluster is %q", got)
 	}
 }
 
@@ -122,9 +128,8 @@ func (c *customer) expectTemplate(cluster, name string) {
 	}
 }
 
-func (c *customer) testSharedPassword(t *testing.T, cluster string) {
-	sharing := c.create(c.templated("sharing", "repository"))
-	c.awaitReady(sharing)
+// testOtherPassword has one more policy with the same password, too, which is from another Secret.
+func (c *customer) testOtherPassword(t *testing.T, cluster string) {
 	c.setPassword("copied", firstPassword)
 	copied := c.create(c.templated("copied", "copied"))
 	c.awaitReady(copied)
@@ -134,22 +139,39 @@ func (c *customer) testSharedPassword(t *testing.T, cluster string) {
 	if !strings.Contains(told.Message, "rich") || strings.Contains(told.Message, firstPassword) || strings.Contains(told.Message, secondPassword) {
 		t.Errorf("the message is: %s", told.Message)
 	}
-	for _, policy := range []*backupv1alpha1.BackupPolicy{sharing, copied, other} {
-		c.remove(policy)
-	}
+	c.remove(copied)
+	c.remove(other)
 	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
 		t.Errorf("another policy set the password %q", got)
 	}
 }
 
-func (c *customer) testChangedPassword(t *testing.T, policy *backupv1alpha1.BackupPolicy, cluster string) {
+// createRepository makes what a node-agent would.
+func (c *customer) createRepository(cluster string) *unstructured.Unstructured {
+	c.t.Helper()
 	repository := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"volumeNamespace": "shop", "backupStorageLocation": "none", "repositoryType": "kopia", "maintenanceFrequency": "1h0m0s",
 	}}}
 	repository.SetGroupVersionKind(schema.GroupVersionKind{Group: "velero.io", Version: "v1", Kind: "BackupRepository"})
 	repository.SetNamespace("velero")
 	repository.SetName("shop-none-kopia")
-	must(t, c.workload(cluster).Create(t.Context(), repository))
+	must(c.t, c.workload(cluster).Create(c.t.Context(), repository))
+	return repository
+}
+
+// awaitPassword waits until Velero has a password in a cluster.
+func (c *customer) awaitPassword(cluster, want string) {
+	c.t.Helper()
+	expect.Eventually(c.t, "Velero has the password", func(ctx context.Context) error {
+		if c.repositoryPassword(ctx, cluster) != want {
+			return errors.New("it has another one")
+		}
+		return nil
+	})
+}
+
+func (c *customer) testChangedPassword(t *testing.T, policy *backupv1alpha1.BackupPolicy, cluster string) {
+	repository := c.createRepository(cluster)
 	c.setPassword("repository", secondPassword)
 	told := c.awaitCondition(policy, cluster, metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonRepositoryPasswordConflict)
 	if !strings.Contains(told.Message, "shop-none-kopia") || !strings.Contains(told.Message, "put the old password back") {
@@ -158,23 +180,35 @@ func (c *customer) testChangedPassword(t *testing.T, policy *backupv1alpha1.Back
 	if got := c.repositoryPassword(t.Context(), cluster); got != firstPassword {
 		t.Errorf("the password was changed to %q", got)
 	}
+	must(t, c.workload(cluster).Delete(t.Context(), repository))
+	c.awaitPassword(cluster, secondPassword)
 	c.setPassword("repository", firstPassword)
+	c.awaitPassword(cluster, firstPassword)
 	c.awaitReady(policy)
 	c.expectNoPassword(firstPassword, secondPassword)
 }
 
-// testPasswordDrift comes after there is a repository, which is no reason to leave the change.
+// testPasswordDrift has a repository, which is no reason to leave the change.
 func (c *customer) testPasswordDrift(t *testing.T, cluster string) {
+	c.createRepository(cluster)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "velero", Name: "velero-repo-credentials"}}
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"stringData":{"repository-password":%q}}`, secondPassword))
 	must(t, c.workload(cluster).Patch(t.Context(), secret, patch, client.FieldOwner("kubectl-edit")))
-	expect.Eventually(t, "the password is the policy's again", func(ctx context.Context) error {
-		if c.repositoryPassword(ctx, cluster) != firstPassword {
-			return errors.New("it is another one")
+	c.awaitPassword(cluster, firstPassword)
+	c.expectNoPassword(firstPassword, secondPassword)
+}
+
+// testInheritedPassword has the policy that kept the Secret gone. The other one takes it over when it is looked at.
+func (c *customer) testInheritedPassword(t *testing.T, policy *backupv1alpha1.BackupPolicy, cluster string) {
+	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: cluster}}
+	c.annotate(tenant, metav1alpha1.AnnotationRequestedAt, "inherited")
+	expect.Eventually(t, "the Secret is among its objects", func(ctx context.Context) error {
+		inventory := c.enrollment(ctx, policy, cluster).Status.Inventory
+		if !slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool { return strings.HasSuffix(e.ID, "velero-repo-credentials") }) {
+			return fmt.Errorf("they are %+v", inventory)
 		}
 		return nil
 	})
-	c.expectNoPassword(firstPassword, secondPassword)
 }
 
 // expectNoPassword looks for passwords in all that the manager tells.
