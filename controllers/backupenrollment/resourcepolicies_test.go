@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 )
@@ -82,5 +85,24 @@ func TestWithoutResourcePoliciesThereIsNoConfigMap(t *testing.T) {
 	_, named, _ := unstructured.NestedMap(objects["Schedule"].Object, "spec", "template", "resourcePolicy")
 	if named || slices.Contains(kinds, "ConfigMap") {
 		t.Errorf("got %v, named %t", kinds, named)
+	}
+}
+
+func TestVeleroKnowsEveryFieldOfATemplate(t *testing.T) {
+	template, names := rich(), []string{"a"}
+	template.LabelSelector = &metav1.LabelSelector{}
+	template.IncludedNamespaces, template.IncludedResources, template.ExcludedResources = names, names, names
+	template.IncludeClusterResources, template.SnapshotVolumes = ptr.To(true), ptr.To(true)
+	template.SnapshotMoveData, template.DefaultVolumesToFsBackup = ptr.To(true), ptr.To(true)
+	hook := []backupv1alpha1.BackupHook{{Exec: backupv1alpha1.ExecHook{
+		Container: "db", Command: names, OnError: "Continue", Timeout: &metav1.Duration{Duration: time.Minute},
+	}}}
+	template.Hooks = &backupv1alpha1.BackupHooks{Resources: []backupv1alpha1.BackupResourceHooks{{
+		Name: "flush", IncludedNamespaces: names, ExcludedNamespaces: names, IncludedResources: names, ExcludedResources: names,
+		LabelSelector: &metav1.LabelSelector{}, Pre: hook, Post: hook,
+	}}}
+	_, objects, _ := declared(t, template)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(objects["Schedule"].Object, &velerov1.Schedule{}, true); err != nil {
+		t.Error(err)
 	}
 }
