@@ -25,6 +25,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
 	"github.com/daytwo-dev/daytwo/controllers/drdrill"
+	"github.com/daytwo-dev/daytwo/controllers/internal/assumerole"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -222,7 +223,7 @@ func (b *base) setUpEnrollments() error {
 			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("backupenrollment"),
 		},
 		Rules: b.rules, Installation: b.options.Installation, AllowBackupHooks: b.options.AllowBackupHooks, Clock: clock.RealClock{},
-		Storage: backupstore.Options{Guard: b.storageGuard()},
+		Storage: backupstore.Options{Guard: b.storageGuard()}, Minter: &assumerole.Minter{Guard: b.storageGuard()},
 	}
 	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

@@ -10,6 +10,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/assumerole"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -40,9 +41,12 @@ type Reconciler struct {
 	Clock            clock.PassiveClock
 	// Storage is where the buckets of backups may be.
 	Storage backupstore.Options
+	// Minter mints the credentials of policies that assume a role.
+	Minter *assumerole.Minter
 
 	details *background.Tasks[allDetails]
 	probes  *background.Tasks[backupstore.Probe]
+	mints   *background.Tasks[struct{}]
 }
 
 // Room is the life of BackupEnrollments.
@@ -67,11 +71,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 	if err := r.watchDrills(mgr); err != nil {
 		return err
 	}
-	r.details, r.probes = newDetails(), newProbes()
+	r.details, r.probes, r.mints = newDetails(), newProbes(), newMints()
 	watch, unwatched := r.Room.AddWatches, error(nil)
 	r.Room.AddWatches = func(b *builder.Builder) {
 		watch(b)
-		unwatched = errors.Join(r.details.AddTo(mgr, b), r.probes.AddTo(mgr, b))
+		unwatched = errors.Join(r.details.AddTo(mgr, b), r.probes.AddTo(mgr, b), r.mints.AddTo(mgr, b))
 	}
 	declared := &declaredEnrollments{DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
 	err := declared.SetupWithManager(mgr, options)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
@@ -46,6 +47,9 @@ func credentialsVersion(ctx context.Context, cached client.Reader, enrollment *b
 func readCredentials(ctx context.Context, live client.Reader, enrollment *backupv1alpha1.BackupEnrollment) (credentials, error) {
 	read, version, err := backupstore.ReadCredentials(ctx, live, secretOf(enrollment))
 	var invalid *backupstore.InvalidCredentialsError
+	if errors.As(err, &invalid) && enrollment.Spec.AssumeRole != nil {
+		return credentials{}, &target.Verdict{Reason: metav1alpha1.ReasonWaiting, Message: "waits for temporary credentials: see the condition CredentialsRenewed"}
+	}
 	if errors.As(err, &invalid) {
 		return credentials{}, &target.Verdict{Reason: backupv1alpha1.ReasonCredentialsInvalid, Stalled: true, Message: invalid.Error()}
 	}

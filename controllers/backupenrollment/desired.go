@@ -2,7 +2,6 @@ package backupenrollment
 
 import (
 	"encoding/base64"
-	"path"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,7 +59,7 @@ func arrange(was *backupv1alpha1.VeleroObjects, content backupcontent.Content, p
 	}
 	arranged := &backupv1alpha1.VeleroObjects{
 		Namespace: content.VeleroNamespace, Name: objectName(policy), Cron: expression,
-		Prefix: path.Join(content.Storage.Prefix, policy.Namespace, policy.Name, string(id)),
+		Prefix: prefixIn(content, policy, id),
 		TTL:    &metav1.Duration{Duration: content.TTL}, KeepLast: content.KeepLast,
 	}
 	if was != nil {

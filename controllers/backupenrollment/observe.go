@@ -52,6 +52,8 @@ type extra struct {
 	retention retention
 	// policies are the names of the Schedules of other policies in the cluster.
 	policies []string
+	// minting is how temporary credentials stand.
+	minting minting
 	// storage is what probes showed.
 	storage storage
 	// reading is what the bucket tells of backups.
@@ -89,6 +91,9 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 		return err
 	}
 	if o.Extra.password, err = r.observePassword(ctx, o); err != nil {
+		return err
+	}
+	if o.Extra.minting, err = r.mint(ctx, o, cluster.ID); err != nil {
 		return err
 	}
 	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil || o.Status.Velero == nil {

@@ -38,7 +38,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 		return o.Extra.purge.outcome()
 	}
 	result := outcome{Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) { tellDone(o, status) }, Warning: cmp.Or(warningOf(o.Extra.request), catchUpWarning(o.Extra.caughtUp))}
-	result.Due = append(o.Extra.deadlines(), o.Extra.catchUpAt, blackoutFinding(o).due)
+	result.Due = append(o.Extra.deadlines(), o.Extra.minting.wakeAt, o.Extra.catchUpAt, blackoutFinding(o).due)
 	if awaitsPassword(o.Problem) {
 		result.Due = append(result.Due, o.Now.Add(passwordPatience))
 	}
@@ -57,6 +57,9 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 		result.Unhealthy, result.Summary = toldBefore(o)
 	default:
 		tellSeen(o, velero, &result)
+	}
+	if f := o.Extra.minting.finding(o.Now); result.Unhealthy == nil && f.isProblem() {
+		result.Unhealthy = &target.Verdict{Reason: f.reason, Message: f.message, Stalled: f.stalled}
 	}
 	return result
 }
@@ -82,6 +85,12 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 		status.Velero = o.Extra.arranged.DeepCopy()
 	}
 	tellBlackout(o, status)
+	list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
+	if f := o.Extra.minting.finding(o.Now); f.kind != "" {
+		list.Set(f.kind, f.status, f.reason, f.message)
+	} else {
+		list.Remove(backupv1alpha1.ConditionCredentialsRenewed)
+	}
 	for _, one := range o.Extra.ownBackups() {
 		one.record(status)
 	}

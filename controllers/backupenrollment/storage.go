@@ -70,4 +70,5 @@ func (r *Reconciler) forgetTasks(o *observation) {
 	key := client.ObjectKeyFromObject(o.Target)
 	r.details.Forget(key)
 	r.probes.Forget(key)
+	r.mints.Forget(key)
 }

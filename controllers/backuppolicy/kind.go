@@ -12,6 +12,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -56,9 +57,15 @@ func wanted(target *backupv1alpha1.BackupEnrollment, backups *backupv1alpha1.Bac
 	if drills := backups.Spec.Storage.DrillCredentials; drills != nil {
 		drillSecret = secretFor(target.Spec.ClusterRef, drills.SecretName)
 	}
+	access := backups.Spec.Storage.Credentials
+	secret := secretFor(target.Spec.ClusterRef, access.SecretName)
+	if access.AssumeRole != nil {
+		secret = mintedSecret(target.Spec.ClusterRef, backups)
+	}
 	return &backupv1alpha1.BackupEnrollmentSpec{
 		TargetSpec:             target.Spec.TargetSpec,
-		CredentialsSecret:      secretFor(target.Spec.ClusterRef, backups.Spec.Storage.Credentials.SecretName),
+		CredentialsSecret:      secret,
+		AssumeRole:             access.AssumeRole,
 		DrillCredentialsSecret: drillSecret,
 		RepositoryPassword:     passwordFor(target.Spec.ClusterRef, backups.Spec.Storage.RepositoryPasswordRef),
 		Objectives:             backups.Spec.Objectives,
@@ -85,6 +92,14 @@ func passwordFor(cluster metav1alpha1.ClusterReference, ref *backupv1alpha1.Repo
 // secretFor writes a cluster's name into that of its Secret.
 func secretFor(cluster metav1alpha1.ClusterReference, pattern string) string {
 	return strings.NewReplacer("{{ .Cluster.Name }}", cluster.Name, "{{ .Cluster.Namespace }}", cluster.Namespace).Replace(pattern)
+}
+
+// maxSecretName is how long the name of a Secret with temporary credentials may be.
+const maxSecretName = 63
+
+// mintedSecret is the name of the Secret with the temporary credentials of a cluster.
+func mintedSecret(cluster metav1alpha1.ClusterReference, backups *backupv1alpha1.BackupPolicy) string {
+	return objects.ShortName(maxSecretName, backups.Name+"-"+cluster.Name+"-minted", backups.Name+"/"+cluster.Namespace+"/"+cluster.Name)
 }
 
 // State implements policy.Kind.

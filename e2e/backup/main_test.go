@@ -22,6 +22,10 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return nil, err
 		}
+		// What the manager is to STS.
+		if err := errors.Join(os.Setenv("AWS_ACCESS_KEY_ID", "the-manager"), os.Setenv("AWS_SECRET_ACCESS_KEY", "not-a-secret")); err != nil {
+			return nil, err
+		}
 		env, err = environment.Start(ctx, environment.Options{
 			StateDir: dir, Velero: true, ClusterAPI: true, Progress: os.Stderr,
 			ManagerArgs: []string{"--leader-election=off", "--allow-private-storage", "--evidence-key=" + key},

@@ -12,6 +12,8 @@ const (
 	ConditionStorageAvailable = "StorageAvailable"
 	// ConditionStorageProtected: who has the credentials of the cluster cannot delete its backups for good.
 	ConditionStorageProtected = "StorageProtected"
+	// ConditionCredentialsRenewed: the temporary credentials of the cluster are renewed in time.
+	ConditionCredentialsRenewed = "CredentialsRenewed"
 	// ConditionBackupsHealthy: the last backup that ended is a good one.
 	ConditionBackupsHealthy = "BackupsHealthy"
 	// ConditionRecoveryProven: the last drill that came to a result has passed, and is not older than
@@ -44,6 +46,8 @@ const (
 	ReasonHistoryNotKept = "HistoryNotKept"
 	// ReasonStorageNotChecked: Velero has not looked at the storage yet.
 	ReasonStorageNotChecked = "StorageNotChecked"
+	// ReasonCredentialsNotRenewed: no temporary credentials can be had; the message says why, and until when the old ones are good.
+	ReasonCredentialsNotRenewed = "CredentialsNotRenewed"
 	// ReasonCredentialsInvalid: the Secret with the credentials is missing, or lacks a key.
 	ReasonCredentialsInvalid = "CredentialsInvalid"
 	// ReasonRepositoryPasswordInvalid: the Secret with the password of Velero's repositories is missing, or its password is
@@ -112,6 +116,10 @@ type BackupEnrollmentSpec struct {
 	// absent where Velero keeps its own.
 	// +optional
 	RepositoryPassword *metav1alpha1.SecretKeyReference `json:"repositoryPassword,omitempty"`
+
+	// assumeRole is the policy's, with which Daytwo mints what is in that Secret.
+	// +optional
+	AssumeRole *AssumeRole `json:"assumeRole,omitempty"`
 
 	// drillCredentialsSecret is the name of the Secret in this namespace with the credentials for drills; empty for the same.
 	// +optional

@@ -8,8 +8,8 @@ import (
 
 // BackupPolicySpec says what is backed up in which clusters, when, where to, and for how long it is kept.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || !has(self.storage.drillCredentials) || (has(self.storage.drillCredentials.allowShared) && self.storage.drillCredentials.allowShared) || self.storage.drillCredentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and drills put its drill credentials into their standbys: write {{ .Cluster.Namespace }} into spec.storage.drillCredentials.secretName, so that each customer has its own, or set allowShared"
-// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || (has(self.storage.credentials.allowShared) && self.storage.credentials.allowShared) || self.storage.credentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its credentials: write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName, so that each customer has its own, or set allowShared"
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || !has(self.storage.drillCredentials) || (has(self.storage.drillCredentials.allowShared) && self.storage.drillCredentials.allowShared) || !has(self.storage.drillCredentials.secretName) || self.storage.drillCredentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and drills put its drill credentials into their standbys: write {{ .Cluster.Namespace }} into spec.storage.drillCredentials.secretName, so that each customer has its own, or set allowShared"
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || (has(self.storage.credentials.allowShared) && self.storage.credentials.allowShared) || !has(self.storage.credentials.secretName) || self.storage.credentials.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its credentials: write {{ .Cluster.Namespace }} into spec.storage.credentials.secretName, so that each customer has its own, or set allowShared"
 // +kubebuilder:validation:XValidation:rule="!has(self.deletionPolicy) || self.deletionPolicy != 'Orphan' || !has(self.retention) || !has(self.retention.deletionPolicy) || self.retention.deletionPolicy != 'DeleteBackups'",message="deletionPolicy Orphan leaves everything in the clusters, and retention.deletionPolicy DeleteBackups nothing: choose one"
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || has(self.storage.repositoryPasswordRef) || !(has(self.template.defaultVolumesToFsBackup) && self.template.defaultVolumesToFsBackup || has(self.template.snapshotMoveData) && self.template.snapshotMoveData || has(self.template.resourcePolicies) && self.template.resourcePolicies.volumePolicies.exists(policy, policy.action.type == 'FsBackup'))",message="this template stores the data of volumes in repositories, and Velero's own password for them is known to everybody: name a Secret with another one in spec.storage.repositoryPasswordRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.clusterNamespaceSelector) || !has(self.storage.repositoryPasswordRef) || (has(self.storage.repositoryPasswordRef.allowShared) && self.storage.repositoryPasswordRef.allowShared) || self.storage.repositoryPasswordRef.secretName.contains('{{ .Cluster.Namespace }}')",message="this policy is for clusters of several customers, and whoever is cluster-admin in one of them can read its repository password: write {{ .Cluster.Namespace }} into spec.storage.repositoryPasswordRef.secretName, so that each customer has its own, or set allowShared"
@@ -205,17 +205,24 @@ type ConfigMapKey struct {
 	Key string `json:"key,omitempty"`
 }
 
-// StorageCredentials are Secrets in the policy's namespace. What is in one is put into the cluster that it is for, where
-// every administrator can read it.
+// StorageCredentials are put into the cluster that they are for, where every administrator can read them. They are given in
+// Secrets in the policy's namespace, or minted for each cluster.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretName) != has(self.assumeRole)",message="set one of secretName and assumeRole"
 type StorageCredentials struct {
 	// secretName is the name of a Secret with the keys aws_access_key_id and aws_secret_access_key, and aws_session_token
 	// if there is one. {{ .Cluster.Name }} and {{ .Cluster.Namespace }} in it stand for those of the TenantCluster, so
 	// that each has its own.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([-.a-z0-9]|\{\{ \.Cluster\.(Name|Namespace) \}\})+$`
 	SecretName string `json:"secretName,omitempty"`
+
+	// assumeRole mints temporary credentials for each cluster, which are good for its prefix alone. Those for drills cannot be
+	// minted.
+	// +optional
+	AssumeRole *AssumeRole `json:"assumeRole,omitempty"`
 
 	// allowShared lets clusters of several customers have the same credentials. Who is cluster-admin in one of them can then
 	// read and delete the backups of all.
@@ -245,6 +252,33 @@ type RepositoryPasswordRef struct {
 	// allowShared lets clusters of several customers have the same password.
 	// +optional
 	AllowShared bool `json:"allowShared,omitempty"`
+}
+
+// AssumeRole mints temporary credentials with AWS STS, as the role allows what the manager is to AWS. They are renewed at half
+// their life. The external ID is "daytwo:" and the namespace of the policy: the trust policy of the role should demand it, since
+// others write policies too.
+type AssumeRole struct {
+	// roleARN is the role, as in "arn:aws:iam::123456789012:role/backups". It needs what Velero does in the whole prefix of the
+	// policy; the credentials of a cluster get of that what is below the cluster's own.
+	// +required
+	// +kubebuilder:validation:MinLength=20
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:Pattern=`^arn:[-a-z]+:iam:[-a-z0-9]*:[0-9]*:role/[-\w+=,.@/]+$`
+	RoleARN string `json:"roleARN,omitempty"`
+
+	// endpoint is the URL of an STS other than Amazon's. It is trusted by spec.storage.caRef.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^https://[^/?#@]+$`
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// duration is the life of the credentials, from 15m to 12h, and no longer than the role's maximum session duration. It is at
+	// least twice template.itemOperationTimeout, which Velero has at 4h by default, so that a backup that starts just before a
+	// renewal comes to its end.
+	// +optional
+	// +default="12h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('15m') && duration(self) <= duration('12h')",message="duration is from 15m to 12h"
+	Duration *metav1.Duration `json:"duration,omitempty"`
 }
 
 // BackupRetention says for how long a backup is kept.

@@ -58,6 +58,15 @@ func invalid(format string, args ...any) error {
 	return &InvalidCredentialsError{message: fmt.Sprintf(format, args...)}
 }
 
+// Data is what a Secret with the credentials holds.
+func (c Credentials) Data() map[string][]byte {
+	data := map[string][]byte{keyID: []byte(c.AccessKeyID), keySecret: []byte(c.SecretAccessKey)}
+	if c.SessionToken != "" {
+		data[sessionToken] = []byte(c.SessionToken)
+	}
+	return data
+}
+
 // File is an AWS credentials file with the credentials.
 func (c Credentials) File() string {
 	file := fmt.Sprintf("[default]\n%s=%s\n%s=%s\n", keyID, c.AccessKeyID, keySecret, c.SecretAccessKey)

@@ -134,7 +134,8 @@ func (c *Cluster) veleroProgram(ctx context.Context) (program, error) {
 			"--client-qps=1000",
 			"--client-burst=2000",
 		},
-		env: []string{"HOME=" + home, "TMPDIR=" + temporary},
+		// What a person is to AWS comes before the credentials of a location.
+		env: []string{"HOME=" + home, "TMPDIR=" + temporary, "AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY=", "AWS_SESSION_TOKEN=", "AWS_PROFILE="},
 	}, nil
 }
 
