@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 )
 
@@ -141,8 +143,44 @@ func documentOf(drill *backupv1alpha1.DRDrill, previous string) evidence.Documen
 			document.Timeline = append(document.Timeline, step(t.Name, "", t.StartedAt, t.EndedAt, t.Outcome))
 		}
 	}
+	if waited, ok := readinessStep(status); ok {
+		document.Timeline = append(document.Timeline, waited)
+	}
 	slices.SortStableFunc(document.Timeline, func(a, b evidence.Step) int { return a.StartedAt.Compare(b.StartedAt) })
 	return document
+}
+
+// readinessStep is the wait for workloads, from the end of the comparison until whatever began next. It is false if they were
+// not waited for.
+func readinessStep(status *backupv1alpha1.DRDrillStatus) (evidence.Step, bool) {
+	verified := status.Task(taskVerify)
+	ready := slices.IndexFunc(status.Checks, func(one backupv1alpha1.DrillCheck) bool { return one.Name == backupv1alpha1.CheckReadiness })
+	if verified == nil || verified.EndedAt == nil || ready < 0 {
+		return evidence.Step{}, false
+	}
+	waited := evidence.Step{Name: "await-readiness", StartedAt: verified.EndedAt.UTC(), Outcome: string(metav1alpha1.ActionTimedOut)}
+	if status.Checks[ready].Result == backupv1alpha1.CheckPassed {
+		waited.Outcome = string(metav1alpha1.ActionSucceeded)
+	}
+	var next time.Time
+	for _, a := range status.Actions {
+		next = earliestSince(waited.StartedAt, next, a.StartedAt.Time)
+	}
+	for _, t := range status.Tasks {
+		next = earliestSince(waited.StartedAt, next, t.StartedAt.Time)
+	}
+	if !next.IsZero() {
+		waited.EndedAt = ptr.To(next.UTC())
+	}
+	return waited, true
+}
+
+// earliestSince is the earlier of two times that are not before another one; zero is none.
+func earliestSince(since, a, b time.Time) time.Time {
+	if b.Before(since) {
+		return a
+	}
+	return times.Earliest(a, b)
 }
 
 func step(name, object string, started metav1.Time, ended *metav1.Time, outcome metav1alpha1.ActionOutcome) evidence.Step {
