@@ -69,10 +69,15 @@ func testTriedWithBackoff(t *testing.T) {
 		}
 		return nil
 	})
+	// Whatever else happens to the release, such as a change of its policy or its watches, may bring one attempt forward.
+	var early []string
 	for i, step := 1, firstStep; i < len(made); i, step = i+1, 2*step {
 		if pause := made[i].RequestReceivedTimestamp.Sub(made[i-1].RequestReceivedTimestamp); pause < step {
-			t.Errorf("attempt %d comes %s after the one before, and not after %s", i+1, pause, step)
+			early = append(early, fmt.Sprintf("attempt %d comes %s after the one before, and not after %s", i+1, pause, step))
 		}
+	}
+	if len(early) > 1 {
+		t.Error(strings.Join(early, "; "))
 	}
 }
 
