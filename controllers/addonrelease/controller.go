@@ -24,6 +24,8 @@ import (
 
 // Reconciler keeps AddonReleases as their revisions declare them. It is their target.DeclaredKind and target.StagedKind.
 type Reconciler struct {
+	notStaged
+
 	// Room of the releases.
 	Room *Room
 	// Renderer of manifests.
@@ -43,6 +45,7 @@ type Reconciler struct {
 type Room = target.Reconciler[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, struct{}]
 
 type (
+	notStaged        = target.NotStaged[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, extra]
 	declaredReleases = target.Declared[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, extra]
 	observation      = target.DeclaredObservation[*addonsv1alpha1.AddonRelease, addonsv1alpha1.AddonReleaseStatus, extra]
 )
@@ -62,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 
 func (r *Reconciler) declared() *declaredReleases {
 	return &declaredReleases{
-		DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock, WebhookPatience: r.WebhookPatience,
+		DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock, WebhookPatience: r.WebhookPatience,
 	}
 }
 

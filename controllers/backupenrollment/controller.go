@@ -77,7 +77,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 		watch(b)
 		unwatched = errors.Join(r.details.AddTo(mgr, b), r.probes.AddTo(mgr, b), r.mints.AddTo(mgr, b))
 	}
-	declared := &declaredEnrollments{DeclaredKind: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
+	declared := &declaredEnrollments{DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
 	err := declared.SetupWithManager(mgr, options)
 	return errors.Join(err, unwatched)
 }

@@ -11,15 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 const (
@@ -81,6 +76,13 @@ type seen struct {
 	backups, deletions, namespaces fleet.Observed
 }
 
+// ObserveHere implements target.StagedKind.
+func (r *Reconciler) ObserveHere(ctx context.Context, o *observation) error {
+	var err error
+	o.Extra.proof, err = r.proofOf(ctx, o)
+	return err
+}
+
 // Observe implements target.StagedKind.
 func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
 	if !o.Target.DeletionTimestamp.IsZero() {
@@ -93,10 +95,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	if o.Extra.password, err = r.observePassword(ctx, o); err != nil {
 		return err
 	}
-	if o.Extra.minting, err = r.mint(ctx, o, cluster.ID); err != nil {
-		return err
-	}
-	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil || o.Status.Velero == nil {
+	if o.Extra.minting, err = r.mint(ctx, o, cluster.ID); err != nil || o.Status.Velero == nil {
 		return err
 	}
 	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {
@@ -121,9 +120,6 @@ func (r *Reconciler) observePurge(ctx context.Context, o *observation, cluster *
 		return nil
 	}
 	var err error
-	if o.Extra.proof, err = r.proofOf(ctx, o); err != nil {
-		return err
-	}
 	if o.Extra.velero, err = r.observeVelero(ctx, o, cluster); err != nil {
 		return err
 	}
@@ -227,66 +223,4 @@ func phaseOf(object *unstructured.Unstructured) string {
 	}
 	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
 	return phase
-}
-
-// Declare implements target.DeclaredKind.
-func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet.Cluster) ([]apply.Object, error) {
-	content, err := backupcontent.Read(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
-	if err != nil {
-		return nil, err
-	}
-	if err := r.checkHooks(content.Template); err != nil {
-		return nil, err
-	}
-	if err := requireVelero(ctx, cluster, content.VeleroNamespace); err != nil {
-		return nil, err
-	}
-	access, err := readCredentials(ctx, r.Room.APIReader, o.Target)
-	if err != nil {
-		return nil, err
-	}
-	arranged, err := arrange(o.Status.Velero, content, policyOf(o.Target), cluster.ID, o.Now)
-	if err != nil {
-		return nil, &target.Verdict{Reason: backupv1alpha1.ReasonScheduleInvalid, Message: err.Error(), Cause: err, Stalled: true}
-	}
-	// A password that is refused is not on record, so that it is looked at again.
-	password, err := r.declarePassword(ctx, o, cluster, arranged)
-	if err != nil {
-		return nil, err
-	}
-	now := blackoutsOf(o.Target).at(o.Now)
-	arranged.Paused, arranged.SkippedUntil = now.open, now.skippedUntil(o.Status.Velero, o.Now)
-	arranged.CredentialsVersion = access.version
-	arranged.ValidationFrequency = &metav1.Duration{Duration: validationFrequency(o)}
-	o.Extra.arranged = arranged
-	if o.Extra.template, err = backupSpec(content, arranged); err != nil {
-		return nil, err
-	}
-	list, err := desired(content, arranged, access, o.Extra.template)
-	if err != nil {
-		return nil, err
-	}
-	return apply.Prepare(append(password, apply.Declare(list)...), r.Installation, "")
-}
-
-// requireVelero returns a Verdict if the cluster has no Velero to work with.
-func requireVelero(ctx context.Context, cluster *fleet.Cluster, namespace string) error {
-	for _, kind := range []schema.GroupVersionKind{locationKind, scheduleKind} {
-		_, err := cluster.Resource(ctx, kind)
-		if meta.IsNoMatchError(err) {
-			return veleroUnavailable("the cluster does not serve %s of %s: install Velero 1.18 or newer there", kind.Kind, kind.GroupVersion())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	found, err := cluster.Find(ctx, objects.Ref{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: namespace})
-	if err == nil && found == nil {
-		return veleroUnavailable("the cluster has no namespace %s: install Velero there, or name its namespace in spec.veleroNamespace", namespace)
-	}
-	return err
-}
-
-func veleroUnavailable(format string, args ...any) *target.Verdict {
-	return &target.Verdict{Reason: backupv1alpha1.ReasonVeleroUnavailable, Stalled: true, Message: fmt.Sprintf(format, args...)}
 }

@@ -49,9 +49,12 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 		result.Due = append(result.Due, o.Now)
 		result.Unhealthy = &target.Verdict{Reason: backupv1alpha1.ReasonStorageNotChecked, Message: "Velero has not looked at the storage yet"}
 	case velero == nil || !o.IsReachable():
+		tellRecorded(o, "the cluster cannot be reached", &result)
 	case velero.missing:
+		tellRecorded(o, "the cluster does not serve Velero's kinds", &result)
 		result.Unhealthy = veleroUnavailable("the cluster does not serve the kinds of %s any more: install Velero again", veleroVersion)
 	case velero.backups.Unknown != "":
+		tellRecorded(o, "Backups cannot be watched", &result)
 		result.Unhealthy = &target.Verdict{Reason: metav1alpha1.ReasonKindUnavailable, Message: "Backups cannot be watched: " + velero.backups.Unknown}
 	case velero.backups.Pending():
 		result.Unhealthy, result.Summary = toldBefore(o)
@@ -104,21 +107,13 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	informative := []finding{coverageFinding(o, told), protectionFinding(o.Extra.storage.check)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
-		status.LastDrill, status.Evidence = o.Extra.proof.last, o.Extra.proof.evidence
-		if len(o.Extra.proof.due) == 0 || o.Extra.drillsMade {
-			status.DrillPlans = o.Extra.proof.told
-		}
+		o.Extra.tellProof(status)
 		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
 		if o.Extra.retention.extended {
 			status.ExtendedAt = ptr.To(metav1.NewTime(o.Now).Rfc3339Copy())
 		}
 		status.Deletions, status.Storage = o.Extra.retention.told(), o.Extra.storage.check
-		list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
-		for _, f := range slices.Concat(findings, informative) {
-			if f.kind != "" {
-				list.Set(f.kind, f.status, f.reason, f.message)
-			}
-		}
+		tellFindings(o, status, slices.Concat(findings, informative))
 	}
 	for _, f := range findings {
 		result.Due = append(result.Due, f.due)
@@ -136,6 +131,24 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	result.Summary = summaryOf(told, next)
 	if now := blackoutsOf(o.Target).at(o.Now); now.open {
 		result.Summary += "; a blackout is open " + now.String()
+	}
+}
+
+// tellProof tells what drills showed.
+func (e *extra) tellProof(status *backupv1alpha1.BackupEnrollmentStatus) {
+	status.LastDrill, status.Evidence = e.proof.last, e.proof.evidence
+	if len(e.proof.due) == 0 || e.drillsMade {
+		status.DrillPlans = e.proof.told
+	}
+}
+
+// tellFindings as conditions.
+func tellFindings(o *observation, status *backupv1alpha1.BackupEnrollmentStatus, findings []finding) {
+	list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
+	for _, f := range findings {
+		if f.kind != "" {
+			list.Set(f.kind, f.status, f.reason, f.message)
+		}
 	}
 }
 
@@ -240,6 +253,9 @@ func rpoFinding(o *observation, told history) finding {
 	}
 	f.due = since.Add(objective.Duration)
 	switch {
+	case !o.Now.Before(f.due) && told.unseen != "":
+		f.status, f.reason, f.due = metav1.ConditionUnknown, backupv1alpha1.ReasonBackupsNotSeen, time.Time{}
+		f.message = fmt.Sprintf("%s as far as is known, and the data may be %s old; later backups are not seen: %s", what, objective.Duration, told.unseen)
 	case !o.Now.Before(f.due):
 		f.status, f.reason, f.stalled, f.due = metav1.ConditionFalse, backupv1alpha1.ReasonRPOMissed, true, time.Time{}
 		f.message = fmt.Sprintf("%s, and the data may be %s old", what, objective.Duration)

@@ -66,6 +66,8 @@ type history struct {
 	// good is the latest good one, ended the latest that has ended; nil if there is none.
 	// unread is the latest of which the details have to be known first; nil if there is none. It is neither.
 	good, ended, unread *backupv1alpha1.BackupRun
+	// unseen says why later ones are not seen; empty if they are.
+	unseen string
 }
 
 // historyOf reads Backups, the latest first, and no more of them than it tells of. One that is no Backup in Velero's sense is

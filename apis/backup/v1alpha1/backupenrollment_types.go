@@ -66,6 +66,8 @@ const (
 	// ReasonTooManyBackups: the cluster has more backups of the policy than Daytwo watches, so that the last one may not be
 	// among those that it knows.
 	ReasonTooManyBackups = "TooManyBackups"
+	// ReasonBackupsNotSeen: the cluster does not show its backups at present, and those that are known are too old.
+	ReasonBackupsNotSeen = "BackupsNotSeen"
 	// ReasonDetailsUnknown: what the bucket tells of the last backup is not read yet, or cannot be; the message says why.
 	ReasonDetailsUnknown = "DetailsUnknown"
 	// ReasonCovered: nothing is left out.

@@ -47,9 +47,11 @@ type VerifyingKind[T metav1alpha1.Target] interface {
 }
 
 // Declared is the [Kind] of targets that keep the objects that they declare: it does the four steps. What else they have
-// and do, a [StagedKind] adds.
+// and do, a [StagedKind] adds, which is named: a kind that lacked one of its methods would lose all of them unnoticed.
 type Declared[T metav1alpha1.Target, S, X any] struct {
 	DeclaredKind[T, S, X]
+	// Staged is what the targets have and do beside their objects; nil for nothing.
+	Staged StagedKind[T, S, X]
 	// Room of the targets. Its Kind is set by SetupWithManager.
 	Room *Reconciler[T, S, struct{}]
 	// Rules that say which changes are drift.

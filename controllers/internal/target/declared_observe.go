@@ -56,7 +56,7 @@ func (d *Declared[T, S, X]) observeTenant(ctx context.Context, o *DeclaredObserv
 	if cluster != nil && status.ClusterID != "" && status.ClusterID != string(cluster.ID) {
 		d.MoveFrom(o)
 	}
-	return cluster, nil
+	return cluster, d.staged().ObserveHere(ctx, o)
 }
 
 // MoveFrom forgets what is in the cluster that the status speaks of, in whose place the provider accepted another one: it

@@ -13,13 +13,15 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// StagedKind is a DeclaredKind whose targets have more in their cluster than the objects that they declare, and do more
+// StagedKind belongs to a DeclaredKind whose targets have more in their cluster than the objects that they declare, and do more
 // there than to apply these. X is what it finds out for that in one reconcile.
 type StagedKind[T metav1alpha1.Target, S, X any] interface {
 	// Beside is what a target has in its cluster beside its objects, by its status.
 	Beside(status *S) Beside
 	// Forget takes that out of a status: it is in another cluster.
 	Forget(status *S)
+	// ObserveHere looks at what the management cluster tells, whether or not there is a cluster to work with.
+	ObserveHere(ctx context.Context, o *DeclaredObservation[T, S, X]) error
 	// Observe looks at what is in the cluster, before it is known what is to be there.
 	Observe(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) error
 	// NeedsDesired is whether more than objects is to be written, or may be. It is asked of targets that are not deleted: one
@@ -90,10 +92,10 @@ type Warning struct{ Reason, Action, Message string }
 
 // staged is what the kind adds to its objects, which may be nothing.
 func (d *Declared[T, S, X]) staged() StagedKind[T, S, X] {
-	if kind, ok := d.DeclaredKind.(StagedKind[T, S, X]); ok {
-		return kind
+	if d.Staged == nil {
+		return NotStaged[T, S, X]{}
 	}
-	return NotStaged[T, S, X]{}
+	return d.Staged
 }
 
 // leftovers are what is in the cluster because of a target, by its status and the inventory.
@@ -121,6 +123,11 @@ func (NotStaged[T, S, X]) Beside(*S) Beside { return Beside{} }
 
 // Forget implements StagedKind.
 func (NotStaged[T, S, X]) Forget(*S) {}
+
+// ObserveHere implements StagedKind.
+func (NotStaged[T, S, X]) ObserveHere(context.Context, *DeclaredObservation[T, S, X]) error {
+	return nil
+}
 
 // Observe implements StagedKind.
 func (NotStaged[T, S, X]) Observe(context.Context, *DeclaredObservation[T, S, X], *fleet.Cluster) error {
