@@ -2,7 +2,6 @@ package backupenrollment
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,40 +13,8 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-const (
-	// maxUncoveredNamed is how many namespaces, and how many volumes, a condition names.
-	maxUncoveredNamed = 5
-	// maxPatterns is how many namespaces a template names on each side: more than the API of a policy has room for.
-	maxPatterns = 300
-)
-
-// filter is which namespaces a Schedule backs up.
-type filter struct{ included, excluded []string }
-
-// filterOf a Schedule; false if it cannot be read. Whoever has rights in the cluster may have written it.
-func filterOf(schedule *unstructured.Unstructured) (filter, bool) {
-	if schedule == nil {
-		return filter{}, false
-	}
-	included, _, err := unstructured.NestedStringSlice(schedule.Object, "spec", "template", "includedNamespaces")
-	if err != nil || len(included) > maxPatterns {
-		return filter{}, false
-	}
-	excluded, _, err := unstructured.NestedStringSlice(schedule.Object, "spec", "template", "excludedNamespaces")
-	if err != nil || len(excluded) > maxPatterns {
-		return filter{}, false
-	}
-	return filter{included: included, excluded: excluded}, true
-}
-
-// covers is whether the filter takes a namespace in. A pattern is one of Velero's, such as "team-*".
-func (f filter) covers(namespace string) bool {
-	matches := func(pattern string) bool {
-		found, err := path.Match(pattern, namespace)
-		return err == nil && found
-	}
-	return !slices.ContainsFunc(f.excluded, matches) && (len(f.included) == 0 || slices.ContainsFunc(f.included, matches))
-}
+// maxUncoveredNamed is how many namespaces, and how many volumes, a condition names.
+const maxUncoveredNamed = 5
 
 // isCounted is whether a namespace of a cluster is to be in a backup: one of the cluster's own, or of Velero's, is not, nor is
 // one that people or drills keep out of backups.
@@ -65,6 +32,9 @@ type covered struct {
 	total int
 	// uncovered are those that no policy backs up, in order.
 	uncovered []string
+	// parts are those of which policies back up some objects alone, in order; by is why.
+	parts []string
+	by    []string
 }
 
 // coveredBy the filters of all policies of a cluster.
@@ -75,13 +45,31 @@ func coveredBy(filters []filter, namespaces []*unstructured.Unstructured, velero
 			continue
 		}
 		c.total++
-		takesIn := func(f filter) bool { return f.covers(namespace.GetName()) }
-		if !slices.ContainsFunc(filters, takesIn) {
-			c.uncovered = append(c.uncovered, namespace.GetName())
-		}
+		c.add(namespace.GetName(), filters)
 	}
 	slices.Sort(c.uncovered)
+	slices.Sort(c.parts)
+	slices.Sort(c.by)
+	c.by = slices.Compact(c.by)
 	return c
+}
+
+// add a namespace. One filter that takes in all of it is enough.
+func (c *covered) add(namespace string, filters []filter) {
+	takesIn := func(f filter) bool { return f.covers(namespace) }
+	takesAll := func(f filter) bool { return takesIn(f) && f.partial == "" }
+	switch {
+	case slices.ContainsFunc(filters, takesAll):
+	case slices.ContainsFunc(filters, takesIn):
+		c.parts = append(c.parts, namespace)
+		for _, f := range filters {
+			if takesIn(f) {
+				c.by = append(c.by, f.partial)
+			}
+		}
+	default:
+		c.uncovered = append(c.uncovered, namespace)
+	}
 }
 
 // coverageFinding is what in the cluster no backup covers. It is no reason for an enrollment not to be Ready: to leave
@@ -98,6 +86,10 @@ func coverageFinding(o *observation, told history) finding {
 	var gaps []string
 	if count := len(namespaces.uncovered); count > 0 {
 		gaps = append(gaps, fmt.Sprintf("no policy backs up %d of %d namespaces: %s", count, namespaces.total, firstOf(namespaces.uncovered, count)))
+	}
+	if count := len(namespaces.parts); count > 0 {
+		gaps = append(gaps, fmt.Sprintf("of %d of %d namespaces objects are left out by %s: %s",
+			count, namespaces.total, strings.Join(namespaces.by, " and "), firstOf(namespaces.parts, count)))
 	}
 	if backup != nil {
 		gaps = append(gaps, volumeGaps(backup)...)

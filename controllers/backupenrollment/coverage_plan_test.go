@@ -31,6 +31,37 @@ func scheduleOf(name string, included, excluded []any) *unstructured.Unstructure
 	}}
 }
 
+func TestWhatATemplateLeavesOutOfItsNamespaces(t *testing.T) {
+	for name, row := range map[string]struct {
+		template map[string]any
+		want     string
+	}{
+		"nothing":                     {map[string]any{"includedResources": []any{"*"}, "labelSelector": map[string]any{}}, ""},
+		"what has another label":      {map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": "shop"}}}, "labelSelector"},
+		"what has none of the labels": {map[string]any{"orLabelSelectors": []any{map[string]any{"matchLabels": map[string]any{"app": "shop"}}}}, "orLabelSelectors"},
+		"kinds that are not named":    {map[string]any{"includedResources": []any{"configmaps"}}, "includedResources"},
+		"kinds that are named":        {map[string]any{"excludedResources": []any{"events", "secrets"}}, "excludedResources"},
+		"what is never restored":      {map[string]any{"excludedResources": []any{"events", "nodes"}}, ""},
+	} {
+		schedule := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": row.template}}}
+		if f, ok := filterOf(schedule); !ok || f.partial != row.want {
+			t.Errorf("%s: it is %t by %q, not by %q", name, ok, f.partial, row.want)
+		}
+	}
+}
+
+func TestANamespaceIsCoveredIfOnePolicyTakesAllOfIt(t *testing.T) {
+	namespaces := []*unstructured.Unstructured{namespaceNamed("shop", nil), namespaceNamed("team-a", nil), namespaceNamed("team-b", nil)}
+	got := coveredBy([]filter{
+		{included: []string{"shop"}},
+		{included: []string{"shop", "team-a"}, partial: "labelSelector"},
+		{included: []string{"team-a"}, partial: "excludedResources"},
+	}, namespaces, "velero")
+	if !slices.Equal(got.uncovered, []string{"team-b"}) || !slices.Equal(got.parts, []string{"team-a"}) || !slices.Equal(got.by, []string{"excludedResources", "labelSelector"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestWhichNamespacesATemplateTakesIn(t *testing.T) {
 	for name, row := range map[string]struct {
 		included, excluded []any
@@ -43,7 +74,7 @@ func TestWhichNamespacesATemplateTakesIn(t *testing.T) {
 		"all but a pattern":         {nil, []any{"team-?"}, []string{"shop"}},
 		"a pattern that is none":    {[]any{"[", "shop"}, nil, []string{"shop"}},
 		"more than a policy names":  {slices.Repeat([]any{"shop"}, maxPatterns+1), nil, nil},
-		"what Velero never accepts": {[]any{7}, nil, nil},
+		"what Velero never accepts": {[]any{int64(7)}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, ok := filterOf(scheduleOf("nightly-1", row.included, row.excluded))

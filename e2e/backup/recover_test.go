@@ -50,6 +50,8 @@ func TestARecoveryIsForReal(t *testing.T) {
 	c.awaitVerdict(rehearsal, backupv1alpha1.DrillPassed)
 	c.awaitNothingLeft(rehearsal, "workload-10")
 	c.removeDrill(rehearsal)
+	c.awaitCondition(policy, "workload-9", backupv1alpha1.ConditionBackupsHealthy, metav1.ConditionUnknown, backupv1alpha1.ReasonBackupsNotSeen)
+	c.awaitCondition(policy, "workload-9", backupv1alpha1.ConditionRecoveryProven, metav1.ConditionTrue, backupv1alpha1.ReasonDrillPassed)
 
 	recovery := c.newDrill(policy, "workload-9", standby)
 	recovery.Name = "recovery"

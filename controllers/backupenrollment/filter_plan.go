@@ -1,0 +1,67 @@
+package backupenrollment
+
+import (
+	"path"
+	"slices"
+
+	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// maxPatterns is how many namespaces a template names on each side: more than the API of a policy has room for.
+const maxPatterns = 300
+
+// neverRestored are resources of which a backup is of no use, since Velero restores none (its package pkg/restore, 1.18).
+var neverRestored = []string{"events", "events.events.k8s.io", "nodes", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io"}
+
+// filter is which namespaces a Schedule backs up.
+type filter struct {
+	included, excluded []string
+	// partial is the field of the template by which some objects of these namespaces are left out; empty for none.
+	partial string
+}
+
+// filterOf a Schedule; false if it cannot be read. Whoever has rights in the cluster may have written it.
+func filterOf(schedule *unstructured.Unstructured) (filter, bool) {
+	if schedule == nil {
+		return filter{}, false
+	}
+	var template velerov1.BackupSpec
+	found, _, _ := unstructured.NestedFieldNoCopy(schedule.Object, "spec", "template")
+	content, ok := found.(map[string]any)
+	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &template) != nil {
+		return filter{}, false
+	}
+	if len(template.IncludedNamespaces) > maxPatterns || len(template.ExcludedNamespaces) > maxPatterns {
+		return filter{}, false
+	}
+	return filter{included: template.IncludedNamespaces, excluded: template.ExcludedNamespaces, partial: partialBy(template)}, true
+}
+
+// partialBy is the first field of a template that leaves objects out; empty for none.
+func partialBy(template velerov1.BackupSpec) string {
+	const all = "*"
+	isNamed := func(name string) bool { return name != all }
+	isMissed := func(name string) bool { return !slices.Contains(neverRestored, name) }
+	switch {
+	case template.LabelSelector != nil && len(template.LabelSelector.MatchLabels)+len(template.LabelSelector.MatchExpressions) > 0:
+		return "labelSelector"
+	case len(template.OrLabelSelectors) > 0:
+		return "orLabelSelectors"
+	case slices.ContainsFunc(template.IncludedResources, isNamed):
+		return "includedResources"
+	case slices.ContainsFunc(template.ExcludedResources, isMissed):
+		return "excludedResources"
+	}
+	return ""
+}
+
+// covers is whether the filter takes a namespace in. A pattern is one of Velero's, such as "team-*".
+func (f filter) covers(namespace string) bool {
+	matches := func(pattern string) bool {
+		found, err := path.Match(pattern, namespace)
+		return err == nil && found
+	}
+	return !slices.ContainsFunc(f.excluded, matches) && (len(f.included) == 0 || slices.ContainsFunc(f.included, matches))
+}
