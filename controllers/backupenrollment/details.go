@@ -110,6 +110,7 @@ func volumesOf(read *backupstore.Volumes) *backupv1alpha1.BackupVolumes {
 	}
 	volumes := &backupv1alpha1.BackupVolumes{
 		Total: ptr.To(int32(min(read.Total, math.MaxInt32))), Covered: ptr.To(int32(min(read.Covered, math.MaxInt32))),
+		InRepository: int32(min(read.InRepository, math.MaxInt32)),
 	}
 	for _, one := range read.Uncovered {
 		volumes.Uncovered = append(volumes.Uncovered, backupv1alpha1.UncoveredVolume{Name: one.Name, Reason: one.Reason})

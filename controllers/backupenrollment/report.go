@@ -104,7 +104,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)))
 	next := nextStart(o)
 	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
-	informative := []finding{coverageFinding(o, told), protectionFinding(o.Extra.storage.check)}
+	informative := []finding{coverageFinding(o, told), protectionFinding(o, told)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		o.Extra.tellProof(status)

@@ -1,13 +1,11 @@
 package backupenrollment
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -70,34 +68,6 @@ func (f finding) withProbe(check *backupv1alpha1.StorageCheck) finding {
 		f.message = "Velero can list the bucket; whether it can be written, Daytwo could not find out: " + check.Message
 	case backupv1alpha1.StorageWritable:
 		f.message = "Velero can list the bucket, and objects in it can be written, read and deleted"
-	}
-	return f
-}
-
-// protectionFinding is whether somebody with the credentials of the cluster could erase its backups for good. It is no reason
-// for an enrollment not to be Ready.
-func protectionFinding(check *backupv1alpha1.StorageCheck) finding {
-	f := finding{kind: backupv1alpha1.ConditionStorageProtected, status: metav1.ConditionUnknown, reason: backupv1alpha1.ReasonStorageNotChecked}
-	switch {
-	case check == nil:
-		f.message = "the storage was not probed yet"
-		return f
-	case check.History == "":
-		f.message = "what becomes of deleted objects could not be found out: " + check.Message
-		return f
-	}
-	switch check.History {
-	case backupv1alpha1.HistoryKept:
-		f.status, f.reason = metav1.ConditionTrue, metav1alpha1.ReasonSucceeded
-		f.message = "the bucket keeps versions, and the credentials of the cluster cannot delete them"
-	case backupv1alpha1.HistoryErasable:
-		f.status, f.reason = metav1.ConditionFalse, backupv1alpha1.ReasonHistoryErasable
-		f.message = "whoever has the credentials of the cluster can delete its backups for good: take s3:DeleteObjectVersion and s3:BypassGovernanceRetention from them"
-	case backupv1alpha1.HistoryNotKept:
-		f.status, f.reason = metav1.ConditionFalse, backupv1alpha1.ReasonHistoryNotKept
-		f.message = "whoever has the credentials of the cluster can delete its backups for good: turn the versions of the bucket on, or its object lock"
-	default:
-		f.message = fmt.Sprintf("%q is not known", check.History)
 	}
 	return f
 }

@@ -57,7 +57,7 @@ func TestWhatAProbeShows(t *testing.T) {
 		{"no answer after that", backupstore.Probe{}, errors.New("no route"), metav1.ConditionTrue, "no route", metav1.ConditionTrue, "cannot delete them", 1},
 	} {
 		check := checkOf(before, "1", row.found, row.err, noon)
-		available, protection := listed.withProbe(check), protectionFinding(check)
+		available, protection := listed.withProbe(check), historyFinding(check)
 		if available.status != row.available || !strings.Contains(available.message, row.says) {
 			t.Errorf("%s: StorageAvailable is %+v", row.name, available)
 		}

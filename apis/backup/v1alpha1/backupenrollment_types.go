@@ -44,6 +44,8 @@ const (
 	ReasonHistoryErasable = "HistoryErasable"
 	// ReasonHistoryNotKept: the bucket keeps no versions.
 	ReasonHistoryNotKept = "HistoryNotKept"
+	// ReasonRepositoryPasswordMissing: data of volumes is in a repository of Velero's, and the policy names no password for it.
+	ReasonRepositoryPasswordMissing = "RepositoryPasswordMissing"
 	// ReasonStorageNotChecked: Velero has not looked at the storage yet.
 	ReasonStorageNotChecked = "StorageNotChecked"
 	// ReasonCredentialsNotRenewed: no temporary credentials can be had; the message says why, and until when the old ones are good.
@@ -580,6 +582,11 @@ type BackupVolumes struct {
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Covered *int32 `json:"covered,omitempty"`
+
+	// inRepository is of how many of these Velero has the data in a repository that is encrypted with its password.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InRepository int32 `json:"inRepository,omitempty"`
 
 	// uncovered are the first of the others.
 	// +optional

@@ -45,7 +45,7 @@ func TestDetailsOfABackup(t *testing.T) {
 	got, err := b.open(t).Details(t.Context(), "nightly")
 	want := Details{
 		Bytes: 1000, Problems: []Problem{{Origin: "shop", Words: "no [31m such pod"}, {Origin: "velero", Words: "slow", IsWarning: true}},
-		Volumes: &Volumes{Total: 2, Covered: 1, Uncovered: []Volume{{"shop/data", "no driver"}}},
+		Volumes: &Volumes{Total: 2, Covered: 1, InRepository: 1, Uncovered: []Volume{{"shop/data", "no driver"}}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -96,6 +96,7 @@ func TestVolumesOfABackup(t *testing.T) {
 		want    Volumes
 	}{
 		"none":                   {`[]`, Volumes{}},
+		"in a repository":        {`[{"pvName":"a","backupMethod":"PodVolumeBackup"},{"pvName":"a","backupMethod":"PodVolumeBackup"},{"pvName":"b","backupMethod":"CSISnapshot","snapshotDataMoved":true},{"pvName":"c","backupMethod":"CSISnapshot"}]`, Volumes{Total: 3, Covered: 3, InRepository: 2}},
 		"skipped for no reason":  {`[{"pvName":"pv-1","skipped":true}]`, Volumes{Total: 1, Uncovered: []Volume{{"pv-1", "Velero skipped it"}}}},
 		"without a method":       {`[{"pvcName":"data","pvcNamespace":"shop"}]`, Volumes{Total: 1, Uncovered: []Volume{{"shop/data", "Velero names no method by which it was backed up"}}}},
 		"failed":                 {`[{"pvName":"pv-1","backupMethod":"PodVolumeBackup","result":"failed"}]`, Volumes{Total: 1, Uncovered: []Volume{{"pv-1", "PodVolumeBackup failed"}}}},

@@ -24,6 +24,8 @@ const (
 type Volumes struct {
 	// Total is how many there are, and Covered of how many the backup has the data.
 	Total, Covered int
+	// InRepository is of how many of these Velero keeps the data in a repository of its own, encrypted with its password.
+	InRepository int
 	// Uncovered are the others, by name, at most 5.
 	Uncovered []Volume
 }
@@ -45,6 +47,15 @@ type volumeInfo struct {
 	Skipped       bool   `json:"skipped"`
 	SkippedReason string `json:"skippedReason"`
 	Result        string `json:"result"`
+	// DataMoved: the snapshot was copied into a repository.
+	DataMoved bool `json:"snapshotDataMoved"`
+}
+
+// podVolumeBackup is the method by which a node agent copies the files of a volume into a repository.
+const podVolumeBackup = "PodVolumeBackup"
+
+func (v volumeInfo) isInRepository() bool {
+	return v.whyUncovered() == "" && (v.DataMoved || v.BackupMethod == podVolumeBackup)
 }
 
 // volumeFailed is the result of a volume whose data could not be backed up. Velero gives some methods no result.
@@ -57,6 +68,7 @@ func readVolumes(content io.Reader) (*Volumes, error) {
 		return nil, cannotRead(err, errors.New("it holds no list of volumes"))
 	}
 	why := map[string]string{} // Why a volume has no data; empty for one that has.
+	inRepository := map[string]bool{}
 	for list.More() {
 		var one volumeInfo
 		if err := list.Decode(&one); err != nil {
@@ -69,6 +81,9 @@ func readVolumes(content io.Reader) (*Volumes, error) {
 		if before, found := why[name]; !found || before != "" {
 			why[name] = one.whyUncovered()
 		}
+		if one.isInRepository() {
+			inRepository[name] = true
+		}
 		if len(why) > maxVolumes {
 			return nil, fmt.Errorf("it tells of more than %d volumes", maxVolumes)
 		}
@@ -76,7 +91,9 @@ func readVolumes(content io.Reader) (*Volumes, error) {
 	if _, err := list.Token(); err != nil {
 		return nil, err
 	}
-	return volumesOf(why), nil
+	volumes := volumesOf(why)
+	volumes.InRepository = len(inRepository)
+	return volumes, nil
 }
 
 func volumesOf(why map[string]string) *Volumes {
