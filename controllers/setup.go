@@ -239,7 +239,7 @@ func (b *base) setUpDrills() error {
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Recorder: b.recorder("drdrill"), Orphans: b.orphans(),
 			Clock: clock.RealClock{}, Log: b.options.Log.WithName("drdrill"),
 		},
-		Storage: backupstore.Options{Guard: b.storageGuard()}, Signer: signer,
+		Installation: b.options.Installation, Storage: backupstore.Options{Guard: b.storageGuard()}, Signer: signer,
 	}
 	return setUp("drdrill", drills.SetupWithManager(b.Manager, run.Options{Wrap: b.wrap}))
 }

@@ -39,8 +39,8 @@ func TestARepositoryPasswordThatDoesNotProtectIsRefused(t *testing.T) {
 		}
 		read, err := readPassword(t.Context(), fake.NewClientBuilder().WithObjects(there...).Build(), enrollment)
 		if test.problem == "" {
-			if err != nil || read.value != test.password || read.version == "" {
-				t.Errorf("%s: %q, %v", name, read.value, err)
+			if err != nil || read.Value != test.password || read.Version == "" {
+				t.Errorf("%s: %q, %v", name, read.Value, err)
 			}
 			continue
 		}

@@ -1,83 +1,60 @@
 package backupenrollment
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/repositorypassword"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-const (
-	// repositorySecretName and repositorySecretKey are where Velero reads the password of all repositories of a cluster
-	// (its package pkg/repository/keys).
-	repositorySecretName = "velero-repo-credentials"
-	repositorySecretKey  = "repository-password"
-	// passwordPatience is when to look again at a password that is in the way: nothing tells when Velero's repositories go, or
-	// another policy ends.
-	passwordPatience = time.Minute
-)
-
-var repositoryKind = veleroVersion.WithKind("BackupRepository")
+// passwordPatience is when to look again at a password that is in the way: nothing tells when Velero's repositories go, or another
+// policy ends.
+const passwordPatience = time.Minute
 
 // repositorySecret is what is known of the Secret in the cluster.
 type repositorySecret struct {
+	repositorypassword.Held
+
 	// applied: it was applied as it is to be now. What it holds otherwise is somebody's change.
 	applied bool
-	// exists: it is there, and holds password, which may be empty.
-	exists   bool
-	password string
 	// shared: an enrollment keeps it that takes the password from the same Secret.
 	shared bool
-	// owner is whom it belongs to; empty for nobody else.
-	owner string
-	// repository is the name of a repository of Velero's, which is encrypted with what the Secret holds; empty if there is
-	// none.
-	repository string
-}
-
-// holds is whether the Secret has the password.
-func (s repositorySecret) holds(wanted repositoryPassword) bool {
-	return s.exists && s.password == wanted.value
 }
 
 // declares is whether an enrollment keeps the Secret: not one of somebody else with the same password, which it shares. A
 // Verdict as the error says why the password cannot be set. It is pure.
-func (s repositorySecret) declares(wanted repositoryPassword, name string) (bool, error) {
+func (s repositorySecret) declares(wanted repositorypassword.Password, name string) (bool, error) {
 	switch {
 	case s.shared:
 		return false, nil
-	case s.applied || !s.exists && s.owner == "":
+	case s.applied || !s.Exists() && s.Owner == "":
 		return true, nil
-	case s.owner != "" && s.holds(wanted):
+	case s.Owner != "" && s.Is(wanted):
 		return false, nil
-	case s.owner != "":
+	case s.Owner != "":
 		return false, passwordConflict("Secret %s belongs to %s and holds another repository password than %s. Velero has one for a cluster: name the same password in all policies for it",
-			name, s.owner, wanted.source)
-	case s.holds(wanted) || s.repository == "":
+			name, s.Owner, wanted.Source)
+	case s.Is(wanted) || s.Repository == "":
 		return true, nil
-	case s.password == publishedPassword:
+	case s.Password == repositorypassword.Published:
 		return false, passwordConflict("BackupRepository %s is encrypted with the password that Velero publishes, and Velero cannot change it: delete the backups that hold data of volumes, the BackupRepositories, and what is below kopia/ in the prefix of the cluster; the password is set then",
-			s.repository)
+			s.Repository)
 	}
 	return false, passwordConflict("BackupRepository %s is encrypted with the password in Secret %s, which differs from %s, and Velero cannot change it: put the old password back there, or delete the backups that hold data of volumes, the BackupRepositories, and what is below kopia/ in the prefix of the cluster",
-		s.repository, name, wanted.source)
+		s.Repository, name, wanted.Source)
 }
 
 func passwordConflict(format string, args ...any) *target.Verdict {
@@ -100,27 +77,28 @@ func (r *Reconciler) declarePassword(ctx context.Context, o *observation, cluste
 	if err != nil {
 		return nil, err
 	}
-	arranged.RepositoryPasswordVersion = wanted.version
+	arranged.RepositoryPasswordVersion = wanted.Version
 	object := passwordObject(arranged.Namespace, wanted)
 	found, err := r.observeSecret(ctx, o, cluster, object)
 	if err != nil {
 		return nil, err
 	}
-	declares, err := found.declares(wanted, arranged.Namespace+"/"+repositorySecretName)
+	declares, err := found.declares(wanted, arranged.Namespace+"/"+repositorypassword.SecretName)
 	if err != nil || !declares {
 		return nil, err
 	}
 	return []apply.Declaration{{Unstructured: object, Kept: true}}, nil
 }
 
-func passwordObject(namespace string, wanted repositoryPassword) *unstructured.Unstructured {
+func passwordObject(namespace string, wanted repositorypassword.Password) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"type": "Opaque",
-		"data": map[string]any{repositorySecretKey: base64.StdEncoding.EncodeToString([]byte(wanted.value))},
+		"data": map[string]any{repositorypassword.SecretKey: base64.StdEncoding.EncodeToString([]byte(wanted.Value))},
 	}}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
-	object.SetNamespace(namespace)
-	object.SetName(repositorySecretName)
+	ref := repositorypassword.RefOf(namespace)
+	object.SetGroupVersionKind(ref.GroupVersionKind)
+	object.SetNamespace(ref.Namespace)
+	object.SetName(ref.Name)
 	return object
 }
 
@@ -133,18 +111,16 @@ func (r *Reconciler) observeSecret(ctx context.Context, o *observation, cluster 
 	if known, listed := o.Inventory[prepared.Key()]; listed && known.Hash == prepared.Hash {
 		return repositorySecret{applied: true}, nil
 	}
-	var found repositorySecret
+	owner := ""
 	if holder, taken := cluster.Tracker.OwnerOf(prepared.Key()); taken && holder != r.Room.Owner(o.Target) {
-		if found.shared, err = r.sharesPassword(ctx, o.Target, holder); found.shared || err != nil {
-			return found, err
+		if shared, err := r.sharesPassword(ctx, o.Target, holder); shared || err != nil {
+			return repositorySecret{shared: shared}, err
 		}
-		found.owner = r.Room.OwnerName(ctx, holder)
+		owner = r.Room.OwnerName(ctx, holder)
 	}
-	if err := found.read(ctx, cluster, prepared.Ref, r.Installation); err != nil {
-		return repositorySecret{}, err
-	}
-	found.repository, err = anyRepository(ctx, cluster, prepared.Namespace)
-	return found, err
+	held, err := repositorypassword.ReadHeld(ctx, cluster, prepared.Namespace, r.Installation)
+	held.Owner = cmp.Or(owner, held.Owner)
+	return repositorySecret{Held: held}, err
 }
 
 // sharesPassword is whether the one that keeps the Secret in the cluster takes the password from where the enrollment does.
@@ -155,36 +131,4 @@ func (r *Reconciler) sharesPassword(ctx context.Context, enrollment *backupv1alp
 	other := r.New()
 	err := r.Room.Client.Get(ctx, holder.NamespacedName, other)
 	return err == nil && equality.Semantic.DeepEqual(other.Spec.RepositoryPassword, enrollment.Spec.RepositoryPassword), client.IgnoreNotFound(err)
-}
-
-// read looks up what the Secret holds, and whose it is if no target has it. Its errors tell nothing of the content.
-func (s *repositorySecret) read(ctx context.Context, cluster *fleet.Cluster, ref objects.Ref, installation string) error {
-	secrets, err := cluster.Secrets(ref.Namespace)
-	if err != nil {
-		return err
-	}
-	secret, err := secrets.Get(ctx, ref.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", ref, err)
-	}
-	s.exists, s.password = true, strings.TrimSpace(string(secret.Data[repositorySecretKey]))
-	if s.owner == "" {
-		s.owner = objects.ClaimedBy(secret, installation)
-	}
-	return nil
-}
-
-// anyRepository is the name of one of Velero's repositories; empty if there is none.
-func anyRepository(ctx context.Context, cluster *fleet.Cluster, namespace string) (string, error) {
-	list, err := cluster.List(ctx, repositoryKind, namespace, "")
-	if err != nil && !meta.IsNoMatchError(err) {
-		return "", err
-	}
-	if len(list) == 0 {
-		return "", nil
-	}
-	return namespace + "/" + list[0].Name, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/repositorypassword"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
@@ -18,20 +19,20 @@ func TestARepositoryPasswordIsSetOnlyWhereNothingIsLost(t *testing.T) {
 		words []string
 	}{
 		"a new cluster":                        {repositorySecret{}, true, nil},
-		"the Secret is gone":                   {repositorySecret{repository: repository}, true, nil},
-		"Velero's own, without repositories":   {repositorySecret{exists: true, password: publishedPassword}, true, nil},
-		"Velero's own, with repositories":      {repositorySecret{exists: true, password: publishedPassword, repository: repository}, false, []string{repository, "publishes", "delete the backups"}},
-		"the same, made by hand":               {repositorySecret{exists: true, password: ours, repository: repository}, true, nil},
-		"a changed one, without repositories":  {repositorySecret{exists: true, password: other}, true, nil},
-		"a changed one, with repositories":     {repositorySecret{exists: true, password: other, repository: repository}, false, []string{repository, "key password of Secret acme/repository", "put the old password back"}},
+		"the Secret is gone":                   {repositorySecret{Held: repositorypassword.Held{Repository: repository}}, true, nil},
+		"Velero's own, without repositories":   {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: repositorypassword.Published}}, true, nil},
+		"Velero's own, with repositories":      {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: repositorypassword.Published, Repository: repository}}, false, []string{repository, "publishes", "delete the backups"}},
+		"the same, made by hand":               {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: ours, Repository: repository}}, true, nil},
+		"a changed one, without repositories":  {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: other}}, true, nil},
+		"a changed one, with repositories":     {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: other, Repository: repository}}, false, []string{repository, "key password of Secret acme/repository", "put the old password back"}},
 		"applied, and changed by somebody":     {repositorySecret{applied: true}, true, nil},
 		"of another policy, the same Secret":   {repositorySecret{shared: true}, false, nil},
-		"of another policy, the same password": {repositorySecret{exists: true, password: ours, owner: weekly, repository: repository}, false, nil},
-		"of another policy, another password":  {repositorySecret{exists: true, password: other, owner: weekly}, false, []string{weekly, "name the same password"}},
-		"of another policy, and not there yet": {repositorySecret{owner: weekly}, false, []string{weekly}},
-		"without the key, with repositories":   {repositorySecret{exists: true, repository: repository}, false, []string{repository}},
+		"of another policy, the same password": {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: ours, Owner: weekly, Repository: repository}}, false, nil},
+		"of another policy, another password":  {repositorySecret{Held: repositorypassword.Held{UID: "1", Password: other, Owner: weekly}}, false, []string{weekly, "name the same password"}},
+		"of another policy, and not there yet": {repositorySecret{Held: repositorypassword.Held{Owner: weekly}}, false, []string{weekly}},
+		"without the key, with repositories":   {repositorySecret{Held: repositorypassword.Held{UID: "1", Repository: repository}}, false, []string{repository}},
 	} {
-		wanted := repositoryPassword{value: ours, source: "key password of Secret acme/repository"}
+		wanted := repositorypassword.Password{Value: ours, Source: "key password of Secret acme/repository"}
 		declares, err := test.found.declares(wanted, "velero/velero-repo-credentials")
 		if declares != test.declares || (err == nil) != (len(test.words) == 0) {
 			t.Errorf("%s: %t, %v", name, declares, err)
@@ -49,7 +50,7 @@ func TestARepositoryPasswordIsSetOnlyWhereNothingIsLost(t *testing.T) {
 				t.Errorf("%s: %q does not say %q", name, err, word)
 			}
 		}
-		for _, secret := range []string{ours, other, publishedPassword} {
+		for _, secret := range []string{ours, other, repositorypassword.Published} {
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("%s: the message tells a password: %v", name, err)
 			}

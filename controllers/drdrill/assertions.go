@@ -33,7 +33,7 @@ func checkAssertions(assertions []backupv1alpha1.DrillAssertion) error {
 // assert is the task that evaluates the assertions.
 func (r *Reconciler) assert(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
 	drill := v.Run
-	cluster, err := clusterOf(v)
+	cluster, err := clusterOf(v, actionRestore)
 	if err != nil {
 		return nil, err
 	}

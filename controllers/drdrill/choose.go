@@ -67,6 +67,7 @@ func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.D
 		status.Source = &backupv1alpha1.DrillSource{
 			Backup: chosen.Name, TakenAt: metav1.NewTime(chosen.StartedAt), Items: max(0, chosen.Items), Revision: from.enrollment.Spec.Revision,
 			Prefix: own.Prefix, Location: own.Name, VeleroNamespace: from.content.VeleroNamespace,
+			RepositoryPassword: from.enrollment.Spec.RepositoryPassword.DeepCopy(),
 		}
 		status.Namespaces, status.LeftOut = namespaces, without
 		status.Objectives = objectivesOf(drill, from.enrollment)

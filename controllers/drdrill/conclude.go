@@ -53,7 +53,7 @@ func stepsOf(drill *backupv1alpha1.DRDrill) []backupv1alpha1.DrillCheck {
 			return append(checks, check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckNotChecked, "%s could not be prepared: %s", name, messageOf(record)))
 		}
 	}
-	checks = append(checks, restoreCheck(status.Action(actionRestore)))
+	checks = append(checks, restoreCheck(status.Action(actionRestore), passwordProblem(drill)))
 	if verified := status.Task(taskVerify); verified != nil && verified.Outcome != metav1alpha1.ActionSucceeded {
 		checks = append(checks, taskCheck(backupv1alpha1.CheckCompleteness, verified))
 	}
@@ -80,12 +80,13 @@ func messageOf(record *metav1alpha1.Action) string {
 	return record.Message
 }
 
-func restoreCheck(record *metav1alpha1.Action) backupv1alpha1.DrillCheck {
+// restoreCheck tells how Velero's restore ended; without is what it had to do without, which may be why; empty for nothing.
+func restoreCheck(record *metav1alpha1.Action, without string) backupv1alpha1.DrillCheck {
 	switch {
 	case record == nil || record.UID == "":
 		return check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckNotChecked, "Velero did not begin: %s", messageOf(record))
 	case record.Outcome != metav1alpha1.ActionSucceeded:
-		return check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckFailed, "%s", record.Message)
+		return check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckFailed, "%s", join(record.Message, without))
 	}
 	return check(backupv1alpha1.CheckRestore, backupv1alpha1.CheckPassed, "Velero restored without an error")
 }

@@ -36,6 +36,8 @@ type (
 type Reconciler struct {
 	// Room of the drills.
 	Room *Room
+	// Installation is the value of the label daytwo.dev/managed-by.
+	Installation string
 	// Storage says how buckets are reached.
 	Storage backupstore.Options
 	// Signer signs evidence; nil for none.

@@ -19,9 +19,11 @@ import (
 const (
 	taskChoose = "choose-backup"
 	// taskOrder is of a drill in a cluster of its own.
-	taskOrder  = "order-cluster"
-	taskVerify = "verify"
-	taskAssert = "check-assertions"
+	taskOrder = "order-cluster"
+	// taskPassword is of a drill in another cluster than the one that was backed up.
+	taskPassword = "set-repository-password"
+	taskVerify   = "verify"
+	taskAssert   = "check-assertions"
 	// taskEvidence comes after the verdict.
 	taskEvidence = "write-evidence"
 	// taskCopy comes after that, where the policy has a bucket for evidence.
@@ -96,6 +98,10 @@ func (r *Reconciler) Next(v view) move {
 	}
 	if next, prepared := prepare(v); !prepared {
 		return next
+	}
+	// Without the password, all is restored but the data of volumes that is in a repository.
+	if needsPassword(drill) && v.Task(taskPassword) == nil {
+		return move{Task: &run.Task{Name: taskPassword, Timeout: inLifetime(v, prepareTimeout)}}
 	}
 	return restoreAndVerify(v)
 }

@@ -36,6 +36,8 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 		return record, err
 	case taskOrder:
 		return func(*backupv1alpha1.DRDrillStatus) {}, r.order(ctx, v.Run)
+	case taskPassword:
+		return func(*backupv1alpha1.DRDrillStatus) {}, r.setPassword(ctx, v)
 	case taskVerify:
 		return r.verify(ctx, v)
 	case taskAssert:
@@ -51,7 +53,7 @@ func (r *Reconciler) Do(ctx context.Context, v view, task string) (func(*backupv
 // verify is the task that compares what was restored with the archive.
 func (r *Reconciler) verify(ctx context.Context, v view) (func(*backupv1alpha1.DRDrillStatus), error) {
 	drill := v.Run
-	cluster, err := clusterOf(v)
+	cluster, err := clusterOf(v, actionRestore)
 	if err != nil {
 		return nil, err
 	}
@@ -78,14 +80,14 @@ func (r *Reconciler) verify(ctx context.Context, v view) (func(*backupv1alpha1.D
 	return func(status *backupv1alpha1.DRDrillStatus) { status.Checks = checks }, nil
 }
 
-// clusterOf a drill is the one into which it restored. An error is tried again.
-func clusterOf(v view) (*fleet.Cluster, error) {
+// clusterOf a drill is the one in which an action of it was done. An error is tried again.
+func clusterOf(v view, since string) (*fleet.Cluster, error) {
 	cluster := v.Cluster(targetKey(v.Run))
 	if cluster == nil {
 		return nil, fmt.Errorf("TenantCluster %s is not connected", targetKey(v.Run))
 	}
-	if id := v.Run.Status.Action(actionRestore).ClusterID; string(cluster.ID) != id {
-		return nil, refuse("TenantCluster %s leads to another cluster than when the backup was restored", targetKey(v.Run))
+	if id := v.Run.Status.Action(since).ClusterID; string(cluster.ID) != id {
+		return nil, refuse("TenantCluster %s leads to another cluster than when the drill began there", targetKey(v.Run))
 	}
 	return cluster, nil
 }

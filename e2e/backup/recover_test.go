@@ -40,6 +40,10 @@ func TestARecoveryIsForReal(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t, "workload-9", "workload-10")
 	policy := c.backedUp("workload-9", shop+strings.TrimSuffix(ofTheCluster, "\n"))
+	c.setPassword("repository", firstPassword)
+	c.patchPolicy(policy, `{"spec":{"storage":{"repositoryPasswordRef":{"secretName":"repository"}}}}`)
+	c.awaitPassword("workload-9", firstPassword)
+	c.awaitReady(policy)
 	lost, err := env.Fleet.Cluster("workload-9")
 	must(t, err)
 	must(t, lost.Pause())
@@ -49,6 +53,9 @@ func TestARecoveryIsForReal(t *testing.T) {
 	rehearsal := c.drill(policy, "workload-9", standby)
 	c.awaitVerdict(rehearsal, backupv1alpha1.DrillPassed)
 	c.awaitNothingLeft(rehearsal, "workload-10")
+	if told := rehearsal.Status.Task("set-repository-password"); told == nil || !strings.Contains(told.Message, "name that one in a BackupPolicy") {
+		t.Errorf("a standby without the password is not told of: %+v", told)
+	}
 	c.removeDrill(rehearsal)
 	c.awaitCondition(policy, "workload-9", backupv1alpha1.ConditionBackupsHealthy, metav1.ConditionUnknown, backupv1alpha1.ReasonBackupsNotSeen)
 	c.awaitCondition(policy, "workload-9", backupv1alpha1.ConditionRecoveryProven, metav1.ConditionTrue, backupv1alpha1.ReasonDrillPassed)
@@ -62,6 +69,8 @@ func TestARecoveryIsForReal(t *testing.T) {
 		t.Errorf("left out are %v", recovery.Status.LeftOut)
 	}
 	c.awaitNothingLeft(recovery, "workload-10")
+	c.awaitPassword("workload-10", firstPassword)
+	c.expectNoPassword(firstPassword)
 	c.verifyRecovered("workload-10")
 	document := &corev1.ConfigMap{}
 	must(t, env.Admin.Get(t.Context(), client.ObjectKey{Namespace: c.namespace, Name: recovery.Status.Evidence.ConfigMapName}, document))

@@ -496,6 +496,11 @@ type DrillSource struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	VeleroNamespace string `json:"veleroNamespace,omitempty"`
+
+	// repositoryPassword is where the password is with which Velero encrypted the data of volumes; absent if the policy names
+	// none.
+	// +optional
+	RepositoryPassword *metav1alpha1.SecretKeyReference `json:"repositoryPassword,omitempty"`
 }
 
 // DrillNamespace is a namespace that is restored.
