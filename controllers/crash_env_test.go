@@ -80,9 +80,13 @@ func newEmptyEnv(t *testing.T) *crashEnv {
 // newEmptyEnvOf has several workload clusters, the first of which is the env's.
 func newEmptyEnvOf(t *testing.T, clusters int) *crashEnv {
 	t.Helper()
-	fleet, err := localfleet.Start(t.Context(), localfleet.Options{
-		StateDir: t.TempDir(), Clusters: clusters, ClusterOptions: localfleet.ClusterOptions{Bare: true}, Progress: os.Stderr,
-	})
+	return newEmptyEnvWith(t, clusters, localfleet.ClusterOptions{Bare: true})
+}
+
+// newEmptyEnvWith has workload clusters with what the options say.
+func newEmptyEnvWith(t *testing.T, clusters int, options localfleet.ClusterOptions) *crashEnv {
+	t.Helper()
+	fleet, err := localfleet.Start(t.Context(), localfleet.Options{StateDir: stateDir(t), Clusters: clusters, ClusterOptions: options, Progress: os.Stderr})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +114,21 @@ func newEmptyEnvOf(t *testing.T, clusters int) *crashEnv {
 	}
 	w.managementProxy, w.workloadProxy = newProxy(t, fleet.Management().Config(), w.failpoint), newProxy(t, cluster.Config(), w.failpoint)
 	return w
+}
+
+// stateDir is a directory with a short name: that of a test is too long for the sockets of Velero's plugins.
+func stateDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "crash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 func newClient(t *testing.T, cluster *localfleet.Cluster) client.WithWatch {
@@ -170,7 +189,7 @@ func (w *crashEnv) begin() {
 	end, err := w.setUp(ctx, mgr, Options{
 		Installation:      identity,
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
-		AllowPrivateSources: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),
+		AllowPrivateSources: true, AllowPrivateStorage: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),
 	})
 	if err != nil {
 		w.t.Fatal(err)

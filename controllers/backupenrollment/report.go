@@ -47,7 +47,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	case o.Status.Velero == nil && o.Extra.arranged != nil && o.IsReachable():
 		// What becomes of it is watched from the next reconcile on, which nothing else may bring about.
 		result.Due = append(result.Due, o.Now)
-		result.Unhealthy = &target.Verdict{Reason: backupv1alpha1.ReasonStorageNotChecked, Message: "Velero has not looked at the storage yet"}
+		result.Unhealthy = storageNotChecked()
 	case velero == nil || !o.IsReachable():
 		tellRecorded(o, "the cluster cannot be reached", &result)
 	case velero.missing:
@@ -67,8 +67,15 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	return result
 }
 
+func storageNotChecked() *target.Verdict {
+	return &target.Verdict{Reason: backupv1alpha1.ReasonStorageNotChecked, Message: "Velero has not looked at the storage yet"}
+}
+
 // toldBefore is what was told last of Velero, as long as the watches have not shown it again.
 func toldBefore(o *observation) (unhealthy *target.Verdict, summary string) {
+	if meta.FindStatusCondition(o.Status.Conditions, backupv1alpha1.ConditionStorageAvailable) == nil {
+		return storageNotChecked(), ""
+	}
 	for _, kind := range []string{
 		backupv1alpha1.ConditionStorageAvailable, backupv1alpha1.ConditionBackupsHealthy, backupv1alpha1.ConditionRPOMet,
 		backupv1alpha1.ConditionRecoveryProven, backupv1alpha1.ConditionRTOMet, backupv1alpha1.ConditionBackupsExpire,

@@ -200,6 +200,10 @@ func TestWhatWasToldStaysUntilTheWatchesShowMore(t *testing.T) {
 	pending := shown(nil)
 	pending.backups.KindState = tracker.KindState{}
 	o := enrolled(pending, 0)
+	if got := (&Reconciler{}).Outcome(o); got.Unhealthy == nil || got.Unhealthy.Reason != backupv1alpha1.ReasonStorageNotChecked {
+		t.Errorf("nothing was told of the storage yet, and now: %+v", got)
+	}
+	meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{Type: backupv1alpha1.ConditionStorageAvailable, Status: metav1.ConditionTrue, Reason: "Test"})
 	o.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly-1", StartedAt: ptrTo(noon), Items: 41}
 	if got := (&Reconciler{}).Outcome(o); got.Unhealthy != nil || !strings.Contains(got.Summary, "nightly-1") {
 		t.Errorf("all was well, and now: %+v", got)
