@@ -35,7 +35,7 @@ func (r *Reconciler) setPassword(ctx context.Context, v view) error {
 		return err
 	}
 	if holder, taken := cluster.Tracker.OwnerOf(repositorypassword.RefOf(source.VeleroNamespace).Key()); taken {
-		held.Owner = holder.Kind + " " + holder.NamespacedName.String()
+		held.Owner = holder.Kind + " " + holder.String()
 	}
 	set, problem := decidePassword(drill, held, wanted)
 	switch {

@@ -23,9 +23,11 @@ const (
 	clusterAPIDefinitions = "capi-crds"
 	// velero is a Velero server for each workload cluster, and an S3 gateway.
 	velero = "velero"
+	// certManager is cert-manager in the management cluster.
+	certManager = "cert-manager"
 )
 
-var knownComponents = []string{clusterAPI, clusterAPIDefinitions, velero}
+var knownComponents = []string{clusterAPI, clusterAPIDefinitions, velero, certManager}
 
 // upOptions are the flags of up that come after the clusters are ready.
 type upOptions struct {
@@ -54,6 +56,7 @@ func upCommand(stateDir *string) *cobra.Command {
 				Clusters:       clusters,
 				ClusterOptions: localfleet.ClusterOptions{Bare: bare, Velero: slices.Contains(options.components, velero)},
 				ClusterAPI:     slices.Contains(options.components, clusterAPI),
+				CertManager:    slices.Contains(options.components, certManager),
 				Detached:       true,
 				Progress:       cmd.OutOrStdout(),
 			})

@@ -15,9 +15,11 @@ import (
 const (
 	// Published is the one that Velero sets where there is none (its package pkg/repository/keys, 1.18).
 	Published = "static-passw0rd"
-	// MinLength and MaxLength are how long a password is, in bytes. The status tells a hash of the Secret in the cluster, so a
-	// short password could be guessed.
-	MinLength, MaxLength = 16, 1024
+	// MinLength is how long a password is at least, in bytes. The status tells a hash of the Secret in the cluster, so a short
+	// password could be guessed.
+	MinLength = 16
+	// MaxLength is how long a password is at most, in bytes.
+	MaxLength = 1024
 )
 
 // Password is what Velero is to encrypt its repositories with.

@@ -2,6 +2,7 @@ package localfleet
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func Build(ctx context.Context, progress io.Writer) ([]string, error) {
 	if err := provideClusterAPI(ctx, store); err != nil {
 		return nil, err
 	}
-	return built, provideVelero(ctx, store)
+	return built, errors.Join(provideVelero(ctx, store), provideCertManager(ctx, store))
 }
 
 // Kubectl provides kubectl, in the newest version, and returns its path.
@@ -96,6 +97,15 @@ func provideVelero(ctx context.Context, store component.Store) error {
 		}
 	}
 	_, err := store.Files(ctx, component.VeleroCRDs)
+	return err
+}
+
+// provideCertManager builds cert-manager if it is missing.
+func provideCertManager(ctx context.Context, store component.Store) error {
+	if _, err := store.Binary(ctx, certManagerName); err != nil {
+		return err
+	}
+	_, err := store.Files(ctx, component.CertManagerCRDs)
 	return err
 }
 

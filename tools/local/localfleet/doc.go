@@ -41,5 +41,8 @@
 // away, and it takes them up again. Tied, they end with it as it ends with the
 // fleet's starter, and it starts them again when it is back, with their data.
 //
+// With CertManager, the real controllers of cert-manager work in the management cluster, for issuers that sign by themselves or
+// with a CA.
+//
 // A Detached fleet goes on after its starter, and is taken up again with Open.
 package localfleet

@@ -219,6 +219,26 @@ func (f *Fleet) bringUp(ctx context.Context, options Options) error {
 			return err
 		}
 	}
+	if err := f.ensureClusters(ctx, options); err != nil {
+		return err
+	}
+	if err := f.startClusters(ctx); err != nil {
+		return err
+	}
+	f.progressf("all clusters are ready after %.1fs", time.Since(start).Seconds())
+	if options.CertManager || f.certManagerState() != nil {
+		if err := f.bringUpCertManager(ctx); err != nil {
+			return err
+		}
+	}
+	if options.ClusterAPI || f.hasClusterAPI() {
+		return f.bringUpClusterAPI(ctx)
+	}
+	return nil
+}
+
+// ensureClusters records the clusters that the options ask for.
+func (f *Fleet) ensureClusters(ctx context.Context, options Options) error {
 	names := []string{managementName}
 	for i := range options.Clusters {
 		names = append(names, workloadName(i+1))
@@ -233,13 +253,6 @@ func (f *Fleet) bringUp(ctx context.Context, options Options) error {
 				return err
 			}
 		}
-	}
-	if err := f.startClusters(ctx); err != nil {
-		return err
-	}
-	f.progressf("all clusters are ready after %.1fs", time.Since(start).Seconds())
-	if options.ClusterAPI || f.hasClusterAPI() {
-		return f.bringUpClusterAPI(ctx)
 	}
 	return nil
 }

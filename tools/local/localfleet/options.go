@@ -25,6 +25,8 @@ type Options struct {
 	// that makes clusters of this fleet, and the classes of ClassNamespace to order
 	// them in.
 	ClusterAPI bool
+	// CertManager runs cert-manager against the management cluster.
+	CertManager bool
 	// Detached lets the fleet go on after Close and after the program's end.
 	// Otherwise it ends with either.
 	Detached bool
@@ -85,7 +87,7 @@ func validateClusterName(name string) error {
 	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
 		return fmt.Errorf("%q cannot be the name of a cluster: %s", name, problems[0])
 	}
-	if slices.Contains([]string{managementName, etcdName, managerName, replicaName, clusterAPIName, providerName, storageName}, name) {
+	if slices.Contains([]string{managementName, etcdName, managerName, replicaName, clusterAPIName, providerName, storageName, certManagerName}, name) {
 		return fmt.Errorf("%q cannot be the name of a workload cluster: the fleet uses it itself", name)
 	}
 	return nil

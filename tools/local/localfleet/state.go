@@ -20,6 +20,8 @@ const (
 	clusterAPIName = "cluster-api"
 	providerName   = "provider"
 	storageName    = "storage"
+	// certManagerName is also that of the binary.
+	certManagerName = "cert-manager"
 )
 
 // state is what fleet.json holds: everything that must be the same when a
@@ -33,6 +35,8 @@ type state struct {
 	ClusterAPI *clusterAPIState `json:"clusterAPI,omitempty"`
 	// Storage is set once the fleet was to run Velero.
 	Storage *storageState `json:"storage,omitempty"`
+	// CertManager is set once cert-manager was installed.
+	CertManager *certManagerState `json:"certManager,omitempty"`
 }
 
 type etcdState struct {
@@ -101,6 +105,10 @@ func (c clusterAPIState) manager() []int {
 
 func (c clusterAPIState) all() []int { return append(c.manager(), c.ProviderHealthPort) }
 
+type certManagerState struct {
+	HealthPort int `json:"healthPort"`
+}
+
 // storageState also has the keys of the account that may do everything.
 type storageState struct {
 	Port      int    `json:"port"`
@@ -122,6 +130,9 @@ func (s state) ports() []int {
 	}
 	if s.Storage != nil {
 		all = append(all, s.Storage.Port)
+	}
+	if s.CertManager != nil {
+		all = append(all, s.CertManager.HealthPort)
 	}
 	return all
 }

@@ -13,7 +13,7 @@ import (
 // ProgramStatus tells about one program of a fleet.
 type ProgramStatus struct {
 	// Name is that of a cluster for its API server, "etcd", "storage", "manager",
-	// "cluster-api", "provider", or the name of a cluster and a program with a
+	// "cluster-api", "provider", "cert-manager", or the name of a cluster and a program with a
 	// slash between them. An ordered cluster's name is its namespace and its name
 	// with an underscore between them.
 	Name string
@@ -49,6 +49,9 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 	list := []ProgramStatus{programStatus(table, etcdName, etcdName, loopbackURL(s.Etcd.ClientPort))}
 	if s.Storage != nil {
 		list = append(list, programStatus(table, storageName, storageName, loopbackURL(s.Storage.Port)))
+	}
+	if s.CertManager != nil {
+		list = append(list, programStatus(table, certManagerName, certManagerName, healthURL(s.CertManager.HealthPort)))
 	}
 	for _, cluster := range s.Clusters {
 		list = append(list, clusterStatus(table, cluster)...)

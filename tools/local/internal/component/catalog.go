@@ -6,6 +6,7 @@ const (
 	ClusterAPICRDs     = "cluster-api-crds"
 	ClusterAPIWebhooks = "cluster-api-webhooks"
 	VeleroCRDs         = "velero-crds"
+	CertManagerCRDs    = "cert-manager-crds"
 )
 
 // component is one directory of the cache: binaries built from a Go module, or
@@ -124,6 +125,19 @@ func catalog() []component {
 			source:   "versitygw",
 			module:   "github.com/versity/versitygw",
 			packages: map[string]string{"versitygw": "github.com/versity/versitygw/cmd/versitygw"},
+		},
+		{
+			// It has a main package of its own, which says why.
+			name:     "cert-manager",
+			source:   "certmanager",
+			module:   "github.com/cert-manager/cert-manager",
+			packages: map[string]string{"cert-manager": ownPackages + "certmanager"},
+		},
+		{
+			name:   CertManagerCRDs,
+			source: "certmanager",
+			module: "github.com/cert-manager/cert-manager",
+			files:  []string{"deploy/crds"},
 		},
 		{
 			name:     "local-provider",
