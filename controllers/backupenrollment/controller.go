@@ -47,6 +47,8 @@ type Reconciler struct {
 	details *background.Tasks[allDetails]
 	probes  *background.Tasks[backupstore.Probe]
 	mints   *background.Tasks[struct{}]
+	// questions to Velero, for its version.
+	questions *background.Tasks[string]
 }
 
 // Room is the life of BackupEnrollments.
@@ -71,11 +73,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 	if err := r.watchDrills(mgr); err != nil {
 		return err
 	}
-	r.details, r.probes, r.mints = newDetails(), newProbes(), newMints()
+	r.details, r.probes, r.mints, r.questions = newDetails(), newProbes(), newMints(), newQuestions()
 	watch, unwatched := r.Room.AddWatches, error(nil)
 	r.Room.AddWatches = func(b *builder.Builder) {
 		watch(b)
-		unwatched = errors.Join(r.details.AddTo(mgr, b), r.probes.AddTo(mgr, b), r.mints.AddTo(mgr, b))
+		unwatched = errors.Join(r.details.AddTo(mgr, b), r.probes.AddTo(mgr, b), r.mints.AddTo(mgr, b), r.questions.AddTo(mgr, b))
 	}
 	declared := &declaredEnrollments{DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
 	err := declared.SetupWithManager(mgr, options)

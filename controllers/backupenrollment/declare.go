@@ -62,7 +62,7 @@ func requireVelero(ctx context.Context, cluster *fleet.Cluster, namespace string
 	for _, kind := range []schema.GroupVersionKind{locationKind, scheduleKind} {
 		_, err := cluster.Resource(ctx, kind)
 		if meta.IsNoMatchError(err) {
-			return veleroUnavailable("the cluster does not serve %s of %s: install Velero 1.18 or newer there", kind.Kind, kind.GroupVersion())
+			return veleroUnavailable("the cluster does not serve %s of %s: install Velero %s or newer there", kind.Kind, kind.GroupVersion(), oldestVelero)
 		}
 		if err != nil {
 			return err

@@ -51,6 +51,8 @@ type extra struct {
 	minting minting
 	// storage is what probes showed.
 	storage storage
+	// server is what Velero says of itself.
+	server server
 	// reading is what the bucket tells of backups.
 	reading reading
 	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
@@ -106,6 +108,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	}
 	o.Extra.reading = r.readDetails(o)
 	o.Extra.storage = r.probeStorage(o)
+	o.Extra.server = r.askServer(o, cluster)
 	o.Extra.request = requestOf(o, cluster.ID)
 	o.Extra.caughtUp, o.Extra.catchUpAt = catchUpOf(o, cluster.ID)
 	o.Extra.retention = retentionOf(o)

@@ -110,7 +110,7 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 func tellSeen(o *observation, velero *seen, result *outcome) {
 	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)))
 	next := nextStart(o)
-	findings := []finding{storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
+	findings := []finding{o.Extra.server.finding(), storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
 	informative := []finding{coverageFinding(o, told), protectionFinding(o, told)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
@@ -119,7 +119,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 		if o.Extra.retention.extended {
 			status.ExtendedAt = ptr.To(metav1.NewTime(o.Now).Rfc3339Copy())
 		}
-		status.Deletions, status.Storage = o.Extra.retention.told(), o.Extra.storage.check
+		status.Deletions, status.Storage, status.Server = o.Extra.retention.told(), o.Extra.storage.check, o.Extra.server.told
 		tellFindings(o, status, slices.Concat(findings, informative))
 	}
 	for _, f := range findings {
@@ -131,7 +131,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
 	}
-	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.again, o.Extra.storage.wakeAt)
+	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.again, o.Extra.storage.wakeAt, o.Extra.server.wakeAt)
 	if frequencyOf(o.Status.Velero) != validateEvery {
 		result.Due = append(result.Due, trustedAt(o))
 	}

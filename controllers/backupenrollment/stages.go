@@ -19,7 +19,7 @@ const (
 // Forget implements target.StagedKind: another cluster has a prefix of its own.
 func (r *Reconciler) Forget(status *backupv1alpha1.BackupEnrollmentStatus) {
 	status.Velero, status.Requested, status.CaughtUp, status.Next, status.LastSuccessful, status.Runs = nil, nil, nil, nil, nil, nil
-	status.Deletions, status.Storage, status.ExtendedAt = nil, nil, nil
+	status.Deletions, status.Storage, status.Server, status.ExtendedAt = nil, nil, nil, nil
 	status.LastDrill, status.Evidence, status.DrillPlans = nil, nil, nil
 }
 

@@ -71,4 +71,5 @@ func (r *Reconciler) forgetTasks(o *observation) {
 	r.details.Forget(key)
 	r.probes.Forget(key)
 	r.mints.Forget(key)
+	r.questions.Forget(key)
 }

@@ -188,6 +188,12 @@ func TestAClusterIsBackedUpBeforeItGoes(t *testing.T) {
 	c.awaitReady(policy)
 	c.awaitCondition(policy, "workload-6", backupv1alpha1.ConditionStorageAvailable, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded)
 	prefix := c.enrollment(t.Context(), policy, "workload-6").Status.Velero.Prefix
+	expect.Eventually(t, "Velero has told its version", func(ctx context.Context) error {
+		if server := c.enrollment(ctx, policy, "workload-6").Status.Server; server == nil || !strings.HasPrefix(server.Version, "v1.18.") {
+			return fmt.Errorf("it is %+v", server)
+		}
+		return nil
+	})
 	tenant := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "workload-6"}}
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"deletion":{"finalBackup":true}}}`))
 	must(t, env.Admin.Patch(t.Context(), tenant, patch))

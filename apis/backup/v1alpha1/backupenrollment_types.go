@@ -216,6 +216,10 @@ type BackupEnrollmentStatus struct {
 	// +optional
 	Evidence *EvidenceChain `json:"evidence,omitempty"`
 
+	// server is what Velero says of itself.
+	// +optional
+	Server *VeleroServer `json:"server,omitempty"`
+
 	// storage is what the last probe showed.
 	// +optional
 	Storage *StorageCheck `json:"storage,omitempty"`
@@ -234,6 +238,18 @@ type BackupEnrollmentStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Runs []BackupRun `json:"runs,omitempty"`
+}
+
+// VeleroServer is what Velero in the cluster said of itself when it was asked last, which is once a day.
+type VeleroServer struct {
+	// checkedAt is when it answered.
+	// +required
+	CheckedAt metav1.Time `json:"checkedAt,omitzero"`
+
+	// version of it, as in "v1.18.3"; absent if it says none that can be read.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Version string `json:"version,omitempty"`
 }
 
 // RequestedBackup is a backup that somebody asked for with the annotation daytwo.dev/backup-now.

@@ -1,0 +1,73 @@
+package backupenrollment
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+)
+
+const (
+	// askEvery is how often Velero is asked for its version.
+	askEvery = 24 * time.Hour
+	// oldestVelero is the oldest version that Daytwo works with: before it, the data of volumes could not be restored from storage
+	// that is read only, as that of drills is (github.com/vmware-tanzu/velero/issues/9626).
+	oldestVelero = "v1.18.1"
+	// maxVersion is how long a version may be, in bytes.
+	maxVersion = 64
+)
+
+// server is what is known of Velero's server.
+type server struct {
+	// told is what it said last; nil before the first time.
+	told *backupv1alpha1.VeleroServer
+	// wakeAt is when it is asked next; zero while it is.
+	wakeAt time.Time
+}
+
+// isAnswering is whether Velero looks at its storage, so that an answer can be expected.
+func isAnswering(o *observation) bool {
+	switch storageFinding(o.Extra.velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).reason {
+	case backupv1alpha1.ReasonStorageNotChecked, backupv1alpha1.ReasonVeleroUnavailable:
+		return false
+	}
+	return true
+}
+
+// askedAt is when Velero is to be asked for its version; zero for at once.
+func askedAt(told *backupv1alpha1.VeleroServer) time.Time {
+	if told == nil {
+		return time.Time{}
+	}
+	return told.CheckedAt.Add(askEvery)
+}
+
+// serverOf is what an answer tells. Whoever has rights in the cluster may have written it.
+func serverOf(answer string, now time.Time) *backupv1alpha1.VeleroServer {
+	told := &backupv1alpha1.VeleroServer{CheckedAt: metav1.NewTime(now).Rfc3339Copy()}
+	if len(answer) > maxVersion {
+		return told
+	}
+	if read, err := version.ParseSemantic(answer); err == nil {
+		told.Version = "v" + read.String()
+	}
+	return told
+}
+
+// finding is no condition of its own. A version that cannot be read, such as that of somebody's own build, is no problem.
+func (s server) finding() finding {
+	if s.told == nil || s.told.Version == "" {
+		return finding{}
+	}
+	read, err := version.ParseSemantic(s.told.Version)
+	if err != nil || read.AtLeast(version.MustParseSemantic(oldestVelero)) {
+		return finding{}
+	}
+	return finding{
+		status: metav1.ConditionFalse, reason: backupv1alpha1.ReasonVeleroUnavailable, stalled: true,
+		message: fmt.Sprintf("Velero in the cluster is %s: install %s or newer there", s.told.Version, oldestVelero),
+	}
+}
