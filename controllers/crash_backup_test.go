@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,25 +22,17 @@ type backupEnv struct {
 	storage localfleet.Storage
 }
 
-// backupPhase is something in the life of a BackupPolicy that a manager is killed in.
-type backupPhase struct {
-	name string
-	act  func(w *backupEnv, name string)
-	// undone says why it is not over.
-	undone func(w *backupEnv, name string) string
-}
-
 // TestKilledInTheLifeOfABackupPolicyItEndsWhereAnUndisturbedRunEnds lets policies be made, asked for a backup, changed and
 // deleted with all of their backups, one after the other. In the first, the manager is killed after the first write of each
 // of the four, in the second after the second one, until it makes no more writes. No backup is made twice.
 func TestKilledInTheLifeOfABackupPolicyItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
 	w := newBackupEnv(t)
-	w.liveAll(t, sampledKills, []backupPhase{
-		{"enrollment", (*backupEnv).enroll, (*backupEnv).isNotReady},
-		{"backup", (*backupEnv).askForBackup, (*backupEnv).isNotBackedUp},
-		{"change", (*backupEnv).changePolicy, (*backupEnv).isNotReady},
-		{"deletion", (*backupEnv).deletePolicy, (*backupEnv).isNotGone},
+	w.liveAll(t, sampledKills, []lifePhase{
+		{"enrollment", w.enroll, w.isNotReady},
+		{"backup", w.askForBackup, w.isNotBackedUp},
+		{"change", w.changePolicy, w.isNotReady},
+		{"deletion", w.deletePolicy, w.isNotGone},
 	})
 }
 
@@ -55,9 +46,9 @@ func TestKilledInARehearsalItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	w.await(func() string { return w.isNotReady("rehearsed") })
 	w.askForBackup("rehearsed")
 	w.await(func() string { return w.isNotBackedUp("rehearsed") })
-	w.liveAll(t, sampled, []backupPhase{
-		{"rehearsal", (*backupEnv).rehearse, (*backupEnv).isNotRehearsed},
-		{"deletion", (*backupEnv).deleteDrill, (*backupEnv).isDrillNotGone},
+	w.liveAll(t, sampled, []lifePhase{
+		{"rehearsal", w.rehearse, w.isNotRehearsed},
+		{"deletion", w.deleteDrill, w.isDrillNotGone},
 	})
 }
 
@@ -94,44 +85,15 @@ func (w *backupEnv) make(in client.Client, objects ...client.Object) {
 }
 
 // liveAll lets lives go through phases, the first one undisturbed.
-func (w *backupEnv) liveAll(t *testing.T, every int, phases []backupPhase) {
+func (w *backupEnv) liveAll(t *testing.T, every int, phases []lifePhase) {
 	t.Helper()
-	undisturbed, _ := w.live("undisturbed", forever, phases, nil)
+	undisturbed, _ := w.live("undisturbed", forever, phases, w.describe, nil)
 	killAfterEach(t, "", 0, every, func(t *testing.T, last int) bool {
 		w.t = t
-		_, blew := w.live(fmt.Sprintf("after-%d", last), last, phases, undisturbed)
+		_, blew := w.live(fmt.Sprintf("after-%d", last), last, phases, w.describe, undisturbed)
 		return blew
 	})
 	w.t = t
-}
-
-// live lets one write of each phase be the last. It returns where each phase ends, which must be as wanted unless that is
-// empty, and whether there was such a write in any of them.
-func (w *backupEnv) live(name string, last int, phases []backupPhase, want []string) (ends []string, blew bool) {
-	w.t.Helper()
-	for i, phase := range phases {
-		undone := func() string { return phase.undone(w, name) }
-		blown := w.failpoint.arm(last)
-		phase.act(w, name)
-		if last != forever && w.blows(blown, undone) {
-			blew = true
-			w.end()
-			w.restarted()
-		}
-		end := ""
-		w.await(func() string {
-			if why := undone(); why != "" {
-				return phase.name + ": " + why
-			}
-			end = strings.ReplaceAll(w.describe(name), name, "NAME")
-			if want == nil {
-				return endsOtherwise(end, "")
-			}
-			return endsOtherwise(end, want[i])
-		})
-		ends = append(ends, end)
-	}
-	return ends, blew
 }
 
 func (w *backupEnv) enroll(name string) {

@@ -32,18 +32,13 @@ type orderEnv struct {
 	identity string
 }
 
-// orderPhase is something in the life of an ordered cluster that a manager is killed in.
-type orderPhase struct {
-	name string
-	act  func(w *orderEnv, name string)
-	// undone says why it is not over.
-	undone func(w *orderEnv, name string) string
-}
-
-var orderPhases = []orderPhase{
-	{"order", (*orderEnv).order, (*orderEnv).isNotRunning},
-	{"upgrade", (*orderEnv).upgrade, (*orderEnv).isNotRunning},
-	{"deletion", (*orderEnv).deleteCluster, (*orderEnv).isNotGone},
+// phases of the life of an ordered cluster that a manager is killed in.
+func (w *orderEnv) phases() []lifePhase {
+	return []lifePhase{
+		{"order", w.order, w.isNotRunning},
+		{"upgrade", w.upgrade, w.isNotRunning},
+		{"deletion", w.deleteCluster, w.isNotGone},
+	}
 }
 
 // TestKilledInTheLifeOfAnOrderedClusterItEndsWhereAnUndisturbedRunEnds lets clusters be ordered, upgraded and
@@ -52,13 +47,13 @@ var orderPhases = []orderPhase{
 func TestKilledInTheLifeOfAnOrderedClusterItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
 	w := newOrderEnv(t)
-	undisturbed, _ := w.live("undisturbed", forever, nil)
+	undisturbed, _ := w.live("undisturbed", forever, w.phases(), w.describe, nil)
 	lives := []string{"undisturbed"}
 	killAfterEach(t, "", 0, sampledKills, func(t *testing.T, last int) bool {
 		name := fmt.Sprintf("after-%d", last)
 		lives = append(lives, name)
 		w.t = t
-		_, blew := w.live(name, last, undisturbed)
+		_, blew := w.live(name, last, w.phases(), w.describe, undisturbed)
 		return blew
 	})
 	w.t = t
@@ -108,35 +103,6 @@ func deletionStep(object client.Object) string {
 
 func orderedVersion(object client.Object) string {
 	return "in version " + object.(*clusterv1.Cluster).Spec.Topology.Version
-}
-
-// live lets one write of each phase be the last. It returns where each phase ends, which must be as wanted unless
-// that is empty, and whether there was such a write in any of them.
-func (w *orderEnv) live(name string, last int, want []string) (ends []string, blew bool) {
-	w.t.Helper()
-	for i, phase := range orderPhases {
-		undone := func() string { return phase.undone(w, name) }
-		blown := w.failpoint.arm(last)
-		phase.act(w, name)
-		if last != forever && w.blows(blown, undone) {
-			blew = true
-			w.end()
-			w.restarted()
-		}
-		end := ""
-		w.await(func() string {
-			if why := undone(); why != "" {
-				return phase.name + ": " + why
-			}
-			end = strings.ReplaceAll(w.describe(name), name, "NAME")
-			if want == nil {
-				return endsOtherwise(end, "")
-			}
-			return endsOtherwise(end, want[i])
-		})
-		ends = append(ends, end)
-	}
-	return ends, blew
 }
 
 // order makes an add-on, with something that is only in the cluster and something that is not, and orders the
