@@ -147,7 +147,7 @@ func TestCommandsSayWhatToDo(t *testing.T) {
 	}{
 		"no fleet":             {[]string{"stop", "workload-1"}, "bring one up first"},
 		"status of none":       {[]string{"status"}, "bring one up first"},
-		"unknown component":    {[]string{"up", "--components=istio"}, "there is only capi, capi-crds, velero"},
+		"unknown component":    {[]string{"up", "--components=istio"}, "there is only capi, capi-crds, velero, cert-manager"},
 		"arguments of nothing": {[]string{"up", "--manager-arg=-v"}, "needs --manager"},
 		"a missing name":       {[]string{"add"}, "accepts 1 arg"},
 	}

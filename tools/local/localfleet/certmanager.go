@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -68,9 +67,6 @@ func (f *Fleet) claimCertManager(ctx context.Context) error {
 	}
 	kubeconfig, err := f.Management().KubeconfigFor("system:"+certManagerName, []string{mastersGroup}, credentialsLifetime)
 	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(f.certManagerKubeconfig()), 0o700); err != nil {
 		return err
 	}
 	if err := writeFile(f.certManagerKubeconfig(), kubeconfig); err != nil {

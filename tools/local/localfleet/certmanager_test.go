@@ -4,18 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
-	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
 
 // authority is a CA that signs itself, and what it issues from.
@@ -36,62 +37,107 @@ metadata: {name: authority, namespace: default}
 spec: {ca: {secretName: authority}}
 `
 
+// leaf is what the authority issues a certificate for.
 const leaf = `
+---
 apiVersion: cert-manager.io/v1
 kind: Certificate
 metadata: {name: %[1]s, namespace: default}
 spec: {dnsNames: [%[1]s.example.com], secretName: %[1]s, issuerRef: {name: authority}}
 `
 
+// TestCertManager has a fleet that stays, so that it can be brought up more than once.
 func TestCertManager(t *testing.T) {
 	t.Parallel()
 	options := bare(t.TempDir(), 0)
-	options.CertManager = true
-	fleet := startFleet(t, options)
-	applyText(t, fleet, authority)
-	applyText(t, fleet, fmt.Sprintf(leaf, "before"))
-	expectIssued(t, fleet, "before")
+	options.Detached = true
+	t.Cleanup(func() {
+		if err := localfleet.Down(context.Background(), options.StateDir); err != nil {
+			t.Error(err)
+		}
+	})
+	fleet := bringUp(t, options)
+	if err := fleet.StartCertManager(t.Context()); err == nil || !strings.Contains(err.Error(), "start the fleet with it first") {
+		t.Errorf("StartCertManager() in a fleet without = %v, want it refused", err)
+	}
+	letGo(t, fleet)
 
+	options.CertManager = true
+	fleet = bringUp(t, options)
+	applyTo(t, fleet.Management(), authority+fmt.Sprintf(leaf, "added"))
+	expectIssued(t, fleet.Management(), "added")
+	pid := runningPIDs(t, options.StateDir)["cert-manager"]
+
+	options.CertManager = false
+	t.Run("it is left alone while it runs", func(t *testing.T) {
+		letGo(t, fleet)
+		fleet = bringUp(t, options)
+		if again := runningPIDs(t, options.StateDir)["cert-manager"]; pid == 0 || again != pid {
+			t.Errorf("cert-manager was process %d, and is %d after up", pid, again)
+		}
+	})
+	t.Run("killed, it is started again", func(t *testing.T) {
+		testCertManagerReturns(t, fleet, "started", func() error { return fleet.StartCertManager(t.Context()) })
+	})
+	t.Run("killed, it comes back with the fleet", func(t *testing.T) {
+		testCertManagerReturns(t, fleet, "repaired", func() error {
+			letGo(t, fleet)
+			fleet = bringUp(t, options)
+			return nil
+		})
+	})
+	t.Run("it ends with the fleet", func(t *testing.T) {
+		pid := runningPIDs(t, options.StateDir)["cert-manager"]
+		letGo(t, fleet)
+		if err := localfleet.Down(t.Context(), options.StateDir); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "cert-manager outlives the fleet", func(context.Context) (bool, error) {
+			return pid != 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), nil
+		})
+	})
+}
+
+// testCertManagerReturns asks for a certificate while nobody issues one.
+func testCertManagerReturns(t *testing.T, fleet *localfleet.Fleet, name string, start func() error) {
+	t.Helper()
 	if err := fleet.KillCertManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	applyText(t, fleet, fmt.Sprintf(leaf, "meanwhile"))
-	if err := fleet.StartCertManager(t.Context()); err != nil {
+	if pid, up := runningPIDs(t, fleet.StateDir())["cert-manager"]; up {
+		t.Errorf("the killed cert-manager runs as process %d", pid)
+	}
+	management := fleet.Management()
+	applyTo(t, management, fmt.Sprintf(leaf, name))
+	if err := start(); err != nil {
 		t.Fatal(err)
 	}
-	expectIssued(t, fleet, "meanwhile")
+	expectIssued(t, management, name)
 }
 
-func applyText(t *testing.T, fleet *localfleet.Fleet, text string) {
+// bringUp is up on the command line.
+func bringUp(t *testing.T, options localfleet.Options) *localfleet.Fleet {
 	t.Helper()
-	objects, err := manifests.Parse([]byte(text))
+	fleet, err := localfleet.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := manifests.Apply(t.Context(), fleet.Management().Config(), objects); err != nil {
+	return fleet
+}
+
+// letGo leaves a fleet that stays to the next who takes it up.
+func letGo(t *testing.T, fleet *localfleet.Fleet) {
+	t.Helper()
+	if err := fleet.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// expectIssued waits for a certificate, and has a client verify what a server would present.
-func expectIssued(t *testing.T, fleet *localfleet.Fleet, name string) {
+// expectIssued waits for a certificate, and verifies what a server would present with what its clients would trust.
+func expectIssued(t *testing.T, cluster *localfleet.Cluster, name string) {
 	t.Helper()
-	certificates := dynamic.NewForConfigOrDie(fleet.Management().Config()).
-		Resource(schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificates"}).Namespace("default")
-	soon(t, func(ctx context.Context) (bool, error) {
-		found, err := certificates.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		list, _, _ := unstructured.NestedSlice(found.Object, "status", "conditions")
-		for _, one := range list {
-			if condition := one.(map[string]any); condition["type"] == "Ready" && condition["status"] == "True" {
-				return true, nil
-			}
-		}
-		return false, nil
-	}, func() string { return "the Certificate " + name + " is not Ready" })
-	secret, err := kubernetes.NewForConfigOrDie(fleet.Management().Config()).CoreV1().Secrets("default").Get(t.Context(), name, metav1.GetOptions{})
+	expectReady(t, cluster, name)
+	secret, err := clientOf(t, cluster).CoreV1().Secrets("default").Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +147,30 @@ func expectIssued(t *testing.T, fleet *localfleet.Fleet, name string) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(secret.Data["ca.crt"]) {
-		t.Fatalf("ca.crt holds no certificate: %s", base64.StdEncoding.EncodeToString(secret.Data["ca.crt"]))
+		t.Fatalf("ca.crt holds no certificate: %q", secret.Data["ca.crt"])
 	}
 	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name + ".example.com"}); err != nil {
 		t.Error(err)
 	}
+}
+
+func expectReady(t *testing.T, cluster *localfleet.Cluster, certificate string) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(cluster.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "certificates"}
+	var conditions []any
+	soon(t, func(ctx context.Context) (bool, error) {
+		found, err := client.Resource(resource).Namespace("default").Get(ctx, certificate, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		conditions, _, err = unstructured.NestedSlice(found.Object, "status", "conditions")
+		return slices.ContainsFunc(conditions, func(one any) bool {
+			condition := one.(map[string]any)
+			return condition["type"] == "Ready" && condition["status"] == "True"
+		}), err
+	}, func() string { return fmt.Sprintf("the Certificate %s is not Ready: %v", certificate, conditions) })
 }

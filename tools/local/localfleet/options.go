@@ -25,7 +25,8 @@ type Options struct {
 	// that makes clusters of this fleet, and the classes of ClassNamespace to order
 	// them in.
 	ClusterAPI bool
-	// CertManager runs cert-manager against the management cluster.
+	// CertManager runs cert-manager's controllers against the management cluster, for issuers that sign by themselves or
+	// with a CA. Its webhook is left out: nothing refuses a Certificate that the definitions permit.
 	CertManager bool
 	// Detached lets the fleet go on after Close and after the program's end.
 	// Otherwise it ends with either.

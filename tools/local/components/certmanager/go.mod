@@ -1,6 +1,6 @@
 module github.com/daytwo-dev/daytwo/tools/local/components/certmanager
 
-go 1.26.8
+go 1.26.0
 
 require (
 	github.com/cert-manager/cert-manager v1.21.2

@@ -39,13 +39,11 @@ const (
 )
 
 func main() {
-	var options controller.ContextOptions
+	options := defaults()
 	flag.StringVar(&options.Kubeconfig, "kubeconfig", "", "the cluster to work in")
 	flag.StringVar(&options.ClusterResourceNamespace, "cluster-resource-namespace", "cert-manager", "where the Secrets of ClusterIssuers are")
 	health := flag.String("health-addr", "", "answer /readyz here")
 	flag.Parse()
-	options.EnableOwnerRef = false
-	options.CertificateRequestMinimumBackoffDuration, options.CertificateRequestMaximumBackoffDuration = time.Minute, time.Hour
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -55,7 +53,22 @@ func main() {
 	}
 }
 
-// run runs all controllers until the context ends. They are ready once their caches are filled.
+// defaults are those of cert-manager that matter to these controllers. Only the backoff is shorter: cert-manager waits an hour
+// after a first failure, which is too long for a fleet to try things out in.
+func defaults() controller.ContextOptions {
+	return controller.ContextOptions{
+		// They hold only if the API server has no Priority and Fairness, or does not tell within five seconds.
+		KubernetesAPIQPS:   20,
+		KubernetesAPIBurst: 50,
+		CertificateOptions: controller.CertificateOptions{
+			CopiedAnnotationPrefixes:                 []string{"*", "-kubectl.kubernetes.io/", "-fluxcd.io/", "-argocd.argoproj.io/"},
+			CertificateRequestMinimumBackoffDuration: time.Minute,
+			CertificateRequestMaximumBackoffDuration: time.Hour,
+		},
+	}
+}
+
+// run runs all controllers until the context ends, which is no error, or until one of them fails.
 func run(ctx context.Context, options controller.ContextOptions, health string) error {
 	factory, err := controller.NewContextFactory(ctx, options)
 	if err != nil {
@@ -65,31 +78,37 @@ func run(ctx context.Context, options controller.ContextOptions, health string) 
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, running := errgroup.WithContext(ctx)
 	for name, build := range controller.Known() {
 		built, err := build(factory)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		group.Go(func() error { return built.Run(workers, ctx) })
+		group.Go(func() error { return built.Run(workers, running) })
 	}
-	shared.SharedInformerFactory.Start(ctx.Done())
-	shared.KubeSharedInformerFactory.Start(ctx.Done())
-	shared.HTTP01ResourceMetadataInformersFactory.Start(ctx.Done())
-	shared.SharedInformerFactory.WaitForCacheSync(ctx.Done())
-	shared.KubeSharedInformerFactory.WaitForCacheSync(ctx.Done())
-	group.Go(func() error { return serve(ctx, health) })
-	return group.Wait()
+	shared.SharedInformerFactory.Start(running.Done())
+	shared.KubeSharedInformerFactory.Start(running.Done())
+	group.Go(func() error {
+		shared.SharedInformerFactory.WaitForCacheSync(running.Done())
+		shared.KubeSharedInformerFactory.WaitForCacheSync(running.Done())
+		return serve(running, health)
+	})
+	if err := group.Wait(); ctx.Err() == nil {
+		return err
+	}
+	return nil // A controller that is asked to end while its caches fill says that they were not.
 }
 
-// serve answers every request with 200 OK until the context ends.
+// serve answers every request with 200 OK until the context ends. It is called once the caches are filled.
 func serve(ctx context.Context, address string) error {
 	if address == "" {
 		<-ctx.Done()
 		return nil
 	}
 	server := &http.Server{
-		Addr: address, ReadHeaderTimeout: shutdown, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
+		Addr:              address,
+		ReadHeaderTimeout: shutdown,
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
 	}
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
