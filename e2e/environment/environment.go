@@ -27,6 +27,8 @@ type Options struct {
 	Velero bool
 	// ClusterAPI runs Cluster API in the management cluster, so that clusters can be ordered.
 	ClusterAPI bool
+	// CertManager runs cert-manager's controllers against the management cluster, without its webhook.
+	CertManager bool
 	// Manager is the path of the manager's binary. Empty takes the one that BinaryVariable names, and builds it without.
 	Manager string
 	// ManagerArgs are further arguments of the manager. One that has to come back quickly after
@@ -64,6 +66,7 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 		Clusters:       options.Clusters,
 		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare, OwnEtcd: options.OwnEtcd, Velero: options.Velero},
 		ClusterAPI:     options.ClusterAPI,
+		CertManager:    options.CertManager,
 		Progress:       options.Progress,
 
 		ManagerKubeconfig: options.ManagerKubeconfig,
