@@ -6,8 +6,8 @@
 // that is valid now. Anchors reads a bundle of CA certificates, and returns it in one canonical form.
 //
 // Everything that is read here is hostile: it has bounds in bytes and in number, and keys have bounds in bits, so that no
-// signature takes long to check. A signature is checked at most 100 times for the order of a chain, 100 times by
-// x509.Certificate.Verify, and once for each pair of a certificate and a CA.
+// signature takes long to check. At most 30 signatures are checked for the order of a chain, 100 by x509.Certificate.Verify, and
+// 220 to tell what is wrong with the CAs.
 //
 // The package is pure: no client, no context, no clock. Its errors and results hold nothing of a private key.
 package issuance
