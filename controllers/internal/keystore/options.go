@@ -13,7 +13,7 @@ const (
 	DefaultAlias = "certificate"
 	// MaxPassword is how long a password is at most, in bytes.
 	MaxPassword = 128
-	// MinJKSPassword is how long the password of a JKS keystore is at least. Java's keytool opens none with a shorter one.
+	// MinJKSPassword is how long the password of a JKS keystore is at least. Java's keytool makes none with a shorter one.
 	MinJKSPassword = 6
 )
 
