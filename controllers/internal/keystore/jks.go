@@ -13,7 +13,7 @@ import (
 // JKS builds Java keystores. The CAs have the aliases ca, ca-1, ca-2 and so on. An *issuance.Problem as the error is about the material, an
 // *OptionError about the options; no error holds anything secret.
 func JKS(material issuance.Material, options JKSOptions) (Stores, error) {
-	if err := options.check(); err != nil {
+	if err := options.Check(); err != nil {
 		return Stores{}, err
 	}
 	parsed, err := issuance.Parse(material)

@@ -79,7 +79,8 @@ var (
 	reservedAlias = regexp.MustCompile(`^(?i)ca(-[0-9]+)?$`)
 )
 
-func (o JKSOptions) check() error {
+// Check returns an *OptionError if no keystore can be built with the options.
+func (o JKSOptions) Check() error {
 	if err := checkPassword(o.Password, MinJKSPassword); err != nil {
 		return err
 	}
@@ -103,7 +104,8 @@ func (o JKSOptions) alias() string {
 	return o.Alias
 }
 
-func (o PKCS12Options) check() error {
+// Check returns an *OptionError if no file can be built with the options.
+func (o PKCS12Options) Check() error {
 	if err := checkPassword(o.Password, 1); err != nil {
 		return err
 	}

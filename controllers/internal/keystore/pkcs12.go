@@ -17,7 +17,7 @@ var encoders = map[Profile]*pkcs12.Encoder{
 // on, since Java would take two of the same name for one. An *issuance.Problem as the error is about the material, an *OptionError
 // about the options; no error holds anything secret.
 func PKCS12(material issuance.Material, options PKCS12Options) (Stores, error) {
-	if err := options.check(); err != nil {
+	if err := options.Check(); err != nil {
 		return Stores{}, err
 	}
 	parsed, err := issuance.Parse(material)
