@@ -3,15 +3,14 @@ package backuppolicy
 import (
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollup"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -24,18 +23,16 @@ var summed = [...]string{
 
 // part is what a policy tells of one enrollment.
 type part struct {
-	cluster string
 	// last is the start of the last good backup, next that of the next one; zero for none.
 	last, next time.Time
-	// statuses and reasons of the summed conditions.
-	statuses [len(summed)]metav1.ConditionStatus
-	reasons  [len(summed)]string
+	// conditions are the summed ones.
+	conditions [len(summed)]rollup.Part
 }
 
 // Part implements policy.SummingKind.
 func (r *Reconciler) Part(enrollment *backupv1alpha1.BackupEnrollment) any {
 	ref := enrollment.Spec.ClusterRef
-	one := part{cluster: ref.Namespace + "/" + ref.Name}
+	one := part{}
 	if last := enrollment.Status.LastSuccessful; last != nil && last.StartedAt != nil {
 		one.last = last.StartedAt.Time
 	}
@@ -43,10 +40,7 @@ func (r *Reconciler) Part(enrollment *backupv1alpha1.BackupEnrollment) any {
 		one.next = next.Time
 	}
 	for i, kind := range summed {
-		one.statuses[i] = metav1.ConditionUnknown
-		if found := policy.CurrentCondition(enrollment, kind); found != nil {
-			one.statuses[i], one.reasons[i] = found.Status, found.Reason
-		}
+		one.conditions[i] = rollup.PartOf(ref.Namespace+"/"+ref.Name, policy.CurrentCondition(enrollment, kind))
 	}
 	return one
 }
@@ -67,9 +61,18 @@ func (r *Reconciler) Sum(backups *backupv1alpha1.BackupPolicy, parts iter.Seq[an
 	}
 	backups.Status.Backups = sumOf(all)
 	for i, kind := range summed {
-		status, reason, message := rolledUp(all, i)
+		status, reason, message := rollup.Condition(conditionsOf(all, i), rollup.GoodIfTrue)
 		list.Set(kind, status, reason, message)
 	}
+}
+
+// conditionsOf are those of one type in all clusters.
+func conditionsOf(all []part, i int) []rollup.Part {
+	found := make([]rollup.Part, 0, len(all))
+	for _, one := range all {
+		found = append(found, one.conditions[i])
+	}
+	return found
 }
 
 func sumOf(all []part) *backupv1alpha1.BackupSummary {
@@ -82,7 +85,7 @@ func sumOf(all []part) *backupv1alpha1.BackupSummary {
 		}
 		next = times.Earliest(next, one.next)
 		for i, kind := range summed {
-			if one.statuses[i] == metav1.ConditionTrue {
+			if one.conditions[i].Status == metav1.ConditionTrue {
 				counts[kind]++
 			}
 		}
@@ -96,39 +99,4 @@ func sumOf(all []part) *backupv1alpha1.BackupSummary {
 	sum.RPOMet = fmt.Sprintf("%d/%d", counts[backupv1alpha1.ConditionRPOMet], len(all))
 	sum.Proven = fmt.Sprintf("%d/%d", counts[backupv1alpha1.ConditionRecoveryProven], len(all))
 	return sum
-}
-
-// maxNamed is how many clusters a condition names.
-const maxNamed = 5
-
-// rolledUp is a condition of all clusters: False if it is False in one, and True if it is True in all. The reason is that of
-// the first cluster for which it is so.
-func rolledUp(all []part, i int) (status metav1.ConditionStatus, reason, message string) {
-	byStatus := map[metav1.ConditionStatus][]part{}
-	for _, one := range all {
-		byStatus[one.statuses[i]] = append(byStatus[one.statuses[i]], one)
-	}
-	status = metav1.ConditionTrue
-	for _, worse := range []metav1.ConditionStatus{metav1.ConditionUnknown, metav1.ConditionFalse} {
-		if len(byStatus[worse]) > 0 {
-			status = worse
-		}
-	}
-	of := byStatus[status]
-	reason = of[0].reasons[i]
-	if reason == "" {
-		reason = metav1alpha1.ReasonProgressing
-	}
-	if status == metav1.ConditionTrue {
-		return status, reason, fmt.Sprintf("in all %d clusters", len(all))
-	}
-	var names []string
-	for _, one := range of[:min(len(of), maxNamed)] {
-		names = append(names, one.cluster)
-	}
-	message = fmt.Sprintf("%s in %d of %d clusters: %s", status, len(of), len(all), strings.Join(names, ", "))
-	if more := len(of) - len(names); more > 0 {
-		message += fmt.Sprintf(" and %d more", more)
-	}
-	return status, reason, message
 }
