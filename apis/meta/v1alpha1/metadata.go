@@ -32,6 +32,8 @@ const (
 	LabelDrillJob = "daytwo.dev/drill-job"
 	// LabelDrillPlan names the plan of a BackupPolicy that made a DRDrill.
 	LabelDrillPlan = "daytwo.dev/drill-plan"
+	// LabelBundle names the CertificateBundle for which a Certificate of cert-manager, its Secret, or an issuance was made.
+	LabelBundle = "daytwo.dev/bundle"
 	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
 	LabelBackup = "daytwo.dev/backup"
 
@@ -79,6 +81,9 @@ const (
 	// AnnotationAttempt counts how often the same was asked for, from 1.
 	AnnotationAttempt = "daytwo.dev/attempt"
 )
+
+// SecretTypeIssuance is the type of Secrets that hold an issued certificate with its key.
+const SecretTypeIssuance = "daytwo.dev/issuance"
 
 // Finalizers.
 const (

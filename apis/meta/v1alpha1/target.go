@@ -15,6 +15,12 @@ type TargetSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 
+	// content names the immutable Secret in this namespace with what only this cluster gets beside the revision, such as a
+	// certificate that was issued for it; empty for nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Content string `json:"content,omitempty"`
+
 	// cluster is what the templates may know of the cluster, beside its name and namespace.
 	// +optional
 	Cluster ClusterParameters `json:"cluster,omitzero"`

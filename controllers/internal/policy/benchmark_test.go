@@ -159,7 +159,7 @@ func (room *benchmarkRoom) target(addon *addonsv1alpha1.SaaSAddon, owner string,
 	target := newTarget(testKind{}, addon, key)
 	target.Name, target.Labels[metav1alpha1.LabelPolicy] = rollout.TargetName(owner, key), owner
 	target.UID, target.ResourceVersion, target.Generation = types.UID(target.Name), "6", 1
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, parametersOf(cluster)
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, ParametersOf(cluster)
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 1, Message: "as it should be"}}
 	return target

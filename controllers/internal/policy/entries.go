@@ -25,7 +25,7 @@ func wantedIn(policy Policy, cluster *tenancyv1alpha1.TenantCluster, revision st
 	return wantedCluster{again: gatesChangeAt(cluster, rolloutPolicy, now), Cluster: rollout.Cluster{
 		ClusterKey: clusterKey(cluster),
 		Revision:   revision,
-		Parameters: comparableParameters(parametersOf(cluster)),
+		Parameters: comparableParameters(ParametersOf(cluster)),
 		Connected:  isConnected(cluster),
 		Gates:      clusterGates(cluster, rolloutPolicy, now),
 		Deleting:   !cluster.DeletionTimestamp.IsZero(),
@@ -37,6 +37,7 @@ func (w wantedCluster) with(pair Pair, now time.Time) wantedCluster {
 	if pair.Revision != "" {
 		w.Revision, w.own = pair.Revision, true
 	}
+	w.Content = pair.Content
 	w.Gates, w.Overrides = append(w.Gates, pair.Gates...), pair.Overrides
 	if pair.Again.After(now) {
 		w.again = times.Earliest(w.again, pair.Again)
@@ -61,6 +62,7 @@ func targetOf[P Policy, T Target](kind Kind[P, T], policy P, wanted settings, ta
 		Name:            target.GetName(),
 		Cluster:         rollout.ClusterKey(spec.ClusterRef),
 		Revision:        spec.Revision,
+		Content:         spec.Content,
 		Parameters:      comparableParameters(spec.Cluster),
 		SettingsCurrent: wanted.areOn(spec) && kind.SettingsCurrent(target, policy),
 		State:           state,

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ func (k toyKind) Gates(*addonsv1alpha1.SaaSAddon, time.Time) []rollout.Gate {
 	return []rollout.Gate{{Reason: "Frozen", Message: "frozen", Until: k.frozenUntil, Blocks: rollout.Create | rollout.Update}}
 }
 
-func (k toyKind) Pair(_ *addonsv1alpha1.SaaSAddon, cluster *tenancyv1alpha1.TenantCluster, target *addonsv1alpha1.AddonRelease, now time.Time) Pair {
+func (k toyKind) Pair(
+	_ context.Context, _ *addonsv1alpha1.SaaSAddon, cluster *tenancyv1alpha1.TenantCluster, target *addonsv1alpha1.AddonRelease, now time.Time,
+) (Pair, error) {
 	pair := Pair{Revision: cluster.Labels[labelRevision]}
 	switch {
 	case pair.Revision == "":
@@ -43,7 +46,7 @@ func (k toyKind) Pair(_ *addonsv1alpha1.SaaSAddon, cluster *tenancyv1alpha1.Tena
 	default:
 		pair.Again = k.ends.Add(-time.Hour + time.Second)
 	}
-	return pair
+	return pair, nil
 }
 
 // toyRoom is a room with one policy of the toy kind, which selects the clusters due, fresh and waiting.
@@ -107,7 +110,7 @@ func (r *toyRoom) plan(now time.Time) (plan[*addonsv1alpha1.SaaSAddon], time.Dur
 func (r *toyRoom) deliver(cluster, revision string) {
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: r.policy.Namespace, Name: r.policy.Name}}
 	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: cluster})
-	target.Spec.Revision, target.Spec.Cluster = revision, parametersOf(toyCluster(cluster, "own-"+cluster))
+	target.Spec.Revision, target.Spec.Cluster = revision, ParametersOf(toyCluster(cluster, "own-"+cluster))
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	_ = r.caches[addonsv1alpha1.GroupVersion.WithKind("AddonRelease")].GetIndexer().Add(target)

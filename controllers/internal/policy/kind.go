@@ -53,16 +53,19 @@ type GatedKind[P Policy] interface {
 }
 
 // PairedKind is a Kind whose policies want something of their own in a cluster. It is asked when the policy, the cluster or
-// the target has changed, a reference was, Wake was called for the policy, or the time has come that it gave.
+// the target has changed, a reference was, Wake or WakeCluster was called, or the time has come that it gave.
 type PairedKind[P Policy, T Target] interface {
-	// Pair is what a policy wants in a cluster. The target is what is there; nil if nothing is. Both belong to the cache.
-	Pair(policy P, cluster *tenancyv1alpha1.TenantCluster, target T, now time.Time) Pair
+	// Pair is what a policy wants in a cluster, read from the cache. The target is what is there; nil if nothing is.
+	Pair(ctx context.Context, policy P, cluster *tenancyv1alpha1.TenantCluster, target T, now time.Time) (Pair, error)
 }
 
 // Pair is what a policy wants in one cluster beside what it wants in all. The zero value is nothing.
 type Pair struct {
 	// Revision that the cluster should have; empty for the policy's. The kind stores it, and it is pruned with the others.
 	Revision string
+	// Content names the immutable Secret with what this cluster gets beside the revision; empty for nothing. The kind stores
+	// and prunes it.
+	Content string
 	// Gates hold changes back in this cluster.
 	Gates []rollout.Gate
 	// Overrides are the reasons of gates that do not hold this cluster's change back, which is urgent then.

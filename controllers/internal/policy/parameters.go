@@ -21,8 +21,8 @@ const (
 	parametersHashBytes = 16
 )
 
-// parametersOf is what templates may know of a cluster.
-func parametersOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.ClusterParameters {
+// ParametersOf is what templates may know of a cluster, which is none of Daytwo's own labels.
+func ParametersOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.ClusterParameters {
 	parameters := metav1alpha1.ClusterParameters{Version: minorVersion(cluster.Status.Version)}
 	for key, value := range cluster.Labels {
 		if strings.HasPrefix(key, ownLabelDomain) {

@@ -107,7 +107,7 @@ func settled(t *testing.T) fixture {
 		},
 	}
 	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, parametersOf(found)
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, ParametersOf(found)
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	return fixture{

@@ -123,7 +123,7 @@ func (w *targetWriter[P, T]) parametersOf(ctx context.Context, cluster rollout.C
 	if err != nil {
 		return metav1alpha1.ClusterParameters{}, fmt.Errorf("read TenantCluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
-	parameters := parametersOf(found)
+	parameters := ParametersOf(found)
 	if comparableParameters(parameters) != cluster.Parameters {
 		return parameters, errOutdated
 	}
@@ -134,6 +134,7 @@ func (w *targetWriter[P, T]) parametersOf(ctx context.Context, cluster rollout.C
 func (w *targetWriter[P, T]) setAll(target T, cluster rollout.Cluster, parameters metav1alpha1.ClusterParameters) {
 	spec := target.GetTargetSpec()
 	spec.Revision = cluster.Revision
+	spec.Content = cluster.Content
 	spec.Cluster = parameters
 	w.setSettings(target)
 }

@@ -135,7 +135,10 @@ func (b viewBuilder[P, T]) addClusters(ctx context.Context, view *view) error {
 		}
 		for i := range clusters.Items {
 			if found := &clusters.Items[i]; view.scope.selects(found) {
-				wanted := b.wantedIn(ctx, view, found)
+				wanted, err := b.wantedIn(ctx, view, found)
+				if err != nil {
+					return err
+				}
 				view.keep(wanted)
 				view.clusters = append(view.clusters, wanted.Cluster)
 			}
@@ -210,16 +213,19 @@ func (b viewBuilder[P, T]) refreshCluster(ctx context.Context, view *view, key r
 		view.removeCluster(key)
 		return nil
 	}
-	view.setCluster(b.wantedIn(ctx, view, found))
-	return nil
+	wanted, err := b.wantedIn(ctx, view, found)
+	if err == nil {
+		view.setCluster(wanted)
+	}
+	return err
 }
 
 // wantedIn is what the policy wants in a cluster, with what its kind adds.
-func (b viewBuilder[P, T]) wantedIn(ctx context.Context, view *view, found *tenancyv1alpha1.TenantCluster) wantedCluster {
+func (b viewBuilder[P, T]) wantedIn(ctx context.Context, view *view, found *tenancyv1alpha1.TenantCluster) (wantedCluster, error) {
 	wanted := wantedIn(b.policy, found, view.revision, b.now)
 	paired, ok := b.kind.(PairedKind[P, T])
 	if !ok {
-		return wanted
+		return wanted, nil
 	}
 	var none T
 	target, key := b.kind.NewTarget(), wanted.ClusterKey
@@ -227,7 +233,11 @@ func (b viewBuilder[P, T]) wantedIn(ctx context.Context, view *view, found *tena
 	if b.reader.Get(ctx, name, target, client.UnsafeDisableDeepCopy) != nil || keyOf(target).cluster != key {
 		target = none
 	}
-	return wanted.with(paired.Pair(b.policy, found, target, b.now), b.now)
+	pair, err := paired.Pair(ctx, b.policy, found, target, b.now)
+	if err != nil {
+		return wanted, fmt.Errorf("find out what TenantCluster %s/%s should have: %w", key.Namespace, key.Name, err)
+	}
+	return wanted.with(pair, b.now), nil
 }
 
 func policyLabel(policy client.Object) client.MatchingLabels {

@@ -123,6 +123,11 @@ func (v *views) noteRevisions(policy types.NamespacedName) {
 	v.note(policy, func(c *changes) { c.revisions = true })
 }
 
+// noteOne has one cluster read again.
+func (v *views) noteOne(policy types.NamespacedName, cluster rollout.ClusterKey) {
+	v.note(policy, func(c *changes) { c.clusters = inserted(c.clusters, cluster) })
+}
+
 // noteAll has everything read again.
 func (v *views) noteAll(policy types.NamespacedName) {
 	v.note(policy, func(c *changes) { c.all = true })

@@ -20,6 +20,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // coalescing is how long events of targets and clusters wait for others of the same policy.
@@ -196,6 +197,16 @@ func (r *Reconciler[P, T]) notePairs(policy types.NamespacedName) {
 // Wake has a policy reconciled: its content is there, or what it wants in a cluster is something else.
 func (r *Reconciler[P, T]) Wake(policy types.NamespacedName) {
 	r.notePairs(policy)
+	r.wake(policy)
+}
+
+// WakeCluster has a policy reconciled that wants something else in one cluster. It costs no look at the others.
+func (r *Reconciler[P, T]) WakeCluster(policy types.NamespacedName, cluster rollout.ClusterKey) {
+	r.views.noteOne(policy, cluster)
+	r.wake(policy)
+}
+
+func (r *Reconciler[P, T]) wake(policy types.NamespacedName) {
 	r.woken <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{
 		ObjectMeta: metav1.ObjectMeta{Namespace: policy.Namespace, Name: policy.Name},
 	}}

@@ -90,10 +90,10 @@ func (o Observation) External() []apply.Entry {
 }
 
 // InputsHash is over everything that a target's desired objects are made from. A revision never changes, so
-// its name stands for its content.
+// its name stands for its content, and so does the name of what only this cluster gets.
 func InputsHash(target metav1alpha1.Target, installation string) string {
 	spec := target.GetTargetSpec()
-	inputs, err := json.Marshal([]any{spec.Revision, spec.ClusterRef, spec.Cluster, installation})
+	inputs, err := json.Marshal([]any{spec.Revision, spec.Content, spec.ClusterRef, spec.Cluster, installation})
 	if err != nil {
 		// Strings and maps of strings always marshal.
 		panic(err)

@@ -32,7 +32,7 @@ func (in Input) targetsAfter(plan Plan) []Target {
 	for i := range targets {
 		target := &targets[i]
 		if cluster, updated := updates[target.Name]; updated {
-			target.Revision, target.Parameters = cluster.Revision, cluster.Parameters
+			target.Revision, target.Content, target.Parameters = cluster.Revision, cluster.Content, cluster.Parameters
 			target.written()
 		}
 		if synced.Has(target.Name) {
@@ -45,6 +45,7 @@ func (in Input) targetsAfter(plan Plan) []Target {
 			Name:            TargetName(in.Policy.Name, cluster.ClusterKey),
 			Cluster:         cluster.ClusterKey,
 			Revision:        cluster.Revision,
+			Content:         cluster.Content,
 			Parameters:      cluster.Parameters,
 			SettingsCurrent: true,
 		})

@@ -57,6 +57,8 @@ type Cluster struct {
 	ClusterKey
 	// Revision is the name of the revision that the cluster should have.
 	Revision string
+	// Content names what the cluster gets beside the revision; empty for nothing.
+	Content string
 	// Parameters is what a target tells of its cluster, in a form that can be compared.
 	Parameters string
 	// Connected: it answers, it is the right one, and its parameters are known.
@@ -94,6 +96,7 @@ type Target struct {
 	Name       string
 	Cluster    ClusterKey
 	Revision   string
+	Content    string
 	Parameters string
 	// SettingsCurrent: what is no part of a revision is as the policy has it.
 	SettingsCurrent bool
@@ -147,7 +150,8 @@ func (p pair) isUrgent() bool { return len(p.cluster.Overrides) > 0 }
 
 // isCurrent is whether the target names what its cluster should have.
 func (p pair) isCurrent() bool {
-	return p.target != nil && p.target.Revision == p.cluster.Revision && p.target.Parameters == p.cluster.Parameters
+	return p.target != nil && p.target.Revision == p.cluster.Revision && p.target.Content == p.cluster.Content &&
+		p.target.Parameters == p.cluster.Parameters
 }
 
 // isUpdated is whether that target is there to stay.
