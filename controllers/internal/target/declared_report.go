@@ -40,6 +40,9 @@ func (d *Declared[T, S, X]) nextStatus(o *DeclaredObservation[T, S, X], done Car
 		done.Outcome.Tell(next)
 	}
 	Report(d.Parts(next), findings)
+	if done.Outcome.Conclude != nil {
+		done.Outcome.Conclude(next)
+	}
 	size := d.sizeWithoutStatus(o.Target) + SizeOf(next)
 	if o.Unreachable == "" && size > MaxStored {
 		d.CopyStatus(next, &done.Recorded)

@@ -65,6 +65,8 @@ type StagedPlan struct {
 type Outcome[S any] struct {
 	// Tell writes it into a status; nil for nothing to tell.
 	Tell func(status *S)
+	// Conclude writes into a status what follows from all that is told in it; nil for nothing.
+	Conclude func(status *S)
 	// Unfinished: more is to be done, as far as is known.
 	Unfinished bool
 	// Remains: a deleted target has something in its cluster beside its objects.

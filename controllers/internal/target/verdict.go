@@ -42,6 +42,10 @@ func VerdictOfWrites(p apply.Plan, done apply.Result) *Verdict {
 	}
 	failed := done.Failed()
 	for _, w := range failed {
+		if w.Owner != "" && w.Exclusive {
+			return &Verdict{Reason: metav1alpha1.ReasonConflict, Stalled: true, Message: fmt.Sprintf(
+				"%s was made by %s: delete it, choose another name, or set onConflict: Adopt to take it over", w.Ref, w.Owner)}
+		}
 		if w.Owner != "" {
 			return conflictVerdict(w.Ref, w.Owner)
 		}

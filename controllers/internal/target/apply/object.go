@@ -48,6 +48,8 @@ type Object struct {
 	implied bool
 	// Kept: the object stays when it leaves the source, and when the add-on ends.
 	kept bool
+	// Exclusive: an object of that name that somebody else made is left as it is.
+	Exclusive bool
 	// external: it stands for something outside of the cluster.
 	external bool
 	// Environment: a pod template takes every key of it as an environment variable.
@@ -57,7 +59,7 @@ type Object struct {
 // Declaration is an object as the source has it.
 type Declaration struct {
 	*unstructured.Unstructured
-	Implied, Kept bool
+	Implied, Kept, Exclusive bool
 }
 
 // Declare declares objects that come, are kept as they are, and go with the source.
@@ -169,7 +171,7 @@ func Prepare(list []Declaration, installation, namespace string) ([]Object, erro
 		if err != nil {
 			return nil, err
 		}
-		one.implied, one.kept, one.Environment = object.Implied, object.Kept, variables[ref.Key()]
+		one.implied, one.kept, one.Exclusive, one.Environment = object.Implied, object.Kept, object.Exclusive, variables[ref.Key()]
 		prepared = append(prepared, one)
 	}
 	return prepared, nil

@@ -71,9 +71,12 @@ type Writer struct {
 func (w *Writer) Do(ctx context.Context, one Write) Written {
 	w.Tracker.Begin(one.Key())
 	done := Written{Write: one, UID: one.knownUID()}
-	if one.Purpose == PurposeCreate {
+	switch {
+	case one.Purpose == PurposeCreate && one.Exclusive:
+		w.createExclusively(ctx, &done)
+	case one.Purpose == PurposeCreate:
 		w.create(ctx, &done)
-	} else {
+	default:
 		w.overwrite(ctx, &done)
 	}
 	done.At = w.Now()

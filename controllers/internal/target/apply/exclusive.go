@@ -1,0 +1,84 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// createExclusively makes an object. One that is there already is not written to, unless this installation made it: a manager
+// may have died before it could record that.
+func (w *Writer) createExclusively(ctx context.Context, done *Written) {
+	body, err := onlyNew(done.Body)
+	if err != nil {
+		done.Err = fmt.Errorf("%s: %w", done.Ref, err)
+		return
+	}
+	answer, err := w.Cluster.Apply(ctx, done.Ref, "", body, false)
+	if err == nil {
+		w.settle(ctx, done, answer)
+		return
+	}
+	if !apierrors.IsConflict(err) {
+		done.Err = err
+		return
+	}
+	existing, err := w.Cluster.Get(ctx, done.Ref)
+	if err != nil {
+		done.Err = err
+		return
+	}
+	if !w.isMade(existing) {
+		done.adopted, done.Owner = true, w.makerOf(existing)
+		return
+	}
+	done.UID = existing.UID
+	w.overwrite(ctx, done)
+}
+
+// firstVersion is a resourceVersion that no object has: the first revision of etcd holds nothing.
+const firstVersion = "1"
+
+// onlyNew makes an apply one that creates an object and changes none. The API server takes a resourceVersion in an apply as a
+// condition where there is an object (409), and passes over it where there is none.
+func onlyNew(body []byte) ([]byte, error) {
+	var object, metadata map[string]json.RawMessage
+	if err := json.Unmarshal(body, &object); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(object["metadata"], &metadata); err != nil {
+		return nil, err
+	}
+	var err error
+	if metadata["resourceVersion"], err = json.Marshal(firstVersion); err != nil {
+		return nil, err
+	}
+	if object["metadata"], err = json.Marshal(metadata); err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
+}
+
+// isMade is whether this installation applied an object.
+func (w *Writer) isMade(object metav1.Object) bool {
+	return object.GetLabels()[metav1alpha1.LabelManagedBy] == w.Installation && w.Rules.Ours(object.GetManagedFields()) >= 0
+}
+
+// makerOf says for people who made an object.
+func (w *Writer) makerOf(object metav1.Object) string {
+	if owner := objects.ClaimedBy(object, w.Installation); owner != "" {
+		return owner
+	}
+	for _, entry := range object.GetManagedFields() {
+		if entry.Subresource == "" && entry.Manager != "" {
+			return "somebody who used " + entry.Manager
+		}
+	}
+	return "somebody else"
+}
