@@ -73,6 +73,7 @@ type flags struct {
 	controllerManagers string
 	toolManagers       string
 	chartMirrors       string
+	clusterIssuers     string
 	logging            logging
 	controllers.Options
 }
@@ -95,6 +96,7 @@ func parse(arguments []string) (flags, error) {
 	set.BoolVar(&f.AllowPrivateSources, "allow-private-sources", false, "fetch charts from loopback, link-local and private addresses too, and through the HTTP proxy of the environment")
 	set.BoolVar(&f.AllowPrivateStorage, "allow-private-storage", false, "read backups from storage at loopback, link-local and private addresses too")
 	set.BoolVar(&f.AllowBackupHooks, "allow-backup-hooks", false, "let BackupPolicies run commands in the pods of customers before and after these are backed up")
+	set.StringVar(&f.clusterIssuers, "customer-cluster-issuers", "", "ClusterIssuers of cert-manager, separated by commas, that CertificateBundles outside of the provider's namespace may use")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
@@ -115,6 +117,7 @@ func parse(arguments []string) (flags, error) {
 	comma := func(r rune) bool { return r == ',' }
 	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, comma)
 	f.ToolManagers = strings.FieldsFunc(f.toolManagers, comma)
+	f.CustomerClusterIssuers = strings.FieldsFunc(f.clusterIssuers, comma)
 	f.ChartMirrors = strings.FieldsFunc(f.chartMirrors, comma)
 	return f, nil
 }
@@ -152,7 +155,8 @@ func run(ctx context.Context, arguments []string) error {
 		}
 	}
 	err = f.webhooks.Serve(mgr, webhooks.Options{
-		Installation: f.Installation, ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks, Clock: clock.RealClock{},
+		Installation: f.Installation, ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks,
+		CustomerClusterIssuers: f.CustomerClusterIssuers, Clock: clock.RealClock{},
 	})
 	if err != nil {
 		return err
@@ -205,7 +209,7 @@ func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, e
 		RetryPeriod:                         &retryPeriod,
 		GracefulShutdownTimeout:             &grace,
 		Cache: cache.Options{
-			ByObject:         tenantcluster.CacheOptions(),
+			ByObject:         controllers.CacheOptions(),
 			DefaultTransform: cache.TransformStripManagedFields(),
 		},
 	})

@@ -26,7 +26,6 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
 )
@@ -176,7 +175,7 @@ func (w *crashEnv) begin() {
 		Scheme:     apis.NewScheme(),
 		Logger:     w.log.logger(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{ByObject: tenantcluster.CacheOptions()},
+		Cache:      cache.Options{ByObject: CacheOptions()},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	if err != nil {

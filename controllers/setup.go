@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -24,6 +25,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
+	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery"
 	"github.com/daytwo-dev/daytwo/controllers/drdrill"
 	"github.com/daytwo-dev/daytwo/controllers/internal/assumerole"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
@@ -32,6 +36,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -79,6 +84,8 @@ type Options struct {
 	AllowPrivateStorage bool
 	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
 	AllowBackupHooks bool
+	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
+	CustomerClusterIssuers []string
 	// EvidenceKey is a file with the private key that the evidence of drills is signed with; empty for none.
 	EvidenceKey string
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
@@ -108,8 +115,12 @@ func targetKinds() targets.Registry {
 		addonrelease.TargetKind(),
 		backupenrollment.TargetKind(),
 		drdrill.TargetKind(),
+		certificatedelivery.TargetKind(),
 	}
 }
+
+// CacheOptions narrows what the manager's cache holds. They belong into its cache.Options.ByObject.
+func CacheOptions() map[client.Object]cache.ByObject { return optionalkind.CacheOptions() }
 
 // SetupAll adds every controller to the manager. What they stand on ends with the returned function,
 // to be called when the manager has ended: reconciles in flight need it until then.
@@ -123,7 +134,7 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	}
 	b := newBase(mgr, options, rules)
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
-		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpOrphans(), b.detectRestores())
+		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())
 }
 
 // base is what the controllers stand on.
@@ -266,6 +277,36 @@ func (b *base) storageGuard() netguard.Guard {
 		return netguard.Guard{Rule: netguard.All}
 	}
 	return netguard.Guard{Rule: netguard.Public}
+}
+
+func (b *base) setUpBundles() error {
+	bundles := &certificatebundle.Reconciler{
+		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("certificatebundle"),
+		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Checker: b.options.BundleChecker(),
+	}
+	return setUp("certificatebundle", bundles.SetupWithManager(b.Manager, certificatebundle.Options{
+		Options: policy.Options{Wrap: b.wrap},
+		WrapIssuing: func(inner reconcile.TypedReconciler[issuing.Key]) reconcile.TypedReconciler[issuing.Key] {
+			return graceful.Reconciler(inner, b.options.Grace)
+		},
+	}))
+}
+
+// BundleChecker refuses what CertificateBundles may not say.
+func (o Options) BundleChecker() certificatebundle.Checker {
+	return certificatebundle.Checker{ProviderNamespace: o.ProviderNamespace, CustomerClusterIssuers: o.CustomerClusterIssuers}
+}
+
+func (b *base) setUpDeliveries() error {
+	deliveries := &certificatedelivery.Reconciler{
+		Room: &certificatedelivery.Room{
+			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("certificatedelivery"),
+			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("certificatedelivery"),
+		},
+		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
+	}
+	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager,
+		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
 }
 
 func (b *base) setUpOrphans() error {

@@ -18,6 +18,7 @@ import (
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=addonreleases,verbs=get;list;watch
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=backupenrollments,verbs=get;list;watch
+// +kubebuilder:rbac:groups=certificates.daytwo.dev,resources=certificatedeliveries,verbs=get;list;watch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 

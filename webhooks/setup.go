@@ -18,8 +18,10 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 )
 
@@ -31,6 +33,8 @@ type Options struct {
 	ProviderNamespace string
 	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
 	AllowBackupHooks bool
+	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
+	CustomerClusterIssuers []string
 	// Clock tells which withdrawals still count.
 	Clock clock.PassiveClock
 }
@@ -50,9 +54,13 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	}
 	addons := &policies[*addonsv1alpha1.SaaSAddon]{kind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon")}
 	backups := &policies[*backupv1alpha1.BackupPolicy]{kind: backupPolicyKind, check: checkBackupPolicy(backuppolicy.Checker{AllowBackupHooks: options.AllowBackupHooks})}
+	bundles := &policies[*certificatesv1alpha1.CertificateBundle]{kind: bundleKind, check: checkBundle(certificatebundle.Checker{
+		ProviderNamespace: options.ProviderNamespace, CustomerClusterIssuers: options.CustomerClusterIssuers,
+	})}
 	return errors.Join(
 		serve(mgr, addons, &addonsv1alpha1.SaaSAddon{}, options, saasaddon.Withdrawal),
 		serve(mgr, backups, &backupv1alpha1.BackupPolicy{}, options, backuppolicy.Withdrawal),
+		serve(mgr, bundles, &certificatesv1alpha1.CertificateBundle{}, options, certificatebundle.Withdrawal),
 	)
 }
 
@@ -63,6 +71,18 @@ func checkBackupPolicy(checker backuppolicy.Checker) func(*backupv1alpha1.Backup
 	return func(policy *backupv1alpha1.BackupPolicy, now time.Time) error {
 		if problem := checker.Check(policy, now); problem != nil {
 			return invalid(backupPolicyKind, policy.Name, problem.Field, problem.Message)
+		}
+		return nil
+	}
+}
+
+var bundleKind = certificatesv1alpha1.GroupVersion.WithKind("CertificateBundle")
+
+// checkBundle refuses what the controller would not carry out.
+func checkBundle(checker certificatebundle.Checker) func(*certificatesv1alpha1.CertificateBundle, time.Time) error {
+	return func(bundle *certificatesv1alpha1.CertificateBundle, _ time.Time) error {
+		if problem := checker.Check(bundle); problem != nil {
+			return invalid(bundleKind, bundle.Name, problem.Field, problem.Message)
 		}
 		return nil
 	}

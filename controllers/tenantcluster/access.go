@@ -13,6 +13,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -142,13 +143,13 @@ func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPIClust
 		return nil
 	}
 	switch ordered := cluster.Spec.Topology != nil; {
-	case made.presence == notInstalled:
+	case made.presence == optionalkind.NotInstalled:
 		return &problem{tenancyv1alpha1.ReasonClusterAPIMissing, fmt.Sprintf(
 			"spec.%s needs Cluster API (%s), which is not installed in the management cluster: install it, or use spec.kubeconfigRef",
 			modeOf(cluster), clusterKind.GroupVersion())}
-	case made.presence == absent && ordered:
+	case made.presence == optionalkind.Absent && ordered:
 		return &problem{tenancyv1alpha1.ReasonProvisioning, "The cluster is being ordered from Cluster API."}
-	case made.presence == absent:
+	case made.presence == optionalkind.Absent:
 		return &problem{tenancyv1alpha1.ReasonClusterNotFound, fmt.Sprintf(
 			"Cluster %s (%s) does not exist in this namespace: create it, or correct spec.clusterRef.name", name, clusterKind.GroupVersion())}
 	}

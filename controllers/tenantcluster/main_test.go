@@ -21,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -106,7 +107,7 @@ func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 	}
 	config.QPS = -1
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme(), Cache: cache.Options{ByObject: CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: scheme(), Cache: cache.Options{ByObject: optionalkind.CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -78,7 +79,7 @@ func (r *reconciler) deleteCluster(ctx context.Context, live *clusterv1.Cluster)
 
 // confirmGone makes sure that the Cluster that was ordered is gone, and not just missing in the cache.
 func (r *reconciler) confirmGone(ctx context.Context, o observation) error {
-	if o.cluster == nil || o.cluster.Spec.Topology == nil || o.made.live != nil || o.made.presence == notInstalled {
+	if o.cluster == nil || o.cluster.Spec.Topology == nil || o.made.live != nil || o.made.presence == optionalkind.NotInstalled {
 		return nil
 	}
 	live := &clusterv1.Cluster{}

@@ -16,13 +16,14 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/maintenance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // clusterAPICluster is what Cluster API has of a TenantCluster. The zero value is for one that has nothing
 // to do with it.
 type clusterAPICluster struct {
-	presence presence
+	presence optionalkind.Presence
 	// live is nil unless present.
 	live *clusterv1.Cluster
 	// editor of the topology since Daytwo wrote it, for people; looked for only if it is not as Cluster API took it.
@@ -65,7 +66,7 @@ func (r *reconciler) observeClusterAPI(ctx context.Context, cluster *tenancyv1al
 	if name == "" {
 		return clusterAPICluster{}, nil
 	}
-	live, found, err := r.clusterAPI.look(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name}, r.toUsersOfCluster)
+	live, found, err := r.clusterAPI.look(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
 	if err != nil && !meta.IsNoMatchError(err) {
 		return clusterAPICluster{}, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -95,7 +96,7 @@ func (d orderPlan) withoutHands() orderPlan {
 func planFirstOrder(o observation) (p orderPlan, done bool) {
 	live := o.made.live
 	switch {
-	case o.made.presence == notInstalled:
+	case o.made.presence == optionalkind.NotInstalled:
 		return orderPlan{}, true // The missing credentials say so.
 	case live != nil && !o.ordered():
 		return orderPlan{problem: nameConflict(live)}, true

@@ -13,6 +13,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -44,7 +45,7 @@ func (o *observation) says(condition string, status metav1.ConditionStatus, mess
 }
 
 func notMade(o *observation) {
-	o.made, o.link = clusterAPICluster{presence: absent}, nil
+	o.made, o.link = clusterAPICluster{presence: optionalkind.Absent}, nil
 	o.credentials = credentials{problem: &problem{tenancyv1alpha1.ReasonProvisioning, "The cluster is being ordered from Cluster API."}}
 }
 
@@ -66,7 +67,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 		"nothing is there": {notMade, func(d plan) bool {
 			return d.order.create != nil && topology.IsOurs(d.order.create, ours) && d.order.create.Name == "prod"
 		}},
-		"Cluster API is missing": {func(o *observation) { notMade(o); o.made.presence = notInstalled },
+		"Cluster API is missing": {func(o *observation) { notMade(o); o.made.presence = optionalkind.NotInstalled },
 			func(d plan) bool { return d.order.create == nil }},
 		"nothing is ordered while suspended": {func(o *observation) { notMade(o); o.cluster.Spec.Suspend = true },
 			func(d plan) bool { return d.order.create == nil && d.order.waits != "" }},
@@ -118,7 +119,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 		}},
 		"deleted, and nobody can tell whether it is gone": {func(o *observation) {
 			deleted(o)
-			o.made = clusterAPICluster{presence: notInstalled, unsettled: errors.New("no matches for kind")}
+			o.made = clusterAPICluster{presence: optionalkind.NotInstalled, unsettled: errors.New("no matches for kind")}
 		}, func(d plan) bool { return !d.release && !d.order.delete }},
 		"no upgrade begins while suspended": {func(o *observation) { upgrading(o); o.cluster.Spec.Suspend = true },
 			func(d plan) bool { return d.order.step.Begin == nil && d.order.dryRun == nil }},
@@ -139,7 +140,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 		}},
 		"deleted, and going": {func(o *observation) { deleted(o); o.made.live.DeletionTimestamp = o.cluster.DeletionTimestamp },
 			func(d plan) bool { return !d.release && !d.order.delete }},
-		"deleted, and gone": {func(o *observation) { deleted(o); o.made = clusterAPICluster{presence: absent} },
+		"deleted, and gone": {func(o *observation) { deleted(o); o.made = clusterAPICluster{presence: optionalkind.Absent} },
 			func(d plan) bool { return d.release }},
 		"deleted, and somebody else's": {func(o *observation) { deleted(o); o.made.live.Labels[metav1alpha1.LabelManagedBy] = "another" },
 			func(d plan) bool { return d.release && !d.order.delete }},

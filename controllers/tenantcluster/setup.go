@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -23,6 +19,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
@@ -74,14 +71,6 @@ func (o Options) complete() Options {
 	return o
 }
 
-// CacheOptions narrows what the manager's cache holds for this controller. Merge it into the
-// manager's cache.Options.ByObject.
-func CacheOptions() map[client.Object]cache.ByObject {
-	return map[client.Object]cache.ByObject{
-		definition(): {Field: fields.OneTermEqualSelector(metav1.ObjectNameField, clusterDefinition)},
-	}
-}
-
 // SetupWithManager adds the controller to the manager.
 func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options) error {
 	options = options.complete()
@@ -103,7 +92,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	if err != nil {
 		return fmt.Errorf("controller tenantcluster: %w", err)
 	}
-	r.clusterAPI = &clusterAPI{client: r.client, cache: mgr.GetCache(), mapper: mgr.GetRESTMapper(), controller: built}
+	r.clusterAPI = newClusterAPI(mgr, built, r)
 	return nil
 }
 
@@ -114,7 +103,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toWaiting), builder.WithPredicates(identityReleased())).
 		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
 		Watches(&tenancyv1alpha1.OrphanRecord{}, handler.EnqueueRequestsFromMapFunc(r.toClustersOfOrphans)).
-		WatchesMetadata(definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
+		WatchesMetadata(optionalkind.Definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
 		WatchesRawSource(connectionChanges(options.Fleet)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,

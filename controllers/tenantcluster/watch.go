@@ -114,7 +114,10 @@ func (r *reconciler) toUsersOfCluster(ctx context.Context, cluster client.Object
 }
 
 // toUsersOfClusterAPI is for the definition of Cluster API's Clusters, which seldom changes.
-func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, _ client.Object) []reconcile.Request {
+func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, definition client.Object) []reconcile.Request {
+	if definition.GetName() != clusterDefinition {
+		return nil
+	}
 	return r.find(ctx)
 }
 

@@ -1,0 +1,110 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+)
+
+// CertificateDeliverySpec is one bundle in one cluster.
+type CertificateDeliverySpec struct {
+	metav1alpha1.TargetSpec `json:",inline"`
+
+	// drift is the policy's.
+	// +optional
+	// +default={}
+	Drift metav1alpha1.DriftPolicy `json:"drift,omitzero"` //nolint:kubeapilinter // A struct of another package: omitzero is what omits it.
+}
+
+// CertificateDeliveryStatus tells what is in the cluster.
+type CertificateDeliveryStatus struct {
+	metav1alpha1.TargetStatus `json:",inline"`
+
+	metav1alpha1.ObjectsStatus `json:",inline"`
+
+	// certificate that was delivered last.
+	// +optional
+	Certificate *DeliveredCertificate `json:"certificate,omitempty"`
+
+	// anchors that were delivered last.
+	// +optional
+	Anchors *AnchorSummary `json:"anchors,omitempty"`
+
+	// namespaceSelectors are the selectors of namespaces that the objects were declared by last.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=8192
+	NamespaceSelectors []string `json:"namespaceSelectors,omitempty"`
+
+	// namespaces is the hash of the namespaces that these selected then.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Namespaces string `json:"namespaces,omitempty"`
+}
+
+// DeliveredCertificate tells of a certificate, and nothing that is secret.
+type DeliveredCertificate struct {
+	// issuance is the name of the Secret in the management cluster that it is from.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Issuance string `json:"issuance,omitempty"`
+
+	// serialNumber in hexadecimal.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	SerialNumber string `json:"serialNumber,omitempty"`
+
+	// fingerprint is the SHA-256 of the certificate, in hexadecimal.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Fingerprint string `json:"fingerprint,omitempty"`
+
+	// notBefore is when it begins to be valid.
+	// +required
+	NotBefore metav1.Time `json:"notBefore,omitzero"`
+
+	// notAfter is when it expires.
+	// +required
+	NotAfter metav1.Time `json:"notAfter,omitzero"`
+}
+
+// CertificateDelivery is one CertificateBundle in one cluster. Daytwo writes it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=cd,categories=daytwo-targets
+// +kubebuilder:printcolumn:name="BUNDLE",type=string,JSONPath=`.metadata.labels.daytwo\.dev/policy`
+// +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
+// +kubebuilder:printcolumn:name="EXPIRES",type=string,JSONPath=`.status.certificate.notAfter`
+// +kubebuilder:printcolumn:name="DRIFT",type=integer,JSONPath=`.status.drift.count`
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
+type CertificateDelivery struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	// spec is what should be in the cluster.
+	// +required
+	Spec CertificateDeliverySpec `json:"spec,omitzero"`
+
+	// status is what is there.
+	// +optional
+	Status CertificateDeliveryStatus `json:"status,omitzero"`
+}
+
+// CertificateDeliveryList is a list of CertificateDeliveries.
+//
+// +kubebuilder:object:root=true
+type CertificateDeliveryList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []CertificateDelivery `json:"items"`
+}

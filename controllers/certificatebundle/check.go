@@ -1,0 +1,157 @@
+package certificatebundle
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+)
+
+// Problem is what a person has to mend in a bundle.
+type Problem struct {
+	// Reason is InvalidSpec, or IssuerNotAllowed.
+	Reason string
+	// Field of the bundle, as in "spec.certificate.dnsNames[0]".
+	Field   string
+	Message string
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Field + ": " + p.Message }
+
+func (p *Problem) stall() *policy.Stall {
+	return &policy.Stall{Reason: p.Reason, Message: p.Error()}
+}
+
+func invalid(field, format string, args ...any) *Problem {
+	return &Problem{Reason: metav1alpha1.ReasonInvalidSpec, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Checker tells what is wrong with bundles.
+type Checker struct {
+	// ProviderNamespace is where bundles may use any ClusterIssuer.
+	ProviderNamespace string
+	// CustomerClusterIssuers are the ClusterIssuers that bundles of other namespaces may use.
+	CustomerClusterIssuers []string
+}
+
+// Check returns what is wrong with a bundle, beside what its definition says; nil for nothing.
+func (c Checker) Check(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	for _, check := range []func(*certificatesv1alpha1.CertificateBundle) *Problem{
+		c.checkIssuer, checkNames, checkTargets, checkTrustTargets, checkDuplicates,
+	} {
+		if problem := check(bundle); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}
+
+func (c Checker) checkIssuer(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	ref := bundle.Spec.IssuerRef
+	if ref == nil || ref.Kind != "ClusterIssuer" || bundle.Namespace == c.ProviderNamespace || slices.Contains(c.CustomerClusterIssuers, ref.Name) {
+		return nil
+	}
+	return &Problem{
+		Reason: certificatesv1alpha1.ReasonIssuerNotAllowed, Field: "spec.issuerRef",
+		Message: fmt.Sprintf("ClusterIssuer %s may not be used in namespace %s: name an Issuer of that namespace, or ask the provider to start the manager with it in --customer-cluster-issuers", ref.Name, bundle.Namespace),
+	}
+}
+
+// checkNames reads the templates in the certificate.
+func checkNames(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	template := bundle.Spec.Certificate
+	if template == nil {
+		return nil
+	}
+	for _, names := range []struct {
+		field string
+		texts []string
+	}{
+		{"dnsNames", template.DNSNames}, {"ipAddresses", template.IPAddresses}, {"uris", template.URIs}, {"emailAddresses", template.EmailAddresses},
+	} {
+		for i, text := range names.texts {
+			if problem := checkName(bundle, fmt.Sprintf("spec.certificate.%s[%d]", names.field, i), text); problem != nil {
+				return problem
+			}
+		}
+	}
+	return checkName(bundle, "spec.certificate.commonName", template.CommonName)
+}
+
+func checkName(bundle *certificatesv1alpha1.CertificateBundle, field, text string) *Problem {
+	if err := clustertemplate.Check(text); err != nil {
+		return invalid(field, "%s", err)
+	}
+	if bundle.Spec.SharedKey && clustertemplate.Uses(text) {
+		return invalid(field, "%q differs by cluster, and with sharedKey all clusters have one certificate: remove one of the two", text)
+	}
+	return nil
+}
+
+func checkTargets(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	for i, target := range bundle.Spec.Targets {
+		field := fmt.Sprintf("spec.targets[%d]", i)
+		if problem := checkPlace(field, "secretName", target.SecretName, target.Placement); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}
+
+func checkTrustTargets(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	if bundle.Spec.Trust == nil {
+		return nil
+	}
+	for i, target := range bundle.Spec.Trust.Targets {
+		field := fmt.Sprintf("spec.trust.targets[%d]", i)
+		if problem := checkPlace(field, "name", target.Name, target.Placement); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}
+
+func checkPlace(field, nameField, name string, place certificatesv1alpha1.Placement) *Problem {
+	if err := clustertemplate.Check(name); err != nil {
+		return invalid(field+"."+nameField, "%s", err)
+	}
+	if _, err := metav1.LabelSelectorAsSelector(place.NamespaceSelector); err != nil {
+		return invalid(field+".namespaceSelector", "it is no valid selector: %s", err)
+	}
+	return nil
+}
+
+// checkDuplicates finds objects that two targets name. What selectors select differs by cluster, and is found there.
+func checkDuplicates(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	taken := map[string]string{}
+	add := func(field, kind, name string, namespaces []string) *Problem {
+		for _, namespace := range namespaces {
+			object := fmt.Sprintf("%s %s/%s", kind, namespace, name)
+			if other, is := taken[object]; is {
+				return invalid(field, "%s is that of %s already: choose another name, or remove one of the two", object, other)
+			}
+			taken[object] = field
+		}
+		return nil
+	}
+	for i, target := range bundle.Spec.Targets {
+		if problem := add(fmt.Sprintf("spec.targets[%d]", i), "Secret", target.SecretName, target.Namespaces); problem != nil {
+			return problem
+		}
+	}
+	if bundle.Spec.Trust == nil {
+		return nil
+	}
+	for i, target := range bundle.Spec.Trust.Targets {
+		if problem := add(fmt.Sprintf("spec.trust.targets[%d]", i), target.Kind, target.Name, target.Namespaces); problem != nil {
+			return problem
+		}
+	}
+	return nil
+}

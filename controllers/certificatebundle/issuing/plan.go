@@ -1,0 +1,137 @@
+package issuing
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/issuance"
+	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+)
+
+// lookAgain is when a certificate is looked at again of which cert-manager is missing, or which stands in the way of another.
+const lookAgain = time.Minute
+
+// plan is what to do for one certificate. The zero plan is to do nothing.
+type plan struct {
+	// create or update the Certificate; nil for neither.
+	create, update *unstructured.Unstructured
+	// keep what was issued; nil for nothing.
+	keep *corev1.Secret
+	// removeCertificate, with the Secrets: cert-manager's, and issuances.
+	removeCertificate bool
+	removeSecrets     []string
+	// state to tell.
+	state State
+	// again is when to look again without being asked; zero for never.
+	again time.Time
+}
+
+// State of a certificate, as far as it is not issued as it is asked for. The zero State is that it is.
+type State struct {
+	// Reason is one of the reasons of the condition Issued; empty if the certificate is issued.
+	Reason  string
+	Message string
+	// refusedSource is what was looked at and refused.
+	refusedSource string
+}
+
+// IsPending is whether the certificate is awaited, and nothing has failed.
+func (s State) IsPending() bool { return s.Reason == certificatesv1alpha1.ReasonIssuancePending }
+
+// newPlan decides what to do about what was observed. It reads nothing and writes nothing.
+func newPlan(o observation) plan {
+	switch {
+	case o.bundle == nil:
+		return removal(o, func(string) bool { return false })
+	case !o.bundle.DeletionTimestamp.IsZero():
+		return plan{} // Targets need what they have until they are gone.
+	case !o.needed && o.selected:
+		return plan{} // Nobody asked for it yet.
+	case !o.needed:
+		return removal(o, func(name string) bool { return o.inUse[name] })
+	case o.refused != nil:
+		return plan{state: State{Reason: certificatesv1alpha1.ReasonIssuanceFailed, Message: o.refused.Error()}}
+	}
+	p := planIssuance(o)
+	p.removeSecrets = prunable(o.issuances, int(max(o.bundle.Spec.HistoryLimit, 1)), func(name string) bool {
+		return o.inUse[name] || slices.Contains(o.bundle.Spec.RollbackTo, name)
+	})
+	return p
+}
+
+// removal removes everything that was made for a certificate, apart from issuances that are in use.
+func removal(o observation, keep func(name string) bool) plan {
+	p := plan{removeCertificate: o.certificate != nil && isOurs(o.certificate, o.key), removeSecrets: o.others}
+	for _, one := range o.issuances {
+		if !keep(one.Name) {
+			p.removeSecrets = append(p.removeSecrets, one.Name)
+		}
+	}
+	return p
+}
+
+// planIssuance asks cert-manager for the certificate, and takes what it issued.
+func planIssuance(o observation) plan {
+	desired := desiredCertificate(o.bundle, o.key, o.request)
+	switch {
+	case o.presence == optionalkind.NotInstalled:
+		return plan{again: o.now.Add(lookAgain), state: o.notIssued(certificatesv1alpha1.ReasonCertManagerUnavailable,
+			"cert-manager is not installed in the management cluster: install it, or use mode TrustOnly")}
+	case o.certificate == nil:
+		return plan{create: desired, state: o.notIssued(certificatesv1alpha1.ReasonIssuancePending, "waiting for cert-manager")}
+	case !isOurs(o.certificate, o.key):
+		return plan{again: o.now.Add(lookAgain), state: o.notIssued(certificatesv1alpha1.ReasonIssuanceFailed, fmt.Sprintf(
+			"Certificate %s/%s is in the way: somebody else made it; delete it", o.key.Bundle.Namespace, o.key.name()))}
+	case !isAsDesired(o.certificate, desired):
+		changed := o.certificate.DeepCopy()
+		changed.Object["spec"] = desired.Object["spec"]
+		changed.SetLabels(desired.GetLabels())
+		return plan{update: changed, state: o.notIssued(certificatesv1alpha1.ReasonIssuancePending, "waiting for cert-manager")}
+	}
+	return planTaking(o)
+}
+
+// planTaking takes what cert-manager issued, if it is what was asked for.
+func planTaking(o observation) plan {
+	is := stateOf(o.certificate)
+	pending := o.notIssued(certificatesv1alpha1.ReasonIssuancePending, "waiting for cert-manager: "+is.message)
+	if is.failure != "" && !is.ready {
+		pending = o.notIssued(certificatesv1alpha1.ReasonIssuanceFailed, "cert-manager: "+is.failure)
+	}
+	if o.material == nil {
+		if o.before.refusedSource != "" && o.before.refusedSource == o.source+o.requestHash() {
+			return plan{state: o.before}
+		}
+		return plan{state: pending}
+	}
+	issued, err := issuance.Check(*o.material, o.request, o.now)
+	var problem *issuance.Problem
+	switch {
+	case err == nil:
+		return plan{keep: newIssuance(o.bundle, o.key, *o.material, issued, o.requestHash(), o.source)}
+	case !is.ready:
+		return plan{state: pending} // cert-manager is about to replace it.
+	case errors.As(err, &problem) && problem.Until.After(o.now):
+		state := o.notIssued(certificatesv1alpha1.ReasonCertificateRefused, problem.Message)
+		return plan{state: state, again: problem.Until.Add(time.Second)}
+	}
+	state := o.notIssued(certificatesv1alpha1.ReasonCertificateRefused, "the issuer issued something else than was asked for, which goes into no cluster: "+err.Error())
+	state.refusedSource = o.source + o.requestHash()
+	return plan{state: state}
+}
+
+// notIssued is a state, unless a certificate is there that is as it is asked for and was not to be renewed.
+func (o *observation) notIssued(reason, message string) State {
+	current := Current(o.issuances, nil, o.requestHash(), o.now)
+	failed := reason != certificatesv1alpha1.ReasonIssuancePending
+	if current != nil && !failed {
+		return State{}
+	}
+	return State{Reason: reason, Message: message}
+}

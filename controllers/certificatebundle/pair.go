@@ -1,0 +1,98 @@
+package certificatebundle
+
+import (
+	"context"
+	"time"
+
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
+	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+)
+
+// Pair implements policy.PairedKind: each cluster gets the certificate that was issued for it.
+func (r *Reconciler) Pair(
+	ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, cluster *tenancyv1alpha1.TenantCluster,
+	delivery *certificatesv1alpha1.CertificateDelivery, now time.Time,
+) (policy.Pair, error) {
+	if r.issuing == nil || bundle.Spec.Certificate == nil || r.Checker.Check(bundle) != nil {
+		return policy.Pair{Content: contentOf(delivery)}, nil
+	}
+	key := issuing.KeyOf(bundle, rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name})
+	list, err := issuing.List(ctx, r.Client, key)
+	if err != nil {
+		return policy.Pair{}, err
+	}
+	current := currentOf(list, bundle, cluster, now)
+	if cluster.DeletionTimestamp.IsZero() {
+		r.issuing.Want(key, current)
+	}
+	return pairOf(bundle, delivery, list, current, now), nil
+}
+
+// currentOf is the issuance that a cluster should have; nil if there is none.
+func currentOf(list []issuing.Issuance, bundle *certificatesv1alpha1.CertificateBundle, cluster *tenancyv1alpha1.TenantCluster, now time.Time) *issuing.Issuance {
+	described := clustertemplate.Cluster{}
+	if !bundle.Spec.SharedKey {
+		described.ClusterReference = metav1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
+		described.ClusterParameters = policy.ParametersOf(cluster)
+	}
+	request, err := certificatecontent.RequestFor(bundle.Spec.Certificate, described)
+	if err != nil {
+		return nil // The state of the certificate tells why.
+	}
+	return issuing.Current(list, bundle.Spec.RollbackTo, issuing.RequestHash(request, *bundle.Spec.IssuerRef), now)
+}
+
+// pairOf decides what a cluster gets. It is pure.
+func pairOf(
+	bundle *certificatesv1alpha1.CertificateBundle, delivery *certificatesv1alpha1.CertificateDelivery,
+	list []issuing.Issuance, current *issuing.Issuance, now time.Time,
+) policy.Pair {
+	if current == nil {
+		return policy.Pair{Content: contentOf(delivery), Gates: []rollout.Gate{{
+			Reason: certificatesv1alpha1.ReasonIssuancePending, Message: "waiting for a certificate; condition Issued says why",
+			Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
+		}}}
+	}
+	pair := policy.Pair{Content: current.Name}
+	had := contentOf(delivery)
+	if had == "" || had == current.Name {
+		return pair
+	}
+	urgentAt := urgentAt(list, had, bundle.Spec.Certificate)
+	if urgentAt.IsZero() {
+		return pair
+	}
+	if now.Before(urgentAt) {
+		pair.Again = urgentAt
+		return pair
+	}
+	// The certificate alone: what else is new waits for its slot and its window.
+	pair.Revision = delivery.Spec.Revision
+	pair.Overrides = []string{metav1alpha1.ReasonWindowClosed}
+	return pair
+}
+
+// urgentAt is when a cluster has to get a newer certificate than it has, whatever holds a rollout back: half of the time before
+// its end in which it is renewed. Zero if nothing is known of the one that it has.
+func urgentAt(list []issuing.Issuance, had string, template *certificatesv1alpha1.CertificateTemplate) time.Time {
+	_, renewBefore := issuing.Lifetime(template)
+	for _, one := range list {
+		if one.Name == had {
+			return one.NotAfter.Add(-renewBefore / 2)
+		}
+	}
+	return time.Time{}
+}
+
+func contentOf(delivery *certificatesv1alpha1.CertificateDelivery) string {
+	if delivery == nil {
+		return ""
+	}
+	return delivery.Spec.Content
+}

@@ -1,0 +1,121 @@
+package certificatebundle
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
+	"github.com/daytwo-dev/daytwo/controllers/internal/issuance"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
+)
+
+// maxLeftOut is how many certificates that are left out a status names.
+const maxLeftOut = 10
+
+// readTrust reads the trust anchors of a bundle; nil if it has none.
+func (r *Reconciler) readTrust(ctx context.Context, policyBundle *certificatesv1alpha1.CertificateBundle, now time.Time) (*certificatecontent.Trust, *policy.Stall, error) {
+	trust := policyBundle.Spec.Trust
+	if trust == nil {
+		return nil, nil, nil
+	}
+	var all bytes.Buffer
+	for i, source := range trust.Sources {
+		field := fmt.Sprintf("spec.trust.sources[%d]", i)
+		text, stall, err := r.readSource(ctx, policyBundle.Namespace, field, source)
+		if stall != nil || err != nil {
+			return nil, stall, err
+		}
+		// Each by itself, so that the message names the one that is wrong.
+		if _, err := issuance.Anchors(text, now); err != nil && !isExpired(err) {
+			return nil, trustInvalid(fmt.Sprintf("%s (%s %s, key %s)", field, source.Kind, source.Name, source.Key), err), nil
+		}
+		all.Write(text)
+		all.WriteByte('\n')
+	}
+	if trust.DefaultCAs {
+		all.WriteString(publicAuthorities())
+	}
+	anchors, err := issuance.Anchors(all.Bytes(), now)
+	if err != nil {
+		return nil, trustInvalid("spec.trust", err), nil
+	}
+	return &certificatecontent.Trust{PEM: string(anchors.PEM), Summary: summaryOf(anchors), Targets: trust.Targets}, nil, nil
+}
+
+// isExpired is whether a source has only certificates that have expired, which another source may make up for.
+func isExpired(err error) bool {
+	var problem *issuance.Problem
+	return errors.As(err, &problem) && problem.Reason == issuance.ReasonNoAnchors
+}
+
+func trustInvalid(where string, err error) *policy.Stall {
+	return &policy.Stall{Reason: certificatesv1alpha1.ReasonTrustInvalid, Message: where + ": " + err.Error()}
+}
+
+// readSource reads the text of a source.
+func (r *Reconciler) readSource(ctx context.Context, namespace, field string, source certificatesv1alpha1.TrustSource) ([]byte, *policy.Stall, error) {
+	key := types.NamespacedName{Namespace: namespace, Name: source.Name}
+	if source.Kind == "Secret" {
+		secret, stall, err := reference.Secret(ctx, r.APIReader, key, field)
+		if stall != nil || err != nil {
+			return nil, stall, err
+		}
+		text, ok := secret.Data[source.Key]
+		if !ok {
+			return nil, missingKey(field, source.Kind, secret, source.Key), nil
+		}
+		return text, nil, nil
+	}
+	config, stall, err := reference.ConfigMap(ctx, r.APIReader, key, field)
+	if stall != nil || err != nil {
+		return nil, stall, err
+	}
+	if text, ok := config.Data[source.Key]; ok {
+		return []byte(text), nil, nil
+	}
+	if text, ok := config.BinaryData[source.Key]; ok {
+		return text, nil, nil
+	}
+	return nil, missingKey(field, source.Kind, config, source.Key), nil
+}
+
+// publicAuthorities are those that Mozilla trusts without a condition, in PEM. A root that it trusts for some names or some
+// certificates alone is left out, since a file of anchors cannot say so.
+var publicAuthorities = sync.OnceValue(func() string {
+	var text bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint != nil {
+			continue
+		}
+		_ = pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // A buffer takes everything.
+	}
+	return text.String()
+})
+
+// summaryOf tells of anchors what people need to know.
+func summaryOf(anchors issuance.Bundle) certificatesv1alpha1.AnchorSummary {
+	summary := certificatesv1alpha1.AnchorSummary{Count: int32(len(anchors.Anchors)), Hash: anchors.Hash[:16]}
+	if !anchors.EarliestNotAfter.IsZero() {
+		expires := metav1.NewTime(anchors.EarliestNotAfter).Rfc3339Copy()
+		summary.Expires = &expires
+	}
+	for i, one := range anchors.Expired {
+		if i == maxLeftOut-1 && len(anchors.Expired) > maxLeftOut {
+			summary.LeftOut = append(summary.LeftOut, fmt.Sprintf("and %d more that have expired", len(anchors.Expired)-i))
+			break
+		}
+		summary.LeftOut = append(summary.LeftOut, fmt.Sprintf("%s expired at %s", one.Name, one.NotAfter.UTC().Format(time.RFC3339)))
+	}
+	return summary
+}

@@ -1,0 +1,45 @@
+package certificatedelivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+)
+
+// extra is what is found out in one reconcile beside the objects.
+type extra struct {
+	// inputs is the hash of what the objects are made from, without the namespaces.
+	inputs string
+	// namespaces that selectors select, by their text.
+	namespaces map[string][]string
+	// unseen is why namespaces are not known; nil if they are.
+	unseen *target.Verdict
+	// declared is what was declared; nil if nothing was.
+	declared *declared
+	// again is when to look again; zero for never.
+	again time.Time
+}
+
+// Observe implements target.StagedKind: namespaces that come and go change what is to be in the cluster.
+func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet.Cluster) error {
+	o.Extra.inputs = o.Inputs
+	if !o.Target.DeletionTimestamp.IsZero() {
+		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
+		return nil
+	}
+	o.Inputs = withNamespaces(o.Extra.inputs, o.Status.Namespaces)
+	found, err := r.observeNamespaces(ctx, o, cluster, o.Status.NamespaceSelectors)
+	if err != nil {
+		// What is known of the namespaces will do for everything else.
+		if errors.As(err, &o.Extra.unseen) {
+			return nil
+		}
+		return err
+	}
+	o.Extra.namespaces = found
+	o.Inputs = withNamespaces(o.Extra.inputs, hashOf(found))
+	return nil
+}
