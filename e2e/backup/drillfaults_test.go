@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,7 +22,6 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // TestADrillIsKilledAfterEachStep kills the manager whenever a drill has recorded another step.
@@ -50,30 +47,6 @@ func TestADrillIsKilledAfterEachStep(t *testing.T) {
 	}
 	c.removeDrill(ordered)
 	c.remove(policy)
-}
-
-// killAfterEachStep kills the manager whenever a drill has recorded another step, until it has finished.
-func (c *customer) killAfterEachStep(drill *backupv1alpha1.DRDrill) {
-	c.t.Helper()
-	kills, steps := 0, 0
-	expect.Eventually(c.t, "the drill has finished", func(ctx context.Context) error {
-		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(drill), drill); err != nil {
-			return err
-		}
-		status := drill.Status
-		if status.FinishedAt != nil {
-			return nil
-		}
-		if now := len(status.Actions) + len(status.Tasks); now > steps {
-			steps = now
-			kills++
-			must(c.t, errors.Join(env.Manager.Kill(), env.Manager.Start(ctx)))
-		}
-		return fmt.Errorf("after %d kills, %+v, %v", kills, status.Actions, status.Conditions)
-	})
-	if drill.Status.Verdict != backupv1alpha1.DrillPassed || kills < 5 {
-		c.t.Errorf("killed %d times, the drill is %s: %+v", kills, drill.Status.Verdict, drill.Status.Checks)
-	}
 }
 
 // TestADrillFindsWhatIsWrong gives drills backups, and places to restore them to, that are not as they should be.
