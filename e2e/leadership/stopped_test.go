@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,24 +60,12 @@ func TestAManagerThatWasStoppedForLongerThanItsLeaseWritesNothing(t *testing.T) 
 	must(t, env.Admin.Create(t.Context(), addon))
 	awaitRevision(t, workload, addon, "1")
 
-	changes, err := workload.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace("default"), client.MatchingLabels{"part": "yes"})
-	must(t, err)
-	defer changes.Stop()
-	declare(t, addon, "2")
-	for moved := 0; moved < stopAfter; {
-		change := <-changes.ResultChan()
-		if part, ok := change.Object.(*corev1.ConfigMap); ok && part.Data["revision"] == "2" {
-			moved++
-		}
-	}
 	first := env.Manager.PID()
-	must(t, syscall.Kill(first, syscall.SIGSTOP))
-	if of := revisions(t, workload); of["1"] == 0 {
-		t.Fatalf("the rollout was over before the manager was stopped: %v", of)
-	}
+	declared := stopInTheMiddle(t, workload, addon, first)
 	must(t, env.Manager.StartReplica(t.Context()))
-	declare(t, addon, "3")
-	awaitRevision(t, workload, addon, "3")
+	newest := strconv.Itoa(declared + 1)
+	declare(t, addon, newest)
+	awaitRevision(t, workload, addon, newest)
 
 	before := everything(t, workload)
 	must(t, syscall.Kill(first, syscall.SIGCONT))
@@ -95,6 +84,34 @@ func TestAManagerThatWasStoppedForLongerThanItsLeaseWritesNothing(t *testing.T) 
 	must(t, err)
 	if !strings.Contains(string(log), "leader election lost") {
 		t.Error("the manager ended for another reason than its lease")
+	}
+}
+
+// stopInTheMiddle declares revisions after the first one until the manager was stopped while it brought one of them, and returns
+// that one. A manager that was done with a revision before the signal reached it goes on, within the time of its lease.
+func stopInTheMiddle(t *testing.T, workload client.WithWatch, addon *addonsv1alpha1.SaaSAddon, pid int) (revision int) {
+	t.Helper()
+	changes, err := workload.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace("default"), client.MatchingLabels{"part": "yes"})
+	must(t, err)
+	defer changes.Stop()
+	for revision = 2; ; revision++ {
+		before, now := strconv.Itoa(revision-1), strconv.Itoa(revision)
+		declare(t, addon, now)
+		for moved := 0; moved < stopAfter; {
+			change, open := <-changes.ResultChan()
+			if !open {
+				t.Fatal("the watch ended")
+			}
+			if part, ok := change.Object.(*corev1.ConfigMap); ok && part.Data["revision"] == now {
+				moved++
+			}
+		}
+		must(t, syscall.Kill(pid, syscall.SIGSTOP))
+		if of := revisions(t, workload); of[before] > 0 {
+			return revision
+		}
+		must(t, syscall.Kill(pid, syscall.SIGCONT))
+		awaitRevision(t, workload, addon, now)
 	}
 }
 
