@@ -22,17 +22,23 @@ func TestSIGTERMFinishesWhatIsInFlight(t *testing.T) {
 	slow, quick := c.clusters.full[0], c.clusters.full[1]
 	addon := c.install("sigterm", web("1", 40))
 	old := addon.Status.Revision
-	must(t, fleetCluster(t, slow).Pause())
+	c.suspend(slow, true)
 	c.change(addon, web("2", 60))
-	expect.Eventually(t, "one cluster has the new revision, and the other is waited for", func(ctx context.Context) error {
-		release, err := c.findRelease(ctx, addon, quick)
-		if err != nil {
-			return err
-		}
-		if busy := sum(t, "controller_runtime_active_workers", map[string]string{"controller": "addonrelease"}); busy != 1 || release.Status.Revision == old {
-			return fmt.Errorf("%v targets are worked on, and %s has revision %s", busy, quick, release.Status.Revision)
+	c.awaitRelease(addon, quick, "ready at the new revision", func(release *addonsv1alpha1.AddonRelease) error {
+		if release.Status.Revision == old {
+			return fmt.Errorf("it is at %s", old)
 		}
 		return expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionTrue, "")
+	})
+	// A cluster that stands still is found dead after some seconds, and is not waited for any longer.
+	must(t, fleetCluster(t, slow).Pause())
+	c.suspend(slow, false)
+	c.awaitRelease(addon, slow, "an answer is waited for", func(release *addonsv1alpha1.AddonRelease) error {
+		busy := sum(t, "controller_runtime_active_workers", map[string]string{"controller": "addonrelease"})
+		if busy != 1 || release.Status.Applying == "" {
+			return fmt.Errorf("%v targets are worked on, and %q is under way", busy, release.Status.Applying)
+		}
+		return nil
 	})
 
 	told, stopped := len(logged(t)), make(chan error, 1)
