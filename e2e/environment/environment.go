@@ -37,6 +37,9 @@ type Options struct {
 	// ManagerKubeconfig changes the kubeconfig that each start of the manager gets, so that a proxy can stand between it
 	// and the management cluster. Nil leaves it.
 	ManagerKubeconfig func(direct []byte) ([]byte, error)
+	// BeforeManager is called once the fleet is up and has what the manager needs, before the manager's first start.
+	// Nil does nothing.
+	BeforeManager func(context.Context, *localfleet.Fleet) error
 	// Progress is told what happens, a line at a time. Nil keeps it quiet.
 	Progress io.Writer
 }
@@ -85,6 +88,11 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 func populate(ctx context.Context, fleet *localfleet.Fleet, root string, options Options) (*Environment, error) {
 	if err := install(ctx, fleet, root); err != nil {
 		return nil, err
+	}
+	if options.BeforeManager != nil {
+		if err := options.BeforeManager(ctx, fleet); err != nil {
+			return nil, err
+		}
 	}
 	admin, err := newClient(fleet.Management())
 	if err != nil {
