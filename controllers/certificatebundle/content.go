@@ -37,10 +37,10 @@ func (r *Reconciler) Content(_ context.Context, bundle *certificatesv1alpha1.Cer
 			raw, err := revision.Encode(decoded)
 			return raw, nil, err
 		},
-		SetStatus: func(bundle *certificatesv1alpha1.CertificateBundle) {
-			setIssued(bundle, problems, now)
+		SetStatus: func(told *certificatesv1alpha1.CertificateBundle) {
+			setIssued(told, bundle.Spec.Certificate != nil, problems, now)
 			if read != nil { // What was read before is told already.
-				setAnchors(bundle, read.Trust)
+				setAnchors(told, read.Trust)
 			}
 		},
 	}, nil

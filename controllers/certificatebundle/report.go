@@ -3,6 +3,7 @@ package certificatebundle
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,24 +67,14 @@ func (r *Reconciler) Sum(bundle *certificatesv1alpha1.CertificateBundle, parts i
 	}
 	list := conditions.List{Conditions: &bundle.Status.Conditions, Generation: bundle.Status.ObservedGeneration, Now: now}
 	for i, condition := range summed {
-		if len(all) == 0 || !hasCondition(bundle, condition.kind) {
+		parts := conditionsOf(all, i)
+		if !slices.ContainsFunc(parts, rollup.Part.IsTold) {
 			list.Remove(condition.kind)
 			continue
 		}
-		status, reason, message := rollup.Condition(conditionsOf(all, i), condition.good)
+		status, reason, message := rollup.Condition(parts, condition.good)
 		list.Set(condition.kind, status, reason, message)
 	}
-}
-
-// hasCondition is whether the bundle delivers what a condition is about.
-func hasCondition(bundle *certificatesv1alpha1.CertificateBundle, kind string) bool {
-	switch kind {
-	case certificatesv1alpha1.ConditionDistributed:
-		return bundle.Spec.Certificate != nil
-	case certificatesv1alpha1.ConditionTrustDistributed:
-		return bundle.Spec.Trust != nil
-	}
-	return true
 }
 
 func conditionsOf(all []part, i int) []rollup.Part {
@@ -97,11 +88,11 @@ func conditionsOf(all []part, i int) []rollup.Part {
 // maxNamed is how many clusters the condition Issued names.
 const maxNamed = 5
 
-// setIssued tells how far the certificates of a bundle are issued. It is pure.
-func setIssued(bundle *certificatesv1alpha1.CertificateBundle, problems []issuing.Problem, now time.Time) {
+// setIssued tells how far the certificates of a bundle are issued, of one that has any. It is pure.
+func setIssued(bundle *certificatesv1alpha1.CertificateBundle, issues bool, problems []issuing.Problem, now time.Time) {
 	list := conditions.List{Conditions: &bundle.Status.Conditions, Generation: bundle.Status.ObservedGeneration, Now: now}
 	switch {
-	case bundle.Spec.Certificate == nil:
+	case !issues:
 		list.Remove(certificatesv1alpha1.ConditionIssued)
 	case len(problems) == 0:
 		list.Set(certificatesv1alpha1.ConditionIssued, metav1.ConditionTrue, certificatesv1alpha1.ReasonIssued, "the certificates of all clusters are issued and checked")

@@ -73,9 +73,6 @@ func (r *Reconciler) observeNamespaces(ctx context.Context, o *observation, clus
 			}
 		}
 	}
-	cluster.RetainObservations(owner, func(selection fleet.Selection) bool {
-		return slices.ContainsFunc(selectors, func(text string) bool { return plain(text) == selection.Selector })
-	})
 	return found, nil
 }
 
@@ -89,10 +86,16 @@ func plain(text string) string {
 
 // declareNamespaces observes what the selectors of a revision select, and makes it part of what the objects are made from.
 func (r *Reconciler) declareNamespaces(ctx context.Context, o *observation, cluster *fleet.Cluster, content certificatecontent.Content) (map[string][]string, error) {
-	found, err := r.observeNamespaces(ctx, o, cluster, selectorsOf(content))
+	selectors := selectorsOf(content)
+	found, err := r.observeNamespaces(ctx, o, cluster, selectors)
 	if err != nil {
 		return nil, err
 	}
+	// Those of the revision before end here, and not while a reconcile looks at them: a watch that has just begun would never
+	// come to show anything.
+	cluster.RetainObservations(r.Room.Owner(o.Target), func(selection fleet.Selection) bool {
+		return slices.ContainsFunc(selectors, func(text string) bool { return plain(text) == selection.Selector })
+	})
 	o.Extra.namespaces = found
 	o.Inputs = withNamespaces(o.Extra.inputs, hashOf(found))
 	return found, nil

@@ -135,7 +135,7 @@ type CertificateBundleSpec struct {
 // {{ .Cluster.Version }} and {{ .Cluster.Labels.key }}.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.commonName) || has(self.dnsNames) || has(self.ipAddresses) || has(self.uris) || has(self.emailAddresses)",message="a certificate needs a name: set commonName, dnsNames, ipAddresses, uris or emailAddresses"
-// +kubebuilder:validation:XValidation:rule="!has(self.renewBefore) || duration(self.renewBefore) < duration(self.duration)",message="renewBefore has to be shorter than duration"
+// +kubebuilder:validation:XValidation:rule="!has(self.renewBefore) || !has(self.duration) || duration(self.renewBefore) < duration(self.duration)",message="renewBefore has to be shorter than duration"
 type CertificateTemplate struct {
 	// commonName of the subject.
 	// +optional
@@ -211,7 +211,7 @@ type KeyUsage string
 
 // PrivateKeyTemplate says which private key a certificate has.
 //
-// +kubebuilder:validation:XValidation:rule="self.algorithm == 'RSA' ? (!has(self.size) || self.size in [2048, 3072, 4096]) : self.algorithm == 'ECDSA' ? (!has(self.size) || self.size in [256, 384, 521]) : !has(self.size)",message="size is 2048, 3072 or 4096 with RSA, 256, 384 or 521 with ECDSA, and nothing with Ed25519"
+// +kubebuilder:validation:XValidation:rule="!has(self.size) || !has(self.algorithm) || (self.algorithm == 'RSA' && self.size in [2048, 3072, 4096]) || (self.algorithm == 'ECDSA' && self.size in [256, 384, 521])",message="size is 2048, 3072 or 4096 with RSA, 256, 384 or 521 with ECDSA, and nothing with Ed25519"
 type PrivateKeyTemplate struct {
 	// algorithm is RSA, ECDSA or Ed25519.
 	// +optional

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,10 +72,20 @@ func List(ctx context.Context, cached client.Reader, key Key) ([]Issuance, error
 			found = append(found, one)
 		}
 	}
-	slices.SortFunc(found, func(a, b Issuance) int {
-		return cmp.Or(b.NotBefore.Compare(a.NotBefore), b.Created.Compare(a.Created), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(found, newestFirst)
 	return found, nil
+}
+
+// newestFirst orders issuances. Times have whole seconds; within one, the version of what they were taken from tells.
+func newestFirst(a, b Issuance) int {
+	return cmp.Or(b.NotBefore.Compare(a.NotBefore), cmp.Compare(b.sourceVersion(), a.sourceVersion()), b.Created.Compare(a.Created), cmp.Compare(a.Name, b.Name))
+}
+
+// sourceVersion is the resourceVersion of cert-manager's Secret, which API servers count up (KEP-5504); 0 if it is no number.
+func (i Issuance) sourceVersion() uint64 {
+	_, version, _ := strings.Cut(i.Source, "/")
+	number, _ := strconv.ParseUint(version, 10, 64)
+	return number
 }
 
 func list(ctx context.Context, cached client.Reader, namespace, index, value string) ([]metav1.PartialObjectMetadata, error) {

@@ -22,6 +22,9 @@ type Part struct {
 	Reason string
 }
 
+// IsTold is whether the target has the condition.
+func (p Part) IsTold() bool { return p.Reason != "" }
+
 // PartOf is a condition of a target, which is Unknown if there is none.
 func PartOf(cluster string, condition *metav1.Condition) Part {
 	if condition == nil {
