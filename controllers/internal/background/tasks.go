@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -28,7 +29,7 @@ const (
 	maxTasksOfOne = 4
 )
 
-// retries of a task that failed.
+// retries of a task that failed, unless WithRetries says otherwise.
 func retries() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 1 << 30, Cap: time.Minute}
 }
@@ -61,6 +62,8 @@ type Progress[R any] struct {
 // Tasks are those of one kind of objects. Safe for concurrent use.
 type Tasks[R any] struct {
 	isFinal func(error) bool
+	retries wait.Backoff
+	clock   clock.PassiveClock
 	// woken are objects to be reconciled. Nobody receives from it when the manager ends.
 	woken chan event.GenericEvent
 
@@ -82,9 +85,15 @@ type task[R any] struct {
 // New returns Tasks that are not tried again after an error that is final.
 func New[R any](isFinal func(error) bool) *Tasks[R] {
 	return &Tasks[R]{
-		isFinal: isFinal, woken: make(chan event.GenericEvent), byObject: map[types.NamespacedName]*task[R]{},
+		isFinal: isFinal, retries: retries(), clock: clock.RealClock{}, woken: make(chan event.GenericEvent), byObject: map[types.NamespacedName]*task[R]{},
 		all: make(chan struct{}, maxTasks), ofOne: map[string]chan struct{}{},
 	}
+}
+
+// WithRetries changes the pauses between tries, and the clock that tells when one is over. Call it before the first Start.
+func (t *Tasks[R]) WithRetries(pauses wait.Backoff, clock clock.PassiveClock) *Tasks[R] {
+	t.retries, t.clock = pauses, clock
+	return t
 }
 
 // AddTo has a controller woken by what comes of tasks, and ends them with the manager.
@@ -115,7 +124,7 @@ func (t *Tasks[R]) Start(id ID, deadline time.Time, do func(context.Context) (R,
 	if t.closed {
 		return
 	}
-	backoff := retries()
+	backoff := t.retries
 	if before := t.byObject[id.NamespacedName]; before != nil {
 		before.cancel()
 		if before.id == id {
@@ -160,7 +169,7 @@ func (t *Tasks[R]) record(one *task[R], result R, err error) {
 	defer t.mu.Unlock()
 	one.Progress = Progress[R]{Result: result, Err: err, Done: err == nil || t.isFinal(err)}
 	if !one.Done {
-		one.Again = time.Now().Add(one.backoff.Step())
+		one.Again = t.clock.Now().Add(one.backoff.Step())
 	}
 }
 

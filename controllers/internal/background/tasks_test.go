@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -88,5 +90,17 @@ func TestTasksOfOneNamespaceHoldUpNobodyElse(t *testing.T) {
 	tasks.Start(idOf("acme", "weekly"), inAnHour(), func(context.Context) (string, error) { return "", nil })
 	if woken := <-tasks.woken; woken.Object.GetNamespace() != "acme" {
 		t.Errorf("woke %v", woken.Object)
+	}
+}
+
+func TestPausesBetweenTriesAreThoseThatWereAskedFor(t *testing.T) {
+	now := time.Unix(1000, 0)
+	tasks, id := newTasks(t).WithRetries(wait.Backoff{Duration: time.Minute, Factor: 4, Steps: 1 << 30, Cap: 5 * time.Minute}, testclock.NewFakePassiveClock(now)), idOf("acme", "weekly")
+	for try, want := range []time.Duration{time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
+		tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "", errors.New("no answer") })
+		<-tasks.woken
+		if got := tasks.Progress(id).Again.Sub(now); got != want {
+			t.Errorf("after try %d it pauses for %s, not for %s", try, got, want)
+		}
 	}
 }

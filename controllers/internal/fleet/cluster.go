@@ -63,7 +63,7 @@ type Cluster struct {
 }
 
 func newCluster(ctx context.Context, c *connection, l *transport.Transport, state State) (*Cluster, error) {
-	config := &rest.Config{Host: c.access.Server, QPS: -1, UserAgent: metav1alpha1.FieldManager, WarningHandler: rest.NoWarnings{}}
+	config := &rest.Config{Host: c.server, QPS: -1, UserAgent: metav1alpha1.FieldManager, WarningHandler: rest.NoWarnings{}}
 	httpClient := &http.Client{Transport: bounded.PacedRoundTripper{Inner: c.fleet.metrics.count(l.RoundTripper()), Pace: c.pace}}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(config), httpClient)
 	if err != nil {

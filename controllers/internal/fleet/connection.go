@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -21,7 +20,7 @@ import (
 type connection struct {
 	fleet   *Fleet
 	key     types.NamespacedName
-	access  kubeconfig.Access
+	server  string
 	tracker *tracker.Tracker
 	pace    *bounded.Pace
 
@@ -36,9 +35,12 @@ type connection struct {
 	stop context.CancelFunc
 
 	mu       sync.Mutex
+	access   kubeconfig.Access
 	state    State
 	admitted types.UID
 	cluster  *Cluster
+	// session is nil while there is no connection whose credentials could be renewed.
+	session *transport.Transport
 }
 
 func notify(channel chan struct{}) {
@@ -62,6 +64,7 @@ func (c *connection) run(ctx context.Context) {
 		retry = c.fleet.retries()
 		err = c.supervise(ctx, session)
 		c.closeCluster(err)
+		c.hold(nil)
 		session.Close()
 		c.lost(ctx, err)
 		// An address that leads to two clusters by turns must not be asked without end.
@@ -71,7 +74,7 @@ func (c *connection) run(ctx context.Context) {
 
 // contact opens a connection and learns who is there.
 func (c *connection) contact(ctx context.Context) (*transport.Transport, error) {
-	config := c.access.RESTConfig()
+	config := c.accessInUse().RESTConfig()
 	config.UserAgent = metav1alpha1.FieldManager
 	l, err := transport.New(config, c.fleet.options.Timeouts.transport(), c.fleet.options.Fence, func() { notify(c.suspicious) })
 	if err != nil {
@@ -80,19 +83,20 @@ func (c *connection) contact(ctx context.Context) (*transport.Transport, error) 
 	ctx, cancel := context.WithTimeout(ctx, 2*c.fleet.options.Timeouts.Connect)
 	defer cancel()
 	through := c.fleet.metrics.count(l.RoundTripper())
-	identity, err := transport.ReadIdentity(ctx, c.access.Server, through)
+	identity, err := transport.ReadIdentity(ctx, c.server, through)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
 	// From here on: a connection that is opened in between must lead to the same cluster.
 	l.Pin(identity, "")
-	version, err := transport.ReadVersion(ctx, c.access.Server, through)
+	version, err := transport.ReadVersion(ctx, c.server, through)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
 	l.Pin(identity, version)
+	c.hold(l)
 	c.set(func(state *State) {
 		*state = State{Phase: Connected, Identity: identity, Version: version, Unrecorded: state.Unrecorded, LastSeen: c.fleet.clock.Now(), Since: state.since(Connected, c.fleet.clock.Now())}
 	})
@@ -172,8 +176,7 @@ func (c *connection) probe(ctx context.Context, l *transport.Transport) error {
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
-		var unauthorized *transport.UnauthorizedError
-		if transport.IsNews(err) || errors.As(err, &unauthorized) || !c.fleet.clock.Now().Before(give) {
+		if transport.IsNews(err) || IsUnauthorized(err) || !c.fleet.clock.Now().Before(give) {
 			return err
 		}
 		c.pause(ctx, time.Second)
@@ -183,7 +186,7 @@ func (c *connection) probe(ctx context.Context, l *transport.Transport) error {
 func (c *connection) ask(ctx context.Context, l *transport.Transport) error {
 	ctx, cancel := context.WithTimeout(ctx, c.fleet.options.Timeouts.Connect)
 	defer cancel()
-	identity, err := transport.ReadIdentity(ctx, c.access.Server, c.fleet.metrics.count(l.RoundTripper()))
+	identity, err := transport.ReadIdentity(ctx, c.server, c.fleet.metrics.count(l.RoundTripper()))
 	if err != nil {
 		return err
 	}
@@ -202,14 +205,13 @@ func (c *connection) lost(ctx context.Context, err error) {
 		return
 	}
 	phase := Unreachable
-	var unauthorized *transport.UnauthorizedError
-	if errors.As(err, &unauthorized) {
+	if IsUnauthorized(err) {
 		phase = Unauthorized
 	}
 	c.set(func(state *State) {
 		state.Since = state.since(phase, c.fleet.clock.Now())
 		state.Phase = phase
-		state.Message = fmt.Sprintf("%s: %s", c.access.Server, describe(err))
+		state.Message = fmt.Sprintf("%s: %s", c.server, describe(err))
 	})
 }
 

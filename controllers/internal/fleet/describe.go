@@ -16,6 +16,9 @@ const maxDescribed = 4 << 10
 // describe says what went wrong in words that tell what to look at, and in the same words in each attempt.
 func describe(err error) string { return truncate.Message(explain(err), maxDescribed) }
 
+// Describe says why a cluster could not be asked, as the state of a connection does.
+func Describe(err error) string { return describe(err) }
+
 func explain(err error) string {
 	var unknownAuthority x509.UnknownAuthorityError
 	var hostname x509.HostnameError

@@ -78,12 +78,12 @@ func (f *Fleet) Close() {
 func (f *Fleet) Connect(key types.NamespacedName, access kubeconfig.Access) {
 	f.mu.Lock()
 	old := f.connections[key]
-	if old != nil && old.access.Fingerprint() == access.Fingerprint() {
+	if old != nil && old.accessInUse().Fingerprint() == access.Fingerprint() {
 		f.mu.Unlock()
 		return
 	}
 	next := &connection{
-		fleet: f, key: key, access: access, tracker: f.trackerLocked(key), pace: bounded.NewPace(f.clock),
+		fleet: f, key: key, server: access.Server, access: access, tracker: f.trackerLocked(key), pace: bounded.NewPace(f.clock),
 		suspicious: make(chan struct{}, 1), wake: make(chan struct{}, 1), retryNow: make(chan struct{}, 1), done: make(chan struct{}),
 		state: State{Phase: Connecting, Since: f.clock.Now()},
 	}

@@ -20,9 +20,10 @@ var errGoneAway = errors.New("the server closes every new connection")
 
 func (l *Transport) openLasting(ctx context.Context) (*http2.ClientConn, error) {
 	for try := 1; ; try++ {
-		conn, err := l.open(ctx)
+		with := l.current()
+		conn, err := l.open(ctx, with)
 		if err == nil {
-			conn, err = l.keep(conn)
+			conn, err = l.keep(conn, with)
 		}
 		if err == nil || try == openTries || !errors.Is(err, errGoneAway) {
 			return conn, err
@@ -31,15 +32,15 @@ func (l *Transport) openLasting(ctx context.Context) (*http2.ClientConn, error) 
 }
 
 // open dials, shakes hands and checks the identity.
-func (l *Transport) open(ctx context.Context) (*http2.ClientConn, error) {
+func (l *Transport) open(ctx context.Context, with *credentials) (*http2.ClientConn, error) {
 	raw, err := l.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	secure := tls.Client(l.fence.Conn(raw), l.tls)
+	secure := tls.Client(l.fence.Conn(raw), with.tls)
 	conn, err := l.shakeHands(ctx, secure)
 	if err == nil {
-		if err = l.checkIdentity(ctx, conn); err != nil && !IsNews(err) && !conn.CanTakeNewRequest() {
+		if err = l.checkIdentity(ctx, conn, with); err != nil && !IsNews(err) && !conn.CanTakeNewRequest() {
 			err = fmt.Errorf("%w: %w", errGoneAway, err)
 		}
 	}
@@ -64,14 +65,14 @@ func (l *Transport) shakeHands(ctx context.Context, secure *tls.Conn) (*http2.Cl
 	return conn, nil
 }
 
-func (l *Transport) checkIdentity(ctx context.Context, conn *http2.ClientConn) error {
+func (l *Transport) checkIdentity(ctx context.Context, conn *http2.ClientConn, with *credentials) error {
 	l.mu.Lock()
 	pinned, pinnedVersion := l.pinned, l.pinnedVersion
 	l.mu.Unlock()
 	if pinned == "" {
 		return nil
 	}
-	through := l.authorize(conn)
+	through := l.authorize(conn, with)
 	identity, err := ReadIdentity(ctx, l.server, through)
 	if err != nil {
 		return err

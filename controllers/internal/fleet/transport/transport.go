@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,11 +12,8 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/client-go/transport"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
 
 // Transport is the HTTP/2 transport of one workload cluster: one connection at a time, and every new one
@@ -25,14 +21,13 @@ import (
 type Transport struct {
 	server   string
 	address  string
-	tls      *tls.Config
 	proxy    func(*http.Request) (*url.URL, error)
 	timeouts Timeouts
 	// fence refuses writes where another manager may lead.
 	fence *fencing.Fence
 	http2 *http2.Transport
-	// authorize adds the credentials to what passes through it.
-	authorize func(http.RoundTripper) http.RoundTripper
+	// root is the path of the API server's URL.
+	root string
 
 	// dead is called when the connection that is in use ended; it must not block.
 	dead func()
@@ -45,6 +40,7 @@ type Transport struct {
 
 	mu            sync.Mutex
 	conn          *http2.ClientConn
+	credentials   *credentials
 	pinned        types.UID
 	pinnedVersion string
 }
@@ -61,14 +57,6 @@ type Timeouts struct {
 
 // New prepares a transport; nothing is opened yet. A fence refuses writes where another manager may lead; nil for none.
 func New(config *rest.Config, timeouts Timeouts, fence *fencing.Fence, dead func()) (*Transport, error) {
-	config = denyPlugins(config)
-	tlsConfig, err := rest.TLSConfigFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("TLS configuration: %w", err)
-	}
-	if tlsConfig == nil {
-		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
 	server, err := url.Parse(config.Host)
 	if err != nil {
 		return nil, fmt.Errorf("server URL: %w", err)
@@ -77,30 +65,18 @@ func New(config *rest.Config, timeouts Timeouts, fence *fencing.Fence, dead func
 	if server.Port() == "" {
 		address = net.JoinHostPort(server.Hostname(), "443")
 	}
-	tlsConfig.NextProtos = []string{http2.NextProtoTLS}
-	if tlsConfig.ServerName == "" {
-		tlsConfig.ServerName = server.Hostname()
-	}
 	l := &Transport{
-		server: config.Host, address: address, tls: tlsConfig, proxy: config.Proxy, timeouts: timeouts,
+		server: config.Host, root: server.Path, address: address, proxy: config.Proxy, timeouts: timeouts,
 		fence: fence, dead: dead, opening: make(chan struct{}, 1),
+	}
+	if l.credentials, err = newCredentials(config, server.Hostname()); err != nil {
+		return nil, err
 	}
 	l.ctx, l.close = context.WithCancel(context.Background())
 	if l.http2, err = newTransport(timeouts); err != nil {
 		return nil, err
 	}
 	l.http2.ConnPool = l
-	transportConfig, err := config.TransportConfig()
-	if err != nil {
-		return nil, fmt.Errorf("credentials: %w", err)
-	}
-	l.authorize = func(inner http.RoundTripper) http.RoundTripper {
-		wrapped, err := transport.HTTPWrappersForConfig(transportConfig, inner)
-		if err != nil {
-			return failing{err}
-		}
-		return bounded.RoundTripper{Inner: wrapped, Root: server.Path}
-	}
 	return l, nil
 }
 
@@ -130,27 +106,6 @@ func newTransport(timeouts Timeouts) (*http2.Transport, error) {
 	return made, nil
 }
 
-// denyPlugins makes client-go itself refuse to run a credential plugin. No kubeconfig brings one this
-// far, since Parse refuses those that name one; this holds for configurations from anywhere else.
-func denyPlugins(config *rest.Config) *rest.Config {
-	if config.ExecProvider == nil {
-		return config
-	}
-	denied := rest.CopyConfig(config)
-	denied.ExecProvider = config.ExecProvider.DeepCopy()
-	denied.ExecProvider.PluginPolicy = clientcmdapi.PluginPolicy{PolicyType: clientcmdapi.PluginPolicyDenyAll}
-	return denied
-}
-
-type failing struct{ err error }
-
-func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
-
-// RoundTripper sends requests over the connection, with its credentials.
-func (l *Transport) RoundTripper() http.RoundTripper {
-	return l.fence.RoundTripper(l.authorize(l.http2))
-}
-
 // Pin sets the identity that every connection from now on must have, and the version of the API
 // server, where that is not empty.
 func (l *Transport) Pin(identity types.UID, version string) {
@@ -173,6 +128,9 @@ func (l *Transport) Close() {
 // GetClientConn implements http2.ClientConnPool: it returns the connection, or opens and checks a
 // new one in its place.
 func (l *Transport) GetClientConn(request *http.Request, _ string) (*http2.ClientConn, error) {
+	if l.isStale(request) {
+		return nil, errStale
+	}
 	if conn := l.reserve(); conn != nil {
 		return conn, nil
 	}
@@ -183,6 +141,9 @@ func (l *Transport) GetClientConn(request *http.Request, _ string) (*http2.Clien
 		return nil, request.Context().Err()
 	case <-l.ctx.Done():
 		return nil, net.ErrClosed
+	}
+	if l.isStale(request) {
+		return nil, errStale
 	}
 	if conn := l.reserve(); conn != nil {
 		return conn, nil
@@ -205,9 +166,13 @@ func (l *Transport) reserve() *http2.ClientConn {
 
 // keep makes a new connection the one to use. One that it replaces (the server asked for that, or
 // all its streams are taken) ends when its last request does.
-func (l *Transport) keep(conn *http2.ClientConn) (*http2.ClientConn, error) {
+func (l *Transport) keep(conn *http2.ClientConn, opened *credentials) (*http2.ClientConn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.credentials != opened {
+		_ = conn.Close() // It was opened with what was replaced.
+		return nil, errStale
+	}
 	if l.ctx.Err() != nil {
 		_ = conn.Close() // Not to be used.
 		return nil, fmt.Errorf("connection to %s: %w", l.address, net.ErrClosed)
