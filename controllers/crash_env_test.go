@@ -24,7 +24,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
@@ -151,7 +150,7 @@ func (w *crashEnv) registerAs(name, secret string, kubeconfig []byte) {
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: secret}, Data: map[string][]byte{"value": kubeconfig}},
 		&tenancyv1alpha1.TenantCluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: secret}},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: secret}},
 		},
 	} {
 		if err := w.management.Create(w.t.Context(), object); err != nil {

@@ -131,7 +131,7 @@ func silentServer(t testing.TB) string {
 func (c *customer) tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
 	return &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name + "-access", Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: name + "-access", Key: "value"}},
 	}
 }
 

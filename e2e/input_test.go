@@ -28,7 +28,7 @@ func testRefusedAtAdmission(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t, 0, 0)
 	tooLong := strings.Repeat("x", 64)
-	reference := &metav1alpha1.SecretKeyReference{Name: "access"}
+	reference := &tenancyv1alpha1.KubeconfigReference{Name: "access"}
 	addon := func(change func(*addonsv1alpha1.SaaSAddon)) client.Object {
 		made := c.newAddon("bad", fmt.Sprintf(oneConfigMap, "blue"))
 		change(made)

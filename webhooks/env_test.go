@@ -103,7 +103,7 @@ func awaitAnswers(ctx context.Context) error {
 func imported(namespace, name string) *tenancyv1alpha1.TenantCluster {
 	return &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: name}},
 	}
 }
 

@@ -123,6 +123,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			other.Create(ctx, labelled.DeepCopy(), client.DryRunAll),
 			other.Create(ctx, target("enforced"), client.DryRunAll),
 			other.Create(ctx, revision("enforced"), client.DryRunAll),
+			other.Create(ctx, renewedToken("enforced"), client.DryRunAll),
 			other.Create(ctx, orphanRecord("enforced"), client.DryRunAll),
 			direct.Create(ctx, recoveryBy("nobody"), client.DryRunAll),
 		} {
@@ -147,7 +148,7 @@ func as(user string) (client.Client, error) {
 func tenantCluster(name string) *tenancyv1alpha1.TenantCluster {
 	return &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name, Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: name, Key: "value"}},
 	}
 }
 
@@ -171,6 +172,13 @@ func addon(name string) *addonsv1alpha1.SaaSAddon {
 func revision(name string) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Type: "daytwo.dev/revision", Immutable: &immutable}
+}
+
+func renewedToken(name string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{metav1.FinalizerDeleteDependents}},
+		Type:       tenancyv1alpha1.SecretTypeRenewedToken, Data: map[string][]byte{"token": []byte("theirs")},
+	}
 }
 
 func orphanRecord(name string) *tenancyv1alpha1.OrphanRecord {
@@ -290,6 +298,30 @@ func TestTargetsAreWrittenByTheManagerOnly(t *testing.T) {
 		"its namespace is deleted":           {namespaceController, "", remove(one)},
 		"it is collected":                    {garbageCollector, "", remove(one)},
 		"the garbage collector creates none": {garbageCollector, refused, create(target("two"))},
+	})
+}
+
+func TestRenewedTokensAreWrittenByTheManagerOnly(t *testing.T) {
+	one := existing(t, renewedToken("renewed"))
+	const refused = "tokens that are renewed are written by Daytwo"
+	const forged, letGo = `{"data":{"token":"b3Vycw=="}}`, `{"metadata":{"finalizers":null}}`
+	try(t, map[string]attempt{
+		"the manager creates":                  {manager, "", create(renewedToken("two"))},
+		"the manager changes":                  {manager, "", patch(one, forged)},
+		"the manager deletes":                  {manager, "", remove(one)},
+		"an administrator changes":             {admin, "", patch(one, forged)},
+		"a customer creates":                   {customer, refused, create(renewedToken("two"))},
+		"a customer changes":                   {customer, refused, patch(one, forged)},
+		"a customer removes a finalizer":       {customer, refused, patch(one, letGo)},
+		"a customer deletes":                   {customer, "", remove(one)},
+		"the provider changes":                 {provider, refused, patch(one, forged)},
+		"somebody changes":                     {powerful, refused, patch(one, forged)},
+		"its namespace is deleted":             {namespaceController, "", remove(one)},
+		"the garbage collector lets go of it":  {garbageCollector, "", patch(one, letGo)},
+		"the garbage collector does not forge": {garbageCollector, refused, patch(one, forged)},
+		"a customer makes another Secret": {customer, "", create(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "two"}, Data: map[string][]byte{"token": []byte("theirs")},
+		})},
 	})
 }
 

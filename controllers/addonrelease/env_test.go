@@ -160,7 +160,7 @@ func (w *env) connect(ctx context.Context, workload *localfleet.Cluster) error {
 func (w *env) createTenant(ctx context.Context, name string) error {
 	tenant := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access"}},
 	}
 	if err := w.management.Create(ctx, tenant); err != nil {
 		return err

@@ -58,7 +58,7 @@ func newOverdue(t *testing.T, name string) *overdue {
 		T: t, rival: rival,
 		tenant: &tenancyv1alpha1.TenantCluster{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Finalizers: []string{"example.com/test"}},
-			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
+			Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access"}},
 		},
 		release: &addonsv1alpha1.AddonRelease{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "cache-" + name, Finalizers: []string{metav1alpha1.FinalizerTarget}},

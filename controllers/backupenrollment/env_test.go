@@ -125,7 +125,7 @@ func (w *env) connect(connections *fleet.Fleet) {
 	w.Helper()
 	tenant := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prod"},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access"}},
 	}
 	w.must(w.management.Create(w.Context(), tenant))
 	meta.SetStatusCondition(&tenant.Status.Conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionConnected, Status: metav1.ConditionTrue, Reason: "Test"})

@@ -124,7 +124,7 @@ func newRigBy(t *testing.T, access kubeconfig.Access) *rig {
 	}
 	r.tenant = &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: tenantName},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access"}},
 	}
 	r.must(shared.management.Create(t.Context(), r.tenant))
 	r.tenant.Status.ClusterID = string(shared.identity)

@@ -66,7 +66,7 @@ func (c *customer) addCluster(name string, labels map[string]string) *tenancyv1a
 	c.Helper()
 	cluster := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name, Labels: labels},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: name}},
 	}
 	c.must(c.Create(c.ctx, cluster))
 	c.connect(cluster, metav1.ConditionTrue)

@@ -30,7 +30,8 @@ type problem struct {
 type credentials struct {
 	// secret that they come from; nil if it does not exist.
 	secret *metav1.PartialObjectMetadata
-	access kubeconfig.Access
+	// own is what the kubeconfig says, and access what is used: that, or a token that Daytwo renews in its place.
+	own, access kubeconfig.Access
 	// problem is nil if access may be used.
 	problem *problem
 }
@@ -42,12 +43,21 @@ func secretOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.SecretKeyRefe
 	}
 	ref := metav1alpha1.SecretKeyReference{}
 	if given := cluster.Spec.KubeconfigRef; given != nil {
-		ref = *given
+		ref.Name, ref.Key = given.Name, given.Key
 	}
 	if ref.Key == "" {
 		ref.Key = defaultKey
 	}
 	return ref
+}
+
+// secretsOf are the names of the Secrets that a TenantCluster is reached with.
+func secretsOf(cluster *tenancyv1alpha1.TenantCluster) []string {
+	names := []string{secretOf(cluster).Name}
+	if accountOf(cluster) != nil {
+		names = append(names, tokenSecretOf(cluster.Name))
+	}
+	return names
 }
 
 // clusterNameOf is the name of the Cluster API Cluster of a TenantCluster; empty if it has none.
@@ -96,7 +106,8 @@ func (r *reconciler) readCredentials(ctx context.Context, cluster types.Namespac
 	}
 	found := credentials{secret: metadata}
 	if content, ok := secret.Data[ref.Key]; ok {
-		found.access, found.problem = parse(content, ref, r.options.Kubeconfig)
+		found.own, found.problem = parse(content, ref, r.options.Kubeconfig)
+		found.access = found.own
 	} else {
 		found.problem = &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
 			"Secret %s has no key %q: put the kubeconfig under that key, or name another one in spec.kubeconfigRef.key", ref.Name, ref.Key)}

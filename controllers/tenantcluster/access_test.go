@@ -98,7 +98,7 @@ func TestMissingSecretIsNamedAndTakenUpWhenItComes(t *testing.T) {
 	tenant := newTenant(t)
 	tenant.create(&tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "prod"},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "later"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "later"}},
 	})
 	missing := tenant.waitFor("prod", tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse, tenancyv1alpha1.ReasonSecretNotFound)
 	if !strings.Contains(missing.Message, "later") {

@@ -56,6 +56,12 @@ func (r *reconciler) apply(ctx context.Context, o observation, p plan) result {
 		r.requestBackups(ctx, p.deletion.Request, requestTime(o)))
 	r.changeConnection(o, p.connection)
 	done.claimed = r.changeAdmission(o.key, p)
+	if p.renew {
+		r.startRenewal(o)
+	}
+	if p.dropToken {
+		done.err = errors.Join(done.err, r.dropToken(ctx, o))
+	}
 	if state, ok := r.connections.State(o.key); ok {
 		done.link = &state
 	}
@@ -69,6 +75,7 @@ func (r *reconciler) release(ctx context.Context, o observation, p plan) result 
 		return result{released: true, err: err}
 	}
 	r.connections.Forget(o.key)
+	r.renewals.Forget(o.key)
 	err := r.removeFinalizer(ctx, o, p)
 	if err == nil || o.cluster == nil || apierrors.IsConflict(err) {
 		return result{released: true, err: err}
@@ -81,7 +88,7 @@ func (r *reconciler) removeFinalizer(ctx context.Context, o observation, p plan)
 	if err := r.releaseSecrets(ctx, p.releaseSecrets); err != nil || o.cluster == nil {
 		return err
 	}
-	if err := r.recordRemaining(ctx, o); err != nil {
+	if err := errors.Join(r.dropToken(ctx, o), r.recordRemaining(ctx, o)); err != nil {
 		return err
 	}
 	cluster := o.cluster.DeepCopy()
@@ -156,6 +163,9 @@ func (r *reconciler) changeConnection(o observation, change connectionChange) {
 	switch change {
 	case connect:
 		r.connections.Connect(o.key, o.credentials.access)
+		r.memory.link(o.key, o.credentials.access.Fingerprint())
+	case swapCredentials:
+		r.connections.Renew(o.key, o.credentials.access)
 		r.memory.link(o.key, o.credentials.access.Fingerprint())
 	case disconnect:
 		r.connections.Disconnect(o.key)

@@ -1,6 +1,8 @@
 package tenantcluster
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -25,6 +27,16 @@ func (f *fakeConnections) Forget(types.NamespacedName)     { f.calls = append(f.
 func (f *fakeConnections) TryNow(types.NamespacedName)     { f.calls = append(f.calls, "try") }
 func (f *fakeConnections) Withdraw(types.NamespacedName)   { f.calls = append(f.calls, "withdraw") }
 
+func (f *fakeConnections) Renew(types.NamespacedName, kubeconfig.Access) {
+	f.calls = append(f.calls, "renew")
+}
+
+func (f *fakeConnections) Get(types.NamespacedName) (*fleet.Cluster, bool) { return nil, false }
+
+func (f *fakeConnections) Try(context.Context, kubeconfig.Access) (*fleet.Trial, error) {
+	return nil, errors.New("nobody is to be tried")
+}
+
 func (f *fakeConnections) State(types.NamespacedName) (fleet.State, bool) {
 	return fleet.State{Phase: fleet.Connecting}, true
 }
@@ -42,6 +54,7 @@ func TestApplyAsksTheFleetForWhatIsPlanned(t *testing.T) {
 		"nothing":    {plan{}, nil},
 		"connect":    {plan{connection: connect}, []string{"connect"}},
 		"disconnect": {plan{connection: disconnect}, []string{"disconnect"}},
+		"swap":       {plan{connection: swapCredentials}, []string{"renew"}},
 		"try now":    {plan{connection: tryNow}, []string{"try"}},
 		"admit":      {plan{admission: admit, verdict: verdict{identity: "blue"}}, []string{"admit blue"}},
 		"withdraw":   {plan{admission: withdraw}, []string{"withdraw"}},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -21,7 +22,7 @@ import (
 // catchUp is how long a reconcile is put off whose cache was behind the API server.
 const catchUp = 100 * time.Millisecond
 
-// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch;patch;manage
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch
@@ -39,6 +40,9 @@ type connections interface {
 	State(key types.NamespacedName) (fleet.State, bool)
 	Admit(key types.NamespacedName, identity types.UID) error
 	Withdraw(key types.NamespacedName)
+	Get(key types.NamespacedName) (*fleet.Cluster, bool)
+	Renew(key types.NamespacedName, access kubeconfig.Access)
+	Try(ctx context.Context, access kubeconfig.Access) (*fleet.Trial, error)
 }
 
 // reconciler keeps TenantClusters connected.
@@ -55,6 +59,8 @@ type reconciler struct {
 	targets     targets.Registry
 	clusterAPI  *clusterAPI
 	options     Options
+	// renewals are the tasks that come by credentials.
+	renewals *background.Tasks[written]
 
 	memory     memory
 	management managementCluster

@@ -14,5 +14,9 @@
 //
 // As long as there are OrphanRecords of a cluster, its TenantCluster says so.
 //
-// It never writes to a workload cluster, and never to a Secret except for a finalizer.
+// Where a kubeconfig is to be renewed, it requests tokens in the workload cluster, tries each over a connection of its own, keeps
+// it in a Secret of its own and then has the fleet use it, without closing the connection (renewal_*.go). That Secret is read
+// like a kubeconfig: it may be anybody's. It is believed as long as the kubeconfig is the one that the token was requested with.
+//
+// Besides requests for tokens it never writes to a workload cluster. Of people's Secrets it changes nothing but a finalizer.
 package tenantcluster

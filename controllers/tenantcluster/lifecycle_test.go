@@ -105,6 +105,38 @@ func TestClusterRefIsServedAsSoonAsClusterAPIIsInstalled(t *testing.T) {
 	tenant.waitReady("imported")
 }
 
+// Cluster API renews the certificate in its Secret when half of its life is over.
+func TestAKubeconfigThatClusterAPIRenewsIsSwappedBeforeItExpires(t *testing.T) {
+	tenant := newTenant(t)
+	if err := shared.fleet.InstallClusterAPI(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cluster := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"infrastructureRef": map[string]any{"apiGroup": "infrastructure.example.com", "kind": "ExampleCluster", "name": "prod"},
+	}}}
+	cluster.SetGroupVersionKind(clusterKind)
+	cluster.SetName("prod")
+	tenant.create(cluster)
+	tenant.secret("prod-kubeconfig", issued(t, time.Hour))
+	tenant.create(&tenancyv1alpha1.TenantCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "prod"},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{ClusterRef: &metav1alpha1.LocalReference{Name: "prod"}},
+	})
+	tenant.waitReady("prod")
+	tenant.waitFor("prod", tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon)
+	before, _ := shared.connections.Get(tenant.key("prod"))
+	(&renewing{tenant: tenant}).witness()
+
+	tenant.secret("prod-kubeconfig", issued(t, 365*24*time.Hour))
+	tenant.eventually("the new certificate is in use", func() (string, bool) {
+		status := tenant.get("prod").Status
+		after, ok := shared.connections.Get(tenant.key("prod"))
+		return status.KubeconfigExpiresAt.String(), ok && after != before && status.KubeconfigExpiresAt != nil && time.Until(status.KubeconfigExpiresAt.Time) > 300*24*time.Hour &&
+			meta.FindStatusCondition(status.Conditions, tenancyv1alpha1.ConditionCredentialsExpiring) == nil
+	})
+	tenant.waitReady("prod")
+}
+
 func TestSuspendedClusterSaysSo(t *testing.T) {
 	tenant := newTenant(t)
 	tenant.imported("prod", shared.blue.Kubeconfig())

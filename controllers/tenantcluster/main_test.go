@@ -40,7 +40,11 @@ type env struct {
 	blue, green *localfleet.Cluster
 	connections *fleet.Fleet
 	// admin may do anything in the management cluster.
-	admin client.Client
+	admin client.WithWatch
+	// clock is the manager's.
+	clock shiftedClock
+	// log is all that the manager said.
+	log spoken
 }
 
 var shared env
@@ -75,7 +79,7 @@ func (w *env) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	config := w.fleet.Management().Config()
-	if w.admin, err = client.New(config, client.Options{Scheme: scheme()}); err != nil {
+	if w.admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme()}); err != nil {
 		return err
 	}
 	if err := w.installNotes(ctx); err != nil {
@@ -107,17 +111,17 @@ func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 	}
 	config.QPS = -1
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme(), Cache: cache.Options{ByObject: optionalkind.CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: scheme(), Logger: w.log.logger(), Cache: cache.Options{ByObject: optionalkind.CacheOptions()}, Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		return nil, err
 	}
 	w.connections = fleet.New(fleet.Options{
 		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: timeouts(),
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: ctrl.Log,
+		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: w.log.logger(),
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{
 		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), backupenrollment.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
-		Grace: time.Second, Clock: clock.RealClock{},
+		Grace: time.Second, Clock: &w.clock,
 	})
 }

@@ -1,7 +1,9 @@
 package tenantcluster
 
 import (
+	"maps"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,11 +23,19 @@ type memory struct {
 	entries map[types.NamespacedName]entry
 }
 
+// tokenSource says of which version of its Secret a token is, and which kubeconfig it was read for.
+type tokenSource struct{ version, kubeconfig string }
+
 type entry struct {
 	source sourceOf
 	found  credentials
 	// linked is the fingerprint of the access that the fleet was given.
 	linked string
+	// token is what a Secret with a renewed token had, and of which version that is.
+	token       *renewedToken
+	tokenSource tokenSource
+	// refused are the credentials that the cluster refused.
+	refused refusals
 	// handled is the request for a try that was acted on last.
 	handled string
 }
@@ -52,6 +62,52 @@ func (m *memory) isLinked(cluster types.NamespacedName, access kubeconfig.Access
 	defer m.mu.Unlock()
 	return m.entries[cluster].linked == access.Fingerprint()
 }
+
+// linked is the fingerprint of the access that the fleet was given last; empty for none.
+func (m *memory) linked(cluster types.NamespacedName) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entries[cluster].linked
+}
+
+func (m *memory) recallToken(cluster types.NamespacedName, source tokenSource) (*renewedToken, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.entries[cluster]
+	return known.token, ok && known.tokenSource == source
+}
+
+func (m *memory) rememberToken(cluster types.NamespacedName, source tokenSource, token *renewedToken) {
+	m.update(cluster, func(known *entry) { known.token, known.tokenSource = token, source })
+}
+
+// observeRefusal records whether the cluster refuses the access that the fleet was given, and returns all that it refused. One
+// that it accepts is refused no longer.
+func (m *memory) observeRefusal(cluster types.NamespacedName, linked string, refused, accepted bool, now time.Time) refusals {
+	var all refusals
+	m.update(cluster, func(known *entry) {
+		all = maps.Clone(known.refused)
+		if all == nil {
+			all = refusals{}
+		}
+		if refused && linked != "" {
+			all[linked] = now
+		}
+		if accepted {
+			delete(all, linked)
+		}
+		for fingerprint, at := range all {
+			if len(all) > maxRefusals && at.Before(now) {
+				delete(all, fingerprint)
+			}
+		}
+		known.refused = all
+	})
+	return all
+}
+
+// maxRefusals bounds the credentials of a cluster of which a refusal is remembered: a token, the kubeconfig's, and those before.
+const maxRefusals = 8
 
 // handle records that the fleet was asked for a try, or made one anyway, after this request.
 func (m *memory) handle(cluster types.NamespacedName, request string) {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -31,7 +30,7 @@ func TestContentOfASecretIsReadOncePerVersion(t *testing.T) {
 	r := &reconciler{client: tenant.admin, live: live}
 	cluster := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: tenant.namespace, Name: "prod"},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access", Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access", Key: "value"}},
 	}
 	expect := func(what string, reads int, valid bool) {
 		t.Helper()

@@ -39,6 +39,8 @@ type observation struct {
 	backup  topology.Backup
 
 	credentials credentials
+	// renewal is how Daytwo's own credentials stand, where they take the place of the kubeconfig's.
+	renewal renewal
 	// link is how the connection by way of these credentials stands; nil if there is none yet.
 	link *fleet.State
 	// requested: a person asked for a try (daytwo.dev/requested-at), and there was none since.
@@ -87,6 +89,9 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if o.credentials, err = r.findCredentials(ctx, cluster, o.made); err != nil {
 		return nil, err
 	}
+	if err := r.observeRenewal(ctx, o); err != nil {
+		return nil, err
+	}
 	if err := r.observeLeavings(ctx, o); err != nil {
 		return nil, err
 	}
@@ -101,7 +106,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 
 func (r *reconciler) observeConnection(ctx context.Context, o *observation) error {
 	state, ok := r.connections.State(o.key)
-	if !ok || !r.memory.isLinked(o.key, o.credentials.access) {
+	if !ok || !o.renewal.swap && !r.memory.isLinked(o.key, o.credentials.access) {
 		return nil
 	}
 	o.link = &state
@@ -154,13 +159,13 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) err
 	elsewhere := sets.New[string]()
 	for i := range clusters.Items {
 		if clusters.Items[i].Name != o.key.Name {
-			elsewhere.Insert(secretOf(&clusters.Items[i]).Name)
+			elsewhere.Insert(secretsOf(&clusters.Items[i])...)
 		}
 	}
 	for _, secret := range secrets.Items {
 		o.held = append(o.held, heldSecret{
 			metadata:      secret,
-			usedHere:      o.cluster != nil && secretOf(o.cluster).Name == secret.Name && !o.outlived(secret),
+			usedHere:      o.cluster != nil && slices.Contains(secretsOf(o.cluster), secret.Name) && !o.outlived(secret),
 			usedElsewhere: elsewhere.Has(secret.Name),
 		})
 	}

@@ -22,6 +22,10 @@ type plan struct {
 	releaseSecrets []metav1.PartialObjectMetadata
 
 	connection connectionChange
+	// renew: a token is to be requested.
+	renew bool
+	// dropToken: the Secret with a token is not needed any longer.
+	dropToken bool
 	// verdict on the connected cluster.
 	verdict verdict
 	// admission of the connected cluster.
@@ -44,6 +48,8 @@ const (
 	disconnect
 	// tryNow because a person asked for it.
 	tryNow
+	// swapCredentials without closing the connection.
+	swapCredentials
 )
 
 type admissionChange int
@@ -83,6 +89,8 @@ func newPlan(o observation) plan {
 	}
 	p.clusterID = recordFor(o, p.verdict)
 	p.admission = admissionFor(o, p.verdict)
+	p.renew = o.renewal.renewsNow(o, p.verdict)
+	p.dropToken = o.renewal.dropsToken()
 	return p
 }
 
@@ -136,6 +144,8 @@ func connectionFor(o observation) connectionChange {
 		return disconnect
 	case o.link == nil:
 		return connect
+	case o.renewal.swap:
+		return swapCredentials
 	case o.requested:
 		return tryNow
 	}

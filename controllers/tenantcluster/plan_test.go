@@ -25,7 +25,7 @@ func settled() observation {
 				Namespace: "acme", Name: "prod", Generation: 1, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour)),
 				Finalizers: []string{metav1alpha1.FinalizerCluster}, Labels: map[string]string{metav1alpha1.LabelClusterID: "blue"},
 			},
-			Spec:   tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: "access", Key: "value"}},
+			Spec:   tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access", Key: "value"}},
 			Status: tenancyv1alpha1.TenantClusterStatus{ClusterID: "blue"},
 		},
 		now:           now,

@@ -52,6 +52,7 @@ func newReport(o observation, p plan, done result) report {
 	reportKubeconfig(w, o)
 	reportConnection(w, o, done)
 	reportIdentity(w, p, done)
+	reportRenewal(w, o)
 	reportExpiry(w, o)
 	reportUnrecorded(w, done)
 	summarize(w, o, p, done, hands)
@@ -76,6 +77,9 @@ func reportKubeconfig(w *writer, o observation) {
 		return
 	}
 	message := fmt.Sprintf("The kubeconfig in Secret %s was checked and is in use.", o.credentials.secret.Name)
+	if o.renewal.inUse {
+		message = fmt.Sprintf("The kubeconfig in Secret %s was checked. In the place of its credentials, a token that Daytwo renews is in use.", o.credentials.secret.Name)
+	}
 	if o.credentials.secret.DeletionTimestamp != nil {
 		message = fmt.Sprintf("Secret %s is being deleted; it is kept until this TenantCluster is deleted or uses another one.", o.credentials.secret.Name)
 	}
@@ -135,7 +139,7 @@ const (
 )
 
 func reportExpiry(w *writer, o observation) {
-	expires, known := o.credentials.access.ExpiresAt()
+	expires, known := o.expiresAt()
 	if o.credentials.problem != nil || !known {
 		w.status.KubeconfigExpiresAt = nil
 		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
@@ -144,6 +148,11 @@ func reportExpiry(w *writer, o observation) {
 	w.status.KubeconfigExpiresAt = wholeSeconds(expires)
 	at, secret := expires.UTC().Format(time.RFC3339), o.credentials.secret.Name
 	switch {
+	case o.renewal.inUse && w.Status(tenancyv1alpha1.ConditionCredentialsRenewed) != metav1.ConditionFalse:
+		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
+	case o.renewal.inUse:
+		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon,
+			fmt.Sprintf("The token in use expires at %s, and is not renewed: see the condition %s.", at, tenancyv1alpha1.ConditionCredentialsRenewed))
 	case !o.now.Before(expires):
 		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpired,
 			fmt.Sprintf("The credentials in Secret %s expired at %s: put a kubeconfig with new ones there.", secret, at))
@@ -158,9 +167,10 @@ func reportExpiry(w *writer, o observation) {
 // nextDeadline is when the report changes though nothing else does.
 func nextDeadline(o observation, p plan, done result, hands suspension.Suspension) time.Duration {
 	var deadlines []time.Time
-	if expires, known := o.credentials.access.ExpiresAt(); known && o.credentials.problem == nil {
+	if expires, known := o.expiresAt(); known && o.credentials.problem == nil {
 		deadlines = append(deadlines, expires.Add(-o.expiryWarning), expires)
 	}
+	deadlines = append(deadlines, o.renewal.wakeAt(o)...)
 	deadlines = append(deadlines, hands.Until, p.order.step.WakeAt, p.deletion.WakeAt, o.maintenance.changesAt())
 	if done.order.refused != nil {
 		deadlines = append(deadlines, o.now.Add(retryRefused))
@@ -190,6 +200,7 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord 
 			events = append(events, eventRecord{corev1.EventTypeWarning, found.Type, "Observe", found.Message})
 		}
 	}
+	events = append(events, renewalEvents(before, after)...)
 	was, is := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionReady)
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return events

@@ -85,6 +85,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		connections: options.Fleet,
 		targets:     options.Targets,
 		options:     options,
+		renewals:    newRenewals(options.Clock),
 	}
 	r.management.live = r.live
 	r.orphans = orphans.Records{Reader: r.live, Writer: r.client}
@@ -110,6 +111,9 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 			// The default limiter has one bucket for all: many failing clusters would hold up the others.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
 		})
+	if err := r.renewals.AddTo(mgr, b); err != nil {
+		return nil, err
+	}
 	r.targets.Watch(b, clusterDeletions(), toCluster)
 	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
 	r.targets.WatchPolicies(b, r.client, guardChanged, r.toClusterThatWaitsForGuard)

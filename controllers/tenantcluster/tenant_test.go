@@ -104,7 +104,7 @@ func (t *tenant) imported(name string, kubeconfig []byte) {
 	t.secret(name, kubeconfig)
 	t.create(&tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: name, Key: "value"}},
+		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: name, Key: "value"}},
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 
 // Indexes of the manager's cache.
 const (
-	// indexSecret finds TenantClusters by the name of the Secret they use.
+	// indexSecret finds TenantClusters by the names of the Secrets they use, or used.
 	indexSecret = "tenantcluster.secret"
 	// indexClusterID finds TenantClusters by status.clusterID.
 	indexClusterID = "tenantcluster.clusterID"
@@ -36,18 +36,20 @@ const (
 const yes = "yes"
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for name, value := range map[string]func(*tenancyv1alpha1.TenantCluster) string{
-		indexSecret:    func(cluster *tenancyv1alpha1.TenantCluster) string { return secretOf(cluster).Name },
-		indexClusterID: func(cluster *tenancyv1alpha1.TenantCluster) string { return cluster.Status.ClusterID },
-		indexWaiting: func(cluster *tenancyv1alpha1.TenantCluster) string {
+	for name, values := range map[string]func(*tenancyv1alpha1.TenantCluster) []string{
+		indexSecret: func(cluster *tenancyv1alpha1.TenantCluster) []string {
+			return append(nonEmpty(secretOf(cluster).Name), tokenSecretOf(cluster.Name))
+		},
+		indexClusterID: func(cluster *tenancyv1alpha1.TenantCluster) []string { return nonEmpty(cluster.Status.ClusterID) },
+		indexWaiting: func(cluster *tenancyv1alpha1.TenantCluster) []string {
 			if isWaiting(cluster) {
-				return yes
+				return []string{yes}
 			}
-			return ""
+			return nil
 		},
 	} {
 		err := indexer.IndexField(ctx, &tenancyv1alpha1.TenantCluster{}, name, func(object client.Object) []string {
-			return nonEmpty(value(object.(*tenancyv1alpha1.TenantCluster)))
+			return values(object.(*tenancyv1alpha1.TenantCluster))
 		})
 		if err != nil {
 			return fmt.Errorf("index TenantClusters: %w", err)

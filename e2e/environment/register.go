@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -45,7 +44,7 @@ func (e *Environment) Import(ctx context.Context, tenant client.ObjectKey, kubec
 	registered := &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: tenant.Namespace, Name: tenant.Name, Labels: labels},
 		Spec: tenancyv1alpha1.TenantClusterSpec{
-			KubeconfigRef: &metav1alpha1.SecretKeyReference{Name: secret.Name, Key: kubeconfigKey},
+			KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: secret.Name, Key: kubeconfigKey},
 		},
 	}
 	if err := e.Admin.Create(ctx, registered); err != nil {

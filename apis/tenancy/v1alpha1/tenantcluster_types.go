@@ -73,7 +73,7 @@ type TenantClusterSpec struct {
 	// kubeconfigRef imports any conformant cluster through a kubeconfig in a Secret of the same
 	// namespace. Only the server, its CA and embedded credentials are used of it.
 	// +optional
-	KubeconfigRef *metav1alpha1.SecretKeyReference `json:"kubeconfigRef,omitempty"`
+	KubeconfigRef *KubeconfigReference `json:"kubeconfigRef,omitempty"`
 
 	// clusterRef names a Cluster API Cluster of the same namespace, which is reached through its
 	// Secret <name>-kubeconfig.
@@ -112,7 +112,7 @@ type TenantClusterSpec struct {
 // TenantClusterStatus is what is known of a workload cluster.
 type TenantClusterStatus struct {
 	// conditions are Ready, Reconciling, Stalled, KubeconfigValid, Connected, IdentityConflict,
-	// CredentialsExpiring, UnrecordedObjects, OrphansRecorded, and of an ordered cluster Provisioned, ControlPlaneReady,
+	// CredentialsExpiring, CredentialsRenewed, UnrecordedObjects, OrphansRecorded, and of an ordered cluster Provisioned, ControlPlaneReady,
 	// WorkersReady, Upgraded.
 	// +optional
 	// +listType=map
@@ -169,7 +169,8 @@ type TenantClusterStatus struct {
 	// +optional
 	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
 
-	// kubeconfigExpiresAt is when the client certificate or token expires, where it says so.
+	// kubeconfigExpiresAt is when the client certificate or token in use expires, where it says so. With
+	// spec.kubeconfigRef.renew, that is the token that Daytwo renews.
 	// +optional
 	KubeconfigExpiresAt *metav1.Time `json:"kubeconfigExpiresAt,omitempty"`
 }

@@ -1,0 +1,149 @@
+package tenantcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+)
+
+// labelRenewedFor is on Secrets with tokens, and names their TenantCluster.
+const labelRenewedFor = metav1alpha1.LabelCluster
+
+// written is the version of a Secret that a task wrote, and when.
+type written struct {
+	version string
+	at      time.Time
+}
+
+// newRenewals are the tasks that come by tokens. Whatever fails may be mended in the cluster.
+func newRenewals(clock clock.PassiveClock) *background.Tasks[written] {
+	pauses := wait.Backoff{Duration: 10 * time.Second, Factor: 2, Jitter: 0.2, Steps: 1 << 30, Cap: 30 * time.Minute}
+	return background.New[written](func(error) bool { return false }).WithRetries(pauses, clock)
+}
+
+// observeRenewal finds out which credentials to use, and how their renewal stands. It puts them into the observation.
+func (r *reconciler) observeRenewal(ctx context.Context, o *observation) error {
+	renewal := &o.renewal
+	renewal.account = accountOf(o.cluster)
+	secret := secretMetadata()
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: o.key.Namespace, Name: tokenSecretOf(o.key.Name)}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read metadata of the Secret with the renewed token: %w", err)
+	}
+	if err == nil && secret.Labels[labelRenewedFor] == o.key.Name {
+		renewal.secret = secret
+	}
+	if renewal.account == nil || o.credentials.problem != nil {
+		r.renewals.Forget(o.key)
+		return nil
+	}
+	if err := r.chooseCredentials(ctx, o); err != nil {
+		return err
+	}
+	progress := r.renewals.Progress(r.renewalID(*o))
+	renewal.running = progress.Running
+	if progress.Err != nil {
+		renewal.failure, renewal.retryAt = failureOf(progress.Err), progress.Again
+	}
+	if progress.Done {
+		// It was written, and the cache does not show it yet, or somebody deleted it.
+		renewal.retryAt = progress.Result.at.Add(cacheLag)
+	}
+	return nil
+}
+
+// renewalID tells tries to get a token apart: who changes anything that matters, or asks for a try, gets one at once.
+func (r *reconciler) renewalID(o observation) background.ID {
+	version := ""
+	if o.renewal.secret != nil {
+		version = o.renewal.secret.ResourceVersion
+	}
+	return background.IDOf(o.cluster, fmt.Sprintf("renew %s %s %q %q", o.credentials.own.Fingerprint(), o.renewal.account, version, requestIn(o.cluster)))
+}
+
+// chooseCredentials decides between the kubeconfig's own credentials and the token.
+func (r *reconciler) chooseCredentials(ctx context.Context, o *observation) error {
+	renewal, own := &o.renewal, o.credentials.own
+	if renewal.secret != nil {
+		secret, err := r.readTokenSecret(ctx, o)
+		if err != nil {
+			return err
+		}
+		renewal.token = secret
+	}
+	state, connected := r.connections.State(o.key)
+	linked := r.memory.linked(o.key)
+	refused := r.memory.observeRefusal(o.key, linked, connected && state.Phase == fleet.Unauthorized, connected && state.Phase == fleet.Connected, o.now)
+	if renewal.token == nil {
+		return nil
+	}
+	_, renewal.refused = refused[renewal.token.access.Fingerprint()]
+	if prefersToken(renewal.token, own, refused, linked, o.now) {
+		renewal.inUse, o.credentials.access = true, renewal.token.access
+		renewal.swap = connected && state.Phase == fleet.Connected && linked != "" && linked != renewal.token.access.Fingerprint()
+	}
+	return nil
+}
+
+// readTokenSecret reads the token once for each version of its Secret and of the kubeconfig.
+func (r *reconciler) readTokenSecret(ctx context.Context, o *observation) (*renewedToken, error) {
+	metadata, own := o.renewal.secret, o.credentials.own
+	source := tokenSource{string(metadata.UID) + metadata.ResourceVersion, own.Fingerprint()}
+	if token, ok := r.memory.recallToken(o.key, source); ok {
+		return token, nil
+	}
+	secret := &corev1.Secret{}
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(metadata), secret)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", metadata.Name, err)
+	}
+	token := readToken(secret, own)
+	r.memory.rememberToken(o.key, tokenSource{string(secret.UID) + secret.ResourceVersion, own.Fingerprint()}, token)
+	return token, nil
+}
+
+// failureOf tells what people are to know of an error.
+func failureOf(err error) *renewalFailure {
+	var failure *renewalFailure
+	if errors.As(err, &failure) {
+		return failure
+	}
+	return &renewalFailure{tenancyv1alpha1.ReasonRenewalFailed, "No token could be requested: " + tell(err) + "."}
+}
+
+// tell is what went wrong in words of our own: a cluster may quote in its errors what it was sent.
+func tell(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return strings.TrimSpace(fmt.Sprintf("the API server answers %d %s", status.Status().Code, knownReason(err)))
+	}
+	return fleet.Describe(err)
+}
+
+// knownReason is one of the reasons that Kubernetes knows, and not a text of the server's; empty for any other.
+func knownReason(err error) metav1.StatusReason {
+	switch reason := apierrors.ReasonForError(err); reason {
+	case metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonConflict, metav1.StatusReasonInvalid, metav1.StatusReasonUnauthorized,
+		metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonInternalError,
+		metav1.StatusReasonServiceUnavailable, metav1.StatusReasonBadRequest, metav1.StatusReasonMethodNotAllowed:
+		return reason
+	}
+	return metav1.StatusReasonUnknown
+}
