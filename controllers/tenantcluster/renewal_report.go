@@ -20,7 +20,7 @@ func reportRenewal(w *writer, o observation) {
 		w.Remove(kind)
 	case r.failure != nil:
 		w.Set(kind, metav1.ConditionFalse, r.failure.reason, r.failure.message+" "+inTheMeantime(o))
-	case r.inUse && r.refused, r.token.isGood(o.now) && r.refused:
+	case r.refused && r.token.isGood(o.now):
 		w.Set(kind, metav1.ConditionFalse, tenancyv1alpha1.ReasonTokenRefused, fmt.Sprintf(
 			"The cluster refuses the token of ServiceAccount %s that was in use: see whether the ServiceAccount is there and has its rights. %s", r.account, inTheMeantime(o)))
 	case r.inUse && (w.Status(kind) != metav1.ConditionFalse || !o.isDue()):
