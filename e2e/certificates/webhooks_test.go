@@ -117,7 +117,7 @@ func askAboutABadWindow(ctx context.Context) error {
 	return env.Admin.Create(ctx, &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "asked"},
 		Spec: tenancyv1alpha1.TenantClusterSpec{
-			KubeconfigRef:      &metav1alpha1.SecretKeyReference{Name: "asked"},
+			KubeconfigRef:      &tenancyv1alpha1.KubeconfigReference{Name: "asked"},
 			MaintenanceWindows: []metav1alpha1.RecurringWindow{{Schedule: "0 25 * * *", Duration: metav1.Duration{Duration: time.Hour}}},
 		},
 	}, client.DryRunAll)
