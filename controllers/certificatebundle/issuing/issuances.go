@@ -68,7 +68,7 @@ func List(ctx context.Context, cached client.Reader, key Key) ([]Issuance, error
 	}
 	var found []Issuance
 	for i := range secrets {
-		if one, ok := issuanceOf(&secrets[i]); ok {
+		if one, ok := issuanceOf(&secrets[i]); ok && strings.HasPrefix(one.Name, key.name()+"-") {
 			found = append(found, one)
 		}
 	}

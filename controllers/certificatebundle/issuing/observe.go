@@ -46,8 +46,6 @@ type observation struct {
 	// looked at before.
 	source   string
 	material *issuance.Material
-	// others are Secrets for the certificate beside issuances.
-	others []string
 	// issuances that are there, the newest first.
 	issuances []Issuance
 	// state that was told before.
@@ -158,10 +156,6 @@ func (r *Reconciler) observeSecret(ctx context.Context, o *observation) error {
 		return err
 	}
 	for i := range secrets {
-		if isIssuance(&secrets[i]) {
-			continue
-		}
-		o.others = append(o.others, secrets[i].Name)
 		if secrets[i].Name == o.key.name() {
 			o.source = sourceOf(&secrets[i])
 		}

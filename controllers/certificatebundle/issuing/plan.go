@@ -67,7 +67,10 @@ func newPlan(o observation) plan {
 
 // removal removes everything that was made for a certificate, apart from issuances that are in use.
 func removal(o observation, keep func(name string) bool) plan {
-	p := plan{removeCertificate: o.certificate != nil && isOurs(o.certificate, o.key), removeSecrets: o.others}
+	p := plan{removeCertificate: o.certificate != nil && isOurs(o.certificate, o.key)}
+	if o.source != "" { // cert-manager leaves its Secret when a Certificate goes.
+		p.removeSecrets = append(p.removeSecrets, o.key.name())
+	}
 	for _, one := range o.issuances {
 		if !keep(one.Name) {
 			p.removeSecrets = append(p.removeSecrets, one.Name)
