@@ -29,7 +29,8 @@ func readConfiguration(t *testing.T) *admissionv1.ValidatingWebhookConfiguration
 func TestTheConfigurationLeadsToWhatIsServed(t *testing.T) {
 	paths := map[string]string{
 		"tenantclusters": pathOfTenantClusters, "saasaddons": "/validate-addons-daytwo-dev-v1alpha1-saasaddon",
-		"backuppolicies": "/validate-backup-daytwo-dev-v1alpha1-backuppolicy",
+		"backuppolicies":     "/validate-backup-daytwo-dev-v1alpha1-backuppolicy",
+		"certificatebundles": "/validate-certificates-daytwo-dev-v1alpha1-certificatebundle",
 	}
 	hooks := readConfiguration(t).Webhooks
 	if len(hooks) != len(paths) {

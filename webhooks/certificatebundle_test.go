@@ -1,0 +1,71 @@
+package webhooks
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+)
+
+// bundle is one that nobody refuses.
+func bundle(namespace string) *certificatesv1alpha1.CertificateBundle {
+	place := certificatesv1alpha1.Placement{Namespaces: []string{"ingress"}}
+	return &certificatesv1alpha1.CertificateBundle{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "ingress-"},
+		Spec: certificatesv1alpha1.CertificateBundleSpec{
+			PolicySpec:  metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}},
+			Mode:        certificatesv1alpha1.ModeDistribute,
+			IssuerRef:   &certificatesv1alpha1.IssuerReference{Kind: "Issuer", Name: "authority"},
+			Certificate: &certificatesv1alpha1.CertificateTemplate{DNSNames: []string{"*.{{ .Cluster.Name }}.test"}},
+			Targets:     []certificatesv1alpha1.SecretTarget{{Placement: place, SecretName: "ingress"}},
+		},
+	}
+}
+
+func TestBundlesThatCannotBeCarriedOutAreRefused(t *testing.T) {
+	namespace := newNamespace(t)
+	for name, test := range map[string]struct {
+		edit func(*certificatesv1alpha1.CertificateBundleSpec)
+		// words of the refusal; none if it is taken.
+		words []string
+	}{
+		"nothing": {func(*certificatesv1alpha1.CertificateBundleSpec) {}, nil},
+		"a ClusterIssuer of the provider": {func(s *certificatesv1alpha1.CertificateBundleSpec) { s.IssuerRef.Kind = "ClusterIssuer" },
+			[]string{"spec.issuerRef", "--customer-cluster-issuers"}},
+		"a template that cannot be read": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Certificate.DNSNames = []string{"{{ .Cluster.UID }}"}
+		},
+			[]string{"spec.certificate.dnsNames[0]", "{{ .Cluster.Name }}"}},
+		"one certificate with the name of a cluster": {func(s *certificatesv1alpha1.CertificateBundleSpec) { s.SharedKey = true },
+			[]string{"spec.certificate.dnsNames[0]", "sharedKey"}},
+		"two targets with one Secret": {func(s *certificatesv1alpha1.CertificateBundleSpec) { s.Targets = append(s.Targets, s.Targets[0]) },
+			[]string{"spec.targets[1]", "Secret ingress/ingress"}},
+		"no targets": {func(s *certificatesv1alpha1.CertificateBundleSpec) { s.Targets = nil }, []string{"mode Distribute needs"}},
+		"trust without any": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Trust = &certificatesv1alpha1.Trust{Targets: []certificatesv1alpha1.TrustTarget{{Kind: "ConfigMap", Name: "a", Placement: s.Targets[0].Placement}}}
+		}, []string{"trust needs sources"}},
+		"two ways of namespaces": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Targets[0].NamespaceSelector = &metav1.LabelSelector{}
+		},
+			[]string{"set namespaces or namespaceSelector"}},
+		"a keystore without password": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Targets[0].Keys = []certificatesv1alpha1.SecretKey{{Key: "keystore.p12", Format: certificatesv1alpha1.FormatPKCS12}}
+		}, []string{"passwordSecretRef"}},
+		"an RSA key of 256 bits": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Certificate.PrivateKey = certificatesv1alpha1.PrivateKeyTemplate{Algorithm: "RSA", Size: 256}
+		}, []string{"size is 2048, 3072 or 4096 with RSA"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := bundle(namespace)
+			test.edit(&one.Spec)
+			err := admin.Create(t.Context(), one)
+			if len(test.words) == 0 {
+				must(t, err)
+				return
+			}
+			expectRefusal(t, err, test.words...)
+		})
+	}
+}
