@@ -298,10 +298,12 @@ func (o Options) BundleChecker() certificatebundle.Checker {
 }
 
 func (b *base) setUpDeliveries() error {
+	log := b.options.Log.WithName("certificatedelivery")
+	certificatedelivery.NewMetrics(b.options.Registry, b.GetCache(), b.Elected(), log)
 	deliveries := &certificatedelivery.Reconciler{
 		Room: &certificatedelivery.Room{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("certificatedelivery"),
-			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("certificatedelivery"),
+			Orphans: b.orphans(), Metrics: b.metrics, Log: log,
 		},
 		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 	}
