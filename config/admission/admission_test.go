@@ -22,6 +22,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
@@ -75,8 +76,8 @@ func install(ctx context.Context) error {
 
 func bindRoles(ctx context.Context, direct client.Client) error {
 	writer := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "powerful"}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"", "addons.daytwo.dev", "backup.daytwo.dev", "tenancy.daytwo.dev"},
-		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "backupenrollments", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
+		APIGroups: []string{"", "addons.daytwo.dev", "backup.daytwo.dev", "certificates.daytwo.dev", "tenancy.daytwo.dev"},
+		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "backupenrollments", "certificatedeliveries", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
 		Verbs:     []string{"get", "create", "update", "patch", "delete"},
 	}}}
 	if err := direct.Create(ctx, writer); err != nil {
@@ -355,6 +356,46 @@ func TestBackupsAreTheirCustomersAndEnrollmentsTheManagers(t *testing.T) {
 	})
 }
 
+func bundle(name string) *certificatesv1alpha1.CertificateBundle {
+	return &certificatesv1alpha1.CertificateBundle{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: certificatesv1alpha1.CertificateBundleSpec{
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Mode: certificatesv1alpha1.ModeTrustOnly,
+			Trust: &certificatesv1alpha1.Trust{DefaultCAs: true, Targets: []certificatesv1alpha1.TrustTarget{{
+				Kind: "ConfigMap", Name: "authorities", Placement: certificatesv1alpha1.Placement{Namespaces: []string{"shop"}},
+			}}},
+		},
+	}
+}
+
+func TestBundlesAreTheirCustomersAndDeliveriesTheManagers(t *testing.T) {
+	of := func(name string) *certificatesv1alpha1.CertificateDelivery {
+		return &certificatesv1alpha1.CertificateDelivery{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Spec: certificatesv1alpha1.CertificateDeliverySpec{
+				TargetSpec: metav1alpha1.TargetSpec{ClusterRef: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, Revision: "r1"},
+			},
+		}
+	}
+	authorities, delivery := existing(t, bundle("authorities")), existing(t, of("authorities-prod"))
+	labelled := bundle("labelled")
+	labelled.Labels = map[string]string{metav1alpha1.ProviderLabelPrefix + "tier": "gold"}
+	const confirming = "ask the provider to set them"
+	try(t, map[string]attempt{
+		"a customer hands authorities out":      {customer, "", create(bundle("others"))},
+		"a customer makes a delivery":           {customer, "cannot create resource", create(of("others-prod"))},
+		"somebody makes a delivery":             {powerful, "targets are written by Daytwo", create(of("others-prod"))},
+		"the manager makes a delivery":          {manager, "", create(of("others-prod"))},
+		"a customer names another issuance":     {customer, "targets are written by Daytwo", patch(delivery, `{"spec":{"content":"another"}}`)},
+		"a customer suspends a delivery":        {customer, "", patch(delivery, `{"metadata":{"annotations":{"daytwo.dev/suspend-until":"2027-01-01T00:00:00Z"}}}`)},
+		"a customer abandons a delivery":        {customer, confirming, patch(delivery, `{"metadata":{"annotations":{"daytwo.dev/abandon":"true"}}}`)},
+		"the provider abandons a delivery":      {provider, "", patch(delivery, `{"metadata":{"annotations":{"daytwo.dev/abandon":"true"}}}`)},
+		"a customer confirms a withdrawal":      {customer, confirming, patch(authorities, `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"9"}}}`)},
+		"the provider confirms a withdrawal":    {provider, "", patch(authorities, `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"9"}}}`)},
+		"a customer sets the provider's labels": {customer, "labels below provider.daytwo.dev/ are the provider's", create(labelled)},
+	})
+}
+
 func drillOf(change func(*backupv1alpha1.DRDrillSpec)) *backupv1alpha1.DRDrill {
 	drill := &backupv1alpha1.DRDrill{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "prod-2026"},
@@ -494,16 +535,21 @@ func TestEveryTargetOfTheGroupIsWrittenByTheManagerOnly(t *testing.T) {
 func TestRevisionsAreWrittenByTheManagerOnly(t *testing.T) {
 	one := existing(t, revision("one"))
 	other := existing(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other"}})
-	const refused = "revisions are written by Daytwo"
+	issuance := revision("issuance")
+	issuance.Type = metav1alpha1.SecretTypeIssuance
+	issued := existing(t, issuance)
+	const refused = "revisions and issuances are written by Daytwo"
 	try(t, map[string]attempt{
-		"the manager creates":      {manager, "", create(revision("two"))},
-		"the manager deletes":      {manager, "", remove(one)},
-		"a customer creates":       {customer, refused, create(revision("two"))},
-		"a customer changes":       {customer, refused, patch(one, `{"metadata":{"labels":{"a":"b"}}}`)},
-		"a customer deletes":       {customer, refused, remove(one)},
-		"its namespace is deleted": {namespaceController, "", remove(one)},
-		"another Secret changes":   {customer, "", patch(other, `{"stringData":{"a":"b"}}`)},
-		"another Secret goes":      {customer, "", remove(other)},
+		"the manager creates":                        {manager, "", create(revision("two"))},
+		"the manager deletes":                        {manager, "", remove(one)},
+		"a customer creates":                         {customer, refused, create(revision("two"))},
+		"a customer changes":                         {customer, refused, patch(one, `{"metadata":{"labels":{"a":"b"}}}`)},
+		"a customer deletes":                         {customer, refused, remove(one)},
+		"a customer gives an issuance another label": {customer, refused, patch(issued, `{"metadata":{"labels":{"a":"b"}}}`)},
+		"a customer deletes an issuance":             {customer, refused, remove(issued)},
+		"its namespace is deleted":                   {namespaceController, "", remove(one)},
+		"another Secret changes":                     {customer, "", patch(other, `{"stringData":{"a":"b"}}`)},
+		"another Secret goes":                        {customer, "", remove(other)},
 	})
 }
 
