@@ -17,6 +17,9 @@ var notRun = map[string]string{
 	"sh needs-drills":   "they read the evidence of a drill, which e2e/backup does in its own way",
 	"sh not-in-a-test":  "they are the tests",
 	"text":              "pictures, and what programs print",
+
+	"sh needs-prometheus-operator": "they apply a kind of that operator's, which the management cluster of e2e does not have",
+	"yaml needs-cert-manager":      "they are of cert-manager's kinds, which the management cluster of e2e does not have",
 }
 
 // Known tells whether blocks of the class are run by a test, or have a reason why not.
