@@ -2,6 +2,7 @@ package certificatebundle
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
@@ -64,30 +65,37 @@ func pairOf(
 	if had == "" || had == current.Name {
 		return pair
 	}
-	urgentAt := urgentAt(list, had, bundle.Spec.Certificate)
-	if urgentAt.IsZero() {
+	before := find(list, had)
+	if before == nil || !current.NotAfter.After(before.NotAfter) {
 		return pair
 	}
-	if now.Before(urgentAt) {
-		pair.Again = urgentAt
+	if at := urgentAt(*before, bundle.Spec.Certificate); now.Before(at) {
+		pair.Again = at
 		return pair
 	}
-	// The certificate alone: what else is new waits for its slot and its window.
-	pair.Revision = delivery.Spec.Revision
 	pair.Overrides = []string{metav1alpha1.ReasonWindowClosed}
+	if before.Request == current.Request {
+		// The certificate alone: what else is new waits for its slot and its window. One that was asked for in another way
+		// needs the revision that asks for it.
+		pair.Revision = delivery.Spec.Revision
+	}
 	return pair
 }
 
 // urgentAt is when a cluster has to get a newer certificate than it has, whatever holds a rollout back: half of the time before
-// its end in which it is renewed. Zero if nothing is known of the one that it has.
-func urgentAt(list []issuing.Issuance, had string, template *certificatesv1alpha1.CertificateTemplate) time.Time {
+// its end in which it is renewed.
+func urgentAt(had issuing.Issuance, template *certificatesv1alpha1.CertificateTemplate) time.Time {
 	_, renewBefore := issuing.Lifetime(template)
-	for _, one := range list {
-		if one.Name == had {
-			return one.NotAfter.Add(-renewBefore / 2)
-		}
+	return had.NotAfter.Add(-renewBefore / 2)
+}
+
+// find is the issuance of a name; nil if there is none.
+func find(list []issuing.Issuance, name string) *issuing.Issuance {
+	at := slices.IndexFunc(list, func(one issuing.Issuance) bool { return one.Name == name })
+	if at < 0 {
+		return nil
 	}
-	return time.Time{}
+	return &list[at]
 }
 
 func contentOf(delivery *certificatesv1alpha1.CertificateDelivery) string {
