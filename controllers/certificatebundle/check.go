@@ -3,6 +3,7 @@ package certificatebundle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -132,7 +133,7 @@ func checkDuplicates(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 	taken := map[string]string{}
 	add := func(field, kind, name string, namespaces []string) *Problem {
 		for _, namespace := range namespaces {
-			object := fmt.Sprintf("%s %s/%s", kind, namespace, name)
+			object := kind + " " + strings.TrimPrefix(namespace+"/"+name, "/")
 			if other, is := taken[object]; is {
 				return invalid(field, "%s is that of %s already: choose another name, or remove one of the two", object, other)
 			}
@@ -149,7 +150,11 @@ func checkDuplicates(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 		return nil
 	}
 	for i, target := range bundle.Spec.Trust.Targets {
-		if problem := add(fmt.Sprintf("spec.trust.targets[%d]", i), target.Kind, target.Name, target.Namespaces); problem != nil {
+		namespaces := target.Namespaces
+		if target.Kind == "ClusterTrustBundle" {
+			namespaces = []string{""} // It has no namespace.
+		}
+		if problem := add(fmt.Sprintf("spec.trust.targets[%d]", i), target.Kind, target.Name, namespaces); problem != nil {
 			return problem
 		}
 	}
