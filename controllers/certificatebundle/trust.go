@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -37,7 +36,8 @@ func (r *Reconciler) readTrust(ctx context.Context, policyBundle *certificatesv1
 			return nil, stall, err
 		}
 		// Each by itself, so that the message names the one that is wrong.
-		if _, err := issuance.Anchors(text, now); err != nil && !isExpired(err) {
+		// One whose certificates have all expired is no mistake of this kind, and another source may make up for it.
+		if alone, err := issuance.Anchors(text, now); err != nil && len(alone.Expired) == 0 {
 			return nil, trustInvalid(fmt.Sprintf("%s (%s %s, key %s)", field, source.Kind, source.Name, source.Key), err), nil
 		}
 		all.Write(text)
@@ -51,12 +51,6 @@ func (r *Reconciler) readTrust(ctx context.Context, policyBundle *certificatesv1
 		return nil, trustInvalid("spec.trust", err), nil
 	}
 	return &certificatecontent.Trust{PEM: string(anchors.PEM), Summary: summaryOf(anchors), Targets: trust.Targets}, nil, nil
-}
-
-// isExpired is whether a source has only certificates that have expired, which another source may make up for.
-func isExpired(err error) bool {
-	var problem *issuance.Problem
-	return errors.As(err, &problem) && problem.Reason == issuance.ReasonNoAnchors
 }
 
 func trustInvalid(where string, err error) *policy.Stall {

@@ -48,7 +48,7 @@ type Bundle struct {
 
 // Anchors reads a trust bundle: PEM of CA certificates. Text between the blocks is left out, since most bundles have comments
 // there. A private key, a certificate that is no CA, and a block that is broken are refused, since whoever wrote them meant something
-// else. Its errors are *Problem.
+// else. Its errors are *Problem. Where all certificates have expired, the Bundle names them beside the error.
 func Anchors(data []byte, now time.Time) (Bundle, error) {
 	certificates, problem := parseAnchors(data)
 	if problem != nil {
@@ -57,7 +57,7 @@ func Anchors(data []byte, now time.Time) (Bundle, error) {
 	bundle := newBundle(certificates, now)
 	switch {
 	case len(bundle.Anchors) == 0 && len(bundle.Expired) > 0:
-		return Bundle{}, problemf(ReasonNoAnchors, "all %d certificates of %s have expired, %q last, at %s: add one that is valid",
+		return Bundle{Expired: bundle.Expired}, problemf(ReasonNoAnchors, "all %d certificates of %s have expired, %q last, at %s: add one that is valid",
 			len(bundle.Expired), bundleFile, lastExpired(bundle).Name, timestamp(lastExpired(bundle).NotAfter))
 	case len(bundle.Anchors) == 0:
 		return Bundle{}, problemf(ReasonNoAnchors, "%s has no certificate: add PEM blocks of type CERTIFICATE", bundleFile)
