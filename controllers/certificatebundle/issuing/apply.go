@@ -72,7 +72,7 @@ func (r *Reconciler) keep(ctx context.Context, secret *corev1.Secret) error {
 	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(secret), found); err != nil {
 		return fmt.Errorf("read issuance %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
-	if found.Type != metav1alpha1.SecretTypeIssuance {
+	if found.Type != metav1alpha1.SecretTypeIssuance || found.Annotations[annotationRequest] != secret.Annotations[annotationRequest] {
 		return fmt.Errorf("secret %s/%s is in the way of an issuance: delete it", secret.Namespace, secret.Name)
 	}
 	if found.Annotations[annotationSource] == secret.Annotations[annotationSource] {

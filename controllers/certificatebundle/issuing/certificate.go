@@ -104,10 +104,38 @@ func texts(list []string) []any {
 	return plain
 }
 
-// isAsDesired is whether a Certificate asks for what it should. What others added to it shows in what is issued.
+// decisive are the fields of a Certificate that say what is issued. Those that are not asked for have to be empty: somebody added
+// them, or the bundle asks for them no more.
+var decisive = []string{
+	"commonName", "dnsNames", "ipAddresses", "uris", "emailAddresses", "otherNames", "subject", "literalSubject", "isCA", "nameConstraints",
+	"encodeUsagesInRequest", "signatureAlgorithm",
+}
+
+// isAsDesired is whether a Certificate asks for what it should. What others added beside that changes nothing that is issued.
 func isAsDesired(live, desired *unstructured.Unstructured) bool {
-	return equality.Semantic.DeepDerivative(desired.Object["spec"], live.Object["spec"]) &&
-		equality.Semantic.DeepDerivative(desired.GetLabels(), live.GetLabels())
+	asked, _ := live.Object["spec"].(map[string]any)
+	wanted, _ := desired.Object["spec"].(map[string]any)
+	for _, field := range decisive {
+		if _, is := asked[field]; is && wanted[field] == nil {
+			return false
+		}
+	}
+	return covers(asked, wanted) && equality.Semantic.DeepDerivative(desired.GetLabels(), live.GetLabels())
+}
+
+// covers is whether a value holds another one. Of objects, what is not wanted is not looked at; lists are the same or not.
+func covers(live, wanted any) bool {
+	fields, isObject := wanted.(map[string]any)
+	if !isObject {
+		return equality.Semantic.DeepEqual(live, wanted)
+	}
+	there, _ := live.(map[string]any)
+	for name, value := range fields {
+		if !covers(there[name], value) {
+			return false
+		}
+	}
+	return true
 }
 
 // isOurs is whether a Certificate was made for the key.
