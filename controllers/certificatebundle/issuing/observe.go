@@ -33,6 +33,8 @@ type observation struct {
 	bundle *certificatesv1alpha1.CertificateBundle
 	// needed: a cluster has the certificate, or is to get it. selected: the bundle's selectors match.
 	needed, selected bool
+	// gone: there is no TenantCluster any more, so nobody knows what to ask for. Its target may still be there.
+	gone bool
 	// inUse are the issuances that targets name or have.
 	inUse map[string]bool
 	// request is what is asked for; refused is why nothing can be.
@@ -89,7 +91,7 @@ func (r *Reconciler) observeBundle(ctx context.Context, o *observation) error {
 	cluster := clustertemplate.Cluster{}
 	if !bundle.Spec.SharedKey {
 		tenant, err := r.observeCluster(ctx, o)
-		if err != nil || tenant == nil {
+		if o.gone = err == nil && tenant == nil; err != nil || o.gone {
 			return err
 		}
 		cluster = clustertemplate.Cluster{ClusterReference: metav1alpha1.ClusterReference(o.key.Cluster), ClusterParameters: policy.ParametersOf(tenant)}
@@ -160,7 +162,7 @@ func (r *Reconciler) observeSecret(ctx context.Context, o *observation) error {
 			o.source = sourceOf(&secrets[i])
 		}
 	}
-	if o.source == "" || !o.needed || o.refused != nil || o.isTaken() || o.before.refusedSource == o.source+o.requestHash() {
+	if o.source == "" || !o.needed || o.gone || o.refused != nil || o.isTaken() || o.before.refusedSource == o.source+o.requestHash() {
 		return nil
 	}
 	secret := &corev1.Secret{}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,7 +50,7 @@ func newPlan(o observation) plan {
 	switch {
 	case o.bundle == nil:
 		return removal(o, func(string) bool { return false })
-	case !o.bundle.DeletionTimestamp.IsZero():
+	case !o.bundle.DeletionTimestamp.IsZero(), o.gone && o.needed:
 		return plan{} // Targets need what they have until they are gone.
 	case !o.needed && o.selected:
 		return plan{} // Nobody asked for it yet.
@@ -59,8 +60,9 @@ func newPlan(o observation) plan {
 		return plan{state: State{Reason: certificatesv1alpha1.ReasonIssuanceFailed, Message: o.refused.Error()}}
 	}
 	p := planIssuance(o)
+	current := Current(o.issuances, o.bundle.Spec.RollbackTo, o.requestHash(), o.now)
 	p.removeSecrets = prunable(o.issuances, int(max(o.bundle.Spec.HistoryLimit, 1)), func(name string) bool {
-		return o.inUse[name] || slices.Contains(o.bundle.Spec.RollbackTo, name)
+		return o.inUse[name] || current != nil && current.Name == name || slices.Contains(o.bundle.Spec.RollbackTo, name)
 	})
 	return p
 }
@@ -103,7 +105,7 @@ func planIssuance(o observation) plan {
 // planTaking takes what cert-manager issued, if it is what was asked for.
 func planTaking(o observation) plan {
 	is := stateOf(o.certificate)
-	pending := o.notIssued(certificatesv1alpha1.ReasonIssuancePending, "waiting for cert-manager: "+is.message)
+	pending := o.notIssued(certificatesv1alpha1.ReasonIssuancePending, strings.TrimSuffix("waiting for cert-manager: "+is.message, ": "))
 	if is.failure != "" && !is.ready {
 		pending = o.notIssued(certificatesv1alpha1.ReasonIssuanceFailed, "cert-manager: "+is.failure)
 	}
