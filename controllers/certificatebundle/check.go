@@ -9,6 +9,7 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 )
@@ -124,6 +125,9 @@ func checkPlace(field, nameField, name string, place certificatesv1alpha1.Placem
 	}
 	if _, err := metav1.LabelSelectorAsSelector(place.NamespaceSelector); err != nil {
 		return invalid(field+".namespaceSelector", "it is no valid selector: %s", err)
+	}
+	if size := len(metav1.FormatLabelSelector(place.NamespaceSelector)); size > certificatecontent.MaxSelector {
+		return invalid(field+".namespaceSelector", "it is %d bytes long, more than %d: label the namespaces, and select that label", size, certificatecontent.MaxSelector)
 	}
 	return nil
 }

@@ -96,6 +96,12 @@ func TestCheckNamesTheFieldAndTheWayOut(t *testing.T) {
 			)},
 			field: "spec.targets[1].namespaceSelector", hint: "no valid selector",
 		},
+		"a selector of many names": {
+			changes: []bundleChange{secretTargets(certificatesv1alpha1.SecretTarget{SecretName: "a", Placement: selecting(metav1.LabelSelector{
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "name", Operator: "In", Values: strings.Split(strings.Repeat("shop,", 300), ",")}},
+			})})},
+			field: "spec.targets[0].namespaceSelector", hint: "more than 1024: label the namespaces",
+		},
 		"anchors whose name is no template": {
 			changes: []bundleChange{trustTargets(certificatesv1alpha1.TrustTarget{Kind: "ConfigMap", Name: "{{ . }}", Placement: in("shop")})},
 			field:   "spec.trust.targets[0].name", hint: "use {{ .Cluster.Name }}",

@@ -9,6 +9,7 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
@@ -23,10 +24,7 @@ const (
 )
 
 // Size implements target.StagedKind: a certificate, anchors, and up to 32 selectors of namespaces.
-func (r *Reconciler) Size(*observation) int { return 1024 + 10*512 + 32*maxSelector }
-
-// maxSelector is about how long the text of a selector may be, by what a bundle may say.
-const maxSelector = 1024
+func (r *Reconciler) Size(*observation) int { return 1024 + 10*512 + 32*certificatecontent.MaxSelector }
 
 // Forget implements target.StagedKind.
 func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStatus) {

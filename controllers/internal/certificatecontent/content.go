@@ -17,6 +17,10 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
+// MaxSelector is how long a selector of namespaces is at most, in bytes of the text that metav1.FormatLabelSelector gives: the
+// statuses of targets repeat it.
+const MaxSelector = 1024
+
 // Content is what a revision of a CertificateBundle holds. The certificates themselves are not in it: each cluster has its own.
 type Content struct {
 	// Certificate is what the bundle asks for; nil if it has none.
