@@ -3,8 +3,8 @@
 // Kind the Reconciler is.
 //
 // A revision is the template with the anchors. The certificate of a cluster is no part of it: package issuing has it issued, and
-// the target of the cluster names it. A cluster waits until its certificate is as the bundle asks for; a renewal passes what
-// holds a rollout back where the old certificate would expire first.
+// the target of the cluster names it. A cluster waits until its certificate is as the bundle asks for; a renewal passes slots and
+// maintenance windows where the old certificate would expire first.
 //
 // It never talks to a workload cluster, and never reads a private key.
 package certificatebundle

@@ -68,7 +68,8 @@ type Pair struct {
 	Content string
 	// Gates hold changes back in this cluster.
 	Gates []rollout.Gate
-	// Overrides are the reasons of gates that do not hold this cluster's change back, which is urgent then.
+	// Overrides are the reasons of gates that do not hold this cluster's change back, which is urgent then: where there is a
+	// target, it waits for no slot either.
 	Overrides []string
 	// Again is when any of this may differ though nothing changes; zero for never.
 	Again time.Time

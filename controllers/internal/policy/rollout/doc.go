@@ -9,7 +9,7 @@
 // # The rollout
 //
 // A change gives a cluster something new: it creates a target, or updates the revision or the
-// parameters of one. What a cluster should have belongs to the pair of policy and cluster. Each change takes
+// parameters of one. What a cluster should have belongs to the pair of policy and cluster. Each change but an urgent update takes
 // one of the policy's slots (Policy.MaxConcurrent). A connected cluster whose target has what it should have
 // and is not ready holds one, whatever it waits for, so that a bad revision stops after as many clusters as
 // there are slots and the others keep the old one. Clusters that are not connected hold no slot: they delay
@@ -19,13 +19,16 @@
 // revision overtook it, changes before any that is ready: it is broken already, and updating it
 // breaks nothing else. It takes a slot like the others. So, as long as every cluster can be
 // updated, no more than MaxConcurrent connected clusters are ever not ready because of Daytwo: a
-// ready target is touched only when all broken ones have a slot already. Among each of the two, urgent
-// changes come first.
+// ready target is touched only when all broken ones have a slot already.
+//
+// An urgent update of a target does not wait for a slot: what is in the cluster would end first, such as a
+// certificate. It holds one from then on, so that others wait for it. The promise about broken clusters is therefore
+// about changes that are not urgent. An urgent first target takes a slot like others, and comes before them.
 //
 // A [Gate] holds changes back, in one cluster or in all, and says why, until when, and whether a target that
 // is not ready keeps its slot behind it. The policy's suspension, a cluster's upgrade, a maintenance window
 // and the steps of a cluster's deletion are gates; whatever else must hold a rollout back becomes one. What
-// waits is counted by reason. A pair may have an urgency that overrides named reasons.
+// waits is counted by reason. A pair that is urgent overrides named reasons.
 //
 // Settings (how drift is treated, the deletion policy, suspension) are no part of a revision.
 // They are written at once and need no slot. Targets of clusters that are not selected any

@@ -65,8 +65,8 @@ type Cluster struct {
 	Connected bool
 	// Gates hold back changes in this cluster.
 	Gates []Gate
-	// Overrides are reasons of gates that do not hold an urgent change of this cluster back. Urgent changes
-	// get their slot before others.
+	// Overrides are reasons of gates that do not hold an urgent change of this cluster back. An urgent update of
+	// a target waits for no slot either; an urgent first target gets its slot before others.
 	Overrides []string
 	// Deleting clusters get nothing new and do not count as selected. The target goes, unless one of Gates
 	// blocks its deletion.
@@ -145,7 +145,7 @@ type pair struct {
 	target  *Target
 }
 
-// isUrgent is whether the pair's change gets its slot before others.
+// isUrgent is whether the pair's change passes gates, and comes before others.
 func (p pair) isUrgent() bool { return len(p.cluster.Overrides) > 0 }
 
 // isCurrent is whether the target names what its cluster should have.

@@ -122,12 +122,15 @@ func sorted(targets []Target) []*Target {
 	return ordered
 }
 
-// handOutSlots gives the slots to what is broken first, and returns the names of the targets that are
-// updated.
+// handOutSlots updates urgent targets, which wait for no slot, gives those slots that are left to what is broken first, and
+// returns the names of the targets that are updated.
 func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
 	broken, others, held := candidates(policy, pairs)
-	free := max(max(policy.MaxConcurrent, 1)-held, 0)
-	now := firstOf(free, urgentFirst(broken), urgentFirst(others))
+	urgent, brokenRest := splitUrgent(broken)
+	urgentToo, rest := splitUrgent(others)
+	now := slices.Concat(urgent, urgentToo)
+	free := max(max(policy.MaxConcurrent, 1)-held-len(now), 0)
+	now = append(now, firstOf(free, brokenRest, urgentFirst(rest))...)
 	p.Waiting = len(broken) + len(others) - len(now)
 
 	updated := map[string]bool{}
@@ -140,6 +143,23 @@ func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
 		updated[next.target.Name] = true
 	}
 	return updated
+}
+
+// splitUrgent parts the targets whose update is urgent from the other pairs. What a cluster is yet to get first is not urgent in
+// this sense: it has nothing that could end before.
+func splitUrgent(pairs []pair) (urgent, rest []pair) {
+	isUrgentUpdate := func(p pair) bool { return p.target != nil && p.isUrgent() }
+	if !slices.ContainsFunc(pairs, isUrgentUpdate) {
+		return nil, pairs
+	}
+	for _, p := range pairs {
+		if isUrgentUpdate(p) {
+			urgent = append(urgent, p)
+			continue
+		}
+		rest = append(rest, p)
+	}
+	return urgent, rest
 }
 
 // urgentFirst puts the pairs with overrides first and keeps the order otherwise.

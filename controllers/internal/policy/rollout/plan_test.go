@@ -49,6 +49,10 @@ func TestPlan(t *testing.T) {
 	yielding := with(cluster("b"), func(c *Cluster) { c.Gates = []Gate{{Reason: "Frozen", Blocks: Create | Update}} })
 	urgent := with(cluster("b"), func(c *Cluster) { c.Gates, c.Overrides = []Gate{windowGate}, []string{windowGate.Reason} })
 
+	hurried := func(name string) Cluster {
+		return with(cluster(name), func(c *Cluster) { c.Overrides = []string{windowGate.Reason} })
+	}
+
 	tests := map[string]struct {
 		policy   Policy
 		clusters []Cluster
@@ -171,6 +175,36 @@ func TestPlan(t *testing.T) {
 		"an urgent cluster passes the gates that it overrides": {
 			policy: policy(1), clusters: []Cluster{cluster("a"), urgent},
 			targets: []Target{target("a", oldRevision, Ready), target("b", oldRevision, Ready)}, update: []string{"b"}, waiting: 1,
+		},
+		"an urgent update waits for no slot": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), urgent, cluster("c")},
+			targets: []Target{target("a", newRevision, Progressing), target("b", oldRevision, Ready), target("c", oldRevision, Ready)},
+			update:  []string{"b"}, waiting: 1,
+		},
+		"more updates are urgent than there are slots": {
+			policy: policy(1), clusters: []Cluster{hurried("a"), hurried("b"), hurried("c")},
+			targets: []Target{target("a", oldRevision, Ready), target("b", oldRevision, Failed), target("c", oldRevision, Ready)},
+			update:  []string{"b", "a", "c"},
+		},
+		"an urgent update takes a slot from others": {
+			policy: policy(2), clusters: []Cluster{cluster("a"), hurried("b"), cluster("c")},
+			targets: []Target{target("a", oldRevision, Ready), target("b", oldRevision, Ready), target("c", oldRevision, Ready)},
+			update:  []string{"b", "a"}, waiting: 1,
+		},
+		"after an urgent update, others wait for it": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), hurried("b")},
+			targets: []Target{target("a", oldRevision, Ready), target("b", newRevision, Progressing)}, waiting: 1,
+		},
+		"an urgent first target waits for a slot": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), hurried("b")}, targets: []Target{target("a", newRevision, Progressing)}, waiting: 1,
+		},
+		"an urgent first target comes before others": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), hurried("b")}, create: []string{"b"}, waiting: 1,
+		},
+		"other content is a change": {
+			policy: policy(1), clusters: []Cluster{with(cluster("a"), func(c *Cluster) { c.Content = "key-2" }), with(cluster("b"), func(c *Cluster) { c.Content = "key-1" })},
+			targets: []Target{with(target("a", newRevision, Ready), func(t *Target) { t.Content = "key-1" }), with(target("b", newRevision, Ready), func(t *Target) { t.Content = "key-1" })},
+			update:  []string{"a"},
 		},
 		"an urgent cluster waits for the other gates": {
 			policy:   with(policy(2), func(p *Policy) { p.Gates = []Gate{suspendedGate} }),

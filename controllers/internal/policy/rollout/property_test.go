@@ -39,6 +39,9 @@ func randomGates(source *rand.Rand, percent int) (closed []Gate) {
 	return closed
 }
 
+// contents that a cluster may get beside its revision.
+var contents = []string{"", "key-1", "key-2"}
+
 func randomInput(source *rand.Rand) Input {
 	chance := func(percent int) bool { return source.IntN(100) < percent }
 	input := Input{Policy: policy(1 + source.IntN(4))}
@@ -56,6 +59,7 @@ func randomInput(source *rand.Rand) Input {
 		if chance(30) {
 			one.Revision = oldRevision
 		}
+		one.Content = contents[source.IntN(len(contents))]
 		if !chance(5) {
 			input.Clusters = append(input.Clusters, one)
 		}
@@ -64,6 +68,9 @@ func randomInput(source *rand.Rand) Input {
 		}
 		existing := target(one.Name, []string{oldRevision, newRevision}[source.IntN(2)], State(source.IntN(4)))
 		existing.SettingsCurrent, existing.Deleting = chance(80), chance(5)
+		if existing.Content = one.Content; chance(30) {
+			existing.Content = contents[source.IntN(len(contents))]
+		}
 		if chance(10) {
 			existing.Parameters = "1.35"
 		}
@@ -152,8 +159,8 @@ func TestEveryChangeBringsWhatItsClusterShouldHave(t *testing.T) {
 		for _, target := range input.After(plan).Targets {
 			changed := target.Name == TargetName(input.Policy.Name, target.Cluster) && (slices.ContainsFunc(plan.Create, func(c Cluster) bool { return c.ClusterKey == target.Cluster }) ||
 				slices.ContainsFunc(plan.Update, func(u TargetUpdate) bool { return u.Target == target.Name }))
-			if want := wanted[target.Cluster]; changed && (target.Revision != want.Revision || target.Parameters != want.Parameters) {
-				t.Fatalf("%s has %s, not %s: %+v", target.Name, target.Revision, want.Revision, input)
+			if want := wanted[target.Cluster]; changed && (target.Revision != want.Revision || target.Content != want.Content || target.Parameters != want.Parameters) {
+				t.Fatalf("%s has %s with %q, not %s with %q: %+v", target.Name, target.Revision, target.Content, want.Revision, want.Content, input)
 			}
 		}
 	}
@@ -210,13 +217,44 @@ func TestRolloutNeverExceedsItsSlots(t *testing.T) {
 	for range rounds {
 		input := randomInput(source)
 		plan := PlanRollout(input)
-		moves := len(plan.Create) + len(plan.Update)
-		if before := onTheirWay(input); moves > 0 && before+moves > input.Policy.MaxConcurrent {
+		moves, urgent := len(plan.Create)+len(plan.Update), 0
+		for _, update := range plan.Update {
+			if len(update.Cluster.Overrides) > 0 {
+				urgent++
+			}
+		}
+		if before := onTheirWay(input); moves > urgent && before+moves > input.Policy.MaxConcurrent {
 			t.Fatalf("%d on their way, %d more moved, %d slots: %+v", before, moves, input.Policy.MaxConcurrent, input)
 		}
 	}
 }
 
+// What is urgent is updated now or held back by a gate that it does not override.
+func TestAnUrgentUpdateNeverWaitsForASlot(t *testing.T) {
+	source := random(t)
+	updated := 0
+	for range rounds {
+		input := randomInput(source)
+		plan := PlanRollout(input)
+		for _, p := range first(match(input)) {
+			if !p.isUrgent() || p.target == nil || p.target.Deleting || p.isCurrent() || p.cluster.Deleting || !p.cluster.Connected {
+				continue
+			}
+			moved := slices.ContainsFunc(plan.Update, func(u TargetUpdate) bool { return u.Target == p.target.Name })
+			if held := p.waitsFor(&input.Policy) != nil; moved == held {
+				t.Fatalf("%s is updated %v, held back %v: %+v", p.target.Name, moved, held, input)
+			}
+			if moved {
+				updated++
+			}
+		}
+	}
+	if updated == 0 {
+		t.Error("nothing was urgent")
+	}
+}
+
+// Urgent ones apart, which wait for nothing.
 func TestNoReadyTargetIsTouchedWhileABrokenOneWaits(t *testing.T) {
 	source := random(t)
 	for range rounds {
@@ -229,7 +267,7 @@ func TestNoReadyTargetIsTouchedWhileABrokenOneWaits(t *testing.T) {
 		broken, others, _ := candidates(&input.Policy, first(match(input)))
 		for _, waiting := range broken {
 			for _, other := range others {
-				if !moved[waiting.target.Name] && other.target != nil && moved[other.target.Name] {
+				if !moved[waiting.target.Name] && other.target != nil && !other.isUrgent() && moved[other.target.Name] {
 					t.Fatalf("%s moved before %s: %+v", other.target.Name, waiting.target.Name, input)
 				}
 			}
@@ -263,7 +301,7 @@ func TestOrderOfInputDoesNotMatter(t *testing.T) {
 }
 
 // Whatever it starts from, a rollout whose targets all become ready sometime reaches every
-// cluster, and never has more clusters not ready than slots, or than there were already.
+// cluster, and never has more clusters not ready than slots, or than there were already. Urgent ones are not counted.
 func TestRolloutConverges(t *testing.T) {
 	source := random(t)
 	for range rounds {
@@ -310,7 +348,7 @@ func mend(input *Input, cluster ClusterKey) {
 func notReady(input Input) (count int) {
 	pairs, _ := match(input)
 	for _, p := range pairs {
-		if p.target != nil && !p.target.Deleting && p.target.State != Ready {
+		if p.target != nil && !p.target.Deleting && p.target.State != Ready && !p.isUrgent() {
 			count++
 		}
 	}
