@@ -97,6 +97,7 @@ func (env *following) changeATarget() {
 	}
 	target.Generation = int64(env.version)
 	target.Spec.Revision, target.Status.Revision = pick(env, "one", "two"), pick(env, "one", "two")
+	target.Spec.Content = pick(env, "", "key-east", "key-west")
 	target.Spec.Adopt = policy.Spec.Adopt
 	settingsOf(policy, env.now).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -26,9 +27,17 @@ import (
 // Whatever happens in whatever order, and however late events are handled: once they are, a view that was brought up to date
 // is what one is that is built anew, and a policy was woken if its view is another.
 func TestAFollowedViewIsWhatABuiltOneIs(t *testing.T) {
+	for name, kind := range map[string]Kind[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{
+		"all clusters get the same": testKind{}, "each cluster gets content of its own": ownKind{},
+	} {
+		t.Run(name, func(t *testing.T) { followAtRandom(t, kind) })
+	}
+}
+
+func followAtRandom(t *testing.T, kind Kind[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	env := newFollowing(t, rand.New(rand.NewPCG(seed, 0)))
+	env := newFollowing(t, rand.New(rand.NewPCG(seed, 0)), kind)
 	for range 6000 {
 		env.happen()
 		for env.chance(60) {
@@ -49,9 +58,32 @@ func TestAFollowedViewIsWhatABuiltOneIs(t *testing.T) {
 	}
 }
 
+// ownKind wants something else in each cluster, which depends on the cluster, on its target and on the time.
+type ownKind struct{ testKind }
+
+func (ownKind) Pair(
+	_ context.Context, _ *addonsv1alpha1.SaaSAddon, cluster *tenancyv1alpha1.TenantCluster, target *addonsv1alpha1.AddonRelease, now time.Time,
+) (Pair, error) {
+	pair := Pair{Content: "key-" + cluster.Labels["region"]}
+	if cluster.Labels["tier"] == "iron" {
+		pair.Content, pair.Gates = "", []rollout.Gate{{Reason: "KeyPending", Blocks: rollout.Create | rollout.Update}}
+	}
+	if target == nil {
+		return pair, nil
+	}
+	// Keys of revision two are urgent from half past on.
+	if half := now.Truncate(time.Hour).Add(30 * time.Minute); now.Before(half) {
+		pair.Again = half
+	} else if pair.Again = half.Add(30 * time.Minute); target.Spec.Revision == "two" {
+		pair.Revision, pair.Overrides = "two", []string{"WindowClosed"}
+	}
+	return pair, nil
+}
+
 // following is a room whose cache changes at random.
 type following struct {
 	*testing.T
+	kind   Kind[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]
 	room   *Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]
 	caches informers
 	source *rand.Rand
@@ -103,14 +135,14 @@ func (w wakes) AddAfter(request reconcile.Request, _ time.Duration) {
 
 var followedPolicies = []types.NamespacedName{{Namespace: "acme", Name: "cache"}, {Namespace: providerNamespace, Name: "agent"}}
 
-func newFollowing(t *testing.T, source *rand.Rand) *following {
+func newFollowing(t *testing.T, source *rand.Rand, kind Kind[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]) *following {
 	env := &following{
-		T: t, source: source, now: noon, caches: informers{}, pending: map[string][]any{},
+		T: t, kind: kind, source: source, now: noon, caches: informers{}, pending: map[string][]any{},
 		woken: wakes{policies: sets.New[types.NamespacedName]()}, last: map[types.NamespacedName]compared{},
 	}
 	mgr := newOfflineManager(t, nil, env.caches)
 	env.room = &Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{
-		Client: interrupted{mgr.GetClient(), env.interrupt}, Kind: testKind{}, ProviderNamespace: providerNamespace,
+		Client: interrupted{mgr.GetClient(), env.interrupt}, Kind: kind, ProviderNamespace: providerNamespace,
 	}
 	if err := env.room.SetupWithManager(mgr, Options{}); err != nil {
 		t.Fatal(err)
@@ -246,7 +278,7 @@ func (env *following) follow() {
 
 // check compares the views with those of a room that starts now.
 func (env *following) check() {
-	another := &Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{Client: env.room.Client, Kind: testKind{}, ProviderNamespace: providerNamespace}
+	another := &Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{Client: env.room.Client, Kind: env.kind, ProviderNamespace: providerNamespace}
 	for _, key := range followedPolicies {
 		followed, err := env.room.follow(env.Context(), env.policy(key), env.now)
 		if err != nil {
