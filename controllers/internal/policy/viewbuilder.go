@@ -195,7 +195,7 @@ func (b viewBuilder[P, T]) refreshTarget(ctx context.Context, view *view, key ta
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read target %s: %w", key.name, err)
 	}
-	if err != nil || keyOf(target) != key || target.GetLabels()[metav1alpha1.LabelPolicy] != b.policy.GetName() {
+	if err != nil || !b.isOfPolicy(target, key.cluster) {
 		view.removeTarget(key)
 		return nil
 	}
@@ -227,17 +227,38 @@ func (b viewBuilder[P, T]) wantedIn(ctx context.Context, view *view, found *tena
 	if !ok {
 		return wanted, nil
 	}
-	var none T
-	target, key := b.kind.NewTarget(), wanted.ClusterKey
-	name := types.NamespacedName{Namespace: b.policy.GetNamespace(), Name: rollout.TargetName(b.policy.GetName(), key)}
-	if b.reader.Get(ctx, name, target, client.UnsafeDisableDeepCopy) != nil || keyOf(target).cluster != key {
-		target = none
+	key := wanted.ClusterKey
+	target, err := b.targetIn(ctx, key)
+	if err != nil {
+		return wanted, err
 	}
 	pair, err := paired.Pair(ctx, b.policy, found, target, b.now)
 	if err != nil {
 		return wanted, fmt.Errorf("find out what TenantCluster %s/%s should have: %w", key.Namespace, key.Name, err)
 	}
 	return wanted.with(pair, b.now), nil
+}
+
+// targetIn is the policy's target in a cluster; the zero value if there is none.
+func (b viewBuilder[P, T]) targetIn(ctx context.Context, cluster rollout.ClusterKey) (T, error) {
+	var none T
+	target := b.kind.NewTarget()
+	name := types.NamespacedName{Namespace: b.policy.GetNamespace(), Name: rollout.TargetName(b.policy.GetName(), cluster)}
+	err := b.reader.Get(ctx, name, target, client.UnsafeDisableDeepCopy)
+	switch {
+	case apierrors.IsNotFound(err):
+		return none, nil
+	case err != nil:
+		return none, fmt.Errorf("read target %s: %w", name.Name, err)
+	case !b.isOfPolicy(target, cluster):
+		return none, nil
+	}
+	return target, nil
+}
+
+// isOfPolicy is whether a target is the policy's in a cluster: people may have changed its labels.
+func (b viewBuilder[P, T]) isOfPolicy(target T, cluster rollout.ClusterKey) bool {
+	return keyOf(target).cluster == cluster && target.GetLabels()[metav1alpha1.LabelPolicy] == b.policy.GetName()
 }
 
 func policyLabel(policy client.Object) client.MatchingLabels {
