@@ -103,6 +103,9 @@ func refused(reason, format string, args ...any) *target.Verdict {
 	return &target.Verdict{Reason: reason, Stalled: true, Message: fmt.Sprintf(format, args...)}
 }
 
+// notServed is told of a cluster that has no ClusterTrustBundles.
+const notServed = "the cluster does not serve ClusterTrustBundles"
+
 // declared is what a status tells of the objects that were declared.
 type declared struct {
 	certificate *certificatesv1alpha1.DeliveredCertificate
@@ -126,7 +129,7 @@ func declaredIn(o *observation, w wanted) *declared {
 		}
 	}
 	if w.trustBundles == "" && hasTrustBundles(w.Content) {
-		told.leftOut = "the cluster does not serve ClusterTrustBundles"
+		told.leftOut = notServed
 	}
 	return told
 }

@@ -2,6 +2,7 @@ package certificatedelivery
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -110,7 +111,7 @@ func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliverySt
 	list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 	f := expiryOf(status, o.Now)
 	list.Set(certificatesv1alpha1.ConditionExpiringSoon, f.status, f.reason, f.message)
-	tell := func(kind string, delivered bool, message string) {
+	tell := func(kind string, delivered bool, message, leftOut string) {
 		if !delivered {
 			list.Remove(kind)
 			return
@@ -118,6 +119,9 @@ func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliverySt
 		state, reason, why := readBack(o, status)
 		if state == metav1.ConditionTrue {
 			why = message
+		}
+		if leftOut != "" {
+			why += "; " + leftOut
 		}
 		list.Set(kind, state, reason, why)
 	}
@@ -127,12 +131,20 @@ func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliverySt
 	}
 	if status.Anchors != nil {
 		anchors = fmt.Sprintf("%d trust anchors were read back", status.Anchors.Count)
-		if o.Extra.declared != nil && o.Extra.declared.leftOut != "" {
-			anchors += "; " + o.Extra.declared.leftOut
-		}
 	}
-	tell(certificatesv1alpha1.ConditionDistributed, status.Certificate != nil || o.Target.Spec.Content != "", certificate)
-	tell(certificatesv1alpha1.ConditionTrustDistributed, status.Anchors != nil, anchors)
+	tell(certificatesv1alpha1.ConditionDistributed, status.Certificate != nil || o.Target.Spec.Content != "", certificate, "")
+	tell(certificatesv1alpha1.ConditionTrustDistributed, status.Anchors != nil, anchors, leftOut(o, list))
+}
+
+// leftOut is what the cluster does not serve; empty for nothing. Where nothing was declared this time, it is what was told before.
+func leftOut(o *observation, list conditions.List) string {
+	if o.Extra.declared != nil {
+		return o.Extra.declared.leftOut
+	}
+	if before := list.Get(certificatesv1alpha1.ConditionTrustDistributed); before != nil && strings.HasSuffix(before.Message, notServed) {
+		return notServed
+	}
+	return ""
 }
 
 // readBack is whether everything that is to be in the cluster was read back from there.

@@ -145,14 +145,26 @@ func TestDistributedIsWhatWasReadBack(t *testing.T) {
 }
 
 func TestTrustDistributedSaysWhatIsLeftOut(t *testing.T) {
-	o, status := newObserved(), holding(0, 100*day)
-	o.Target.Spec.Content = ""
-	o.Extra.declared = &declared{leftOut: "the cluster does not serve ClusterTrustBundles"}
+	status := holding(0, 100*day)
 	applied(status, metav1.ConditionTrue, "Applied", "")
-	conclude(o, status)
-	got := meta.FindStatusCondition(status.Conditions, certificatesv1alpha1.ConditionTrustDistributed)
-	if got == nil || got.Message != "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles" {
-		t.Errorf("got %+v", got)
+	for i, step := range []struct {
+		declared    *declared
+		unreachable string
+		want        string
+	}{
+		{declared: &declared{leftOut: notServed}, want: "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles"},
+		{want: "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles"}, // Nothing had to be written.
+		{unreachable: "no answer", want: "no answer; the cluster does not serve ClusterTrustBundles"},
+		{want: "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles"},
+		{declared: &declared{}, want: "2 trust anchors were read back"},
+		{want: "2 trust anchors were read back"},
+	} {
+		o := newObserved()
+		o.Target.Spec.Content, o.Extra.declared, o.Unreachable = "", step.declared, step.unreachable
+		conclude(o, status)
+		if got := meta.FindStatusCondition(status.Conditions, certificatesv1alpha1.ConditionTrustDistributed); got == nil || got.Message != step.want {
+			t.Errorf("step %d: got %+v", i, got)
+		}
 	}
 	if meta.FindStatusCondition(status.Conditions, certificatesv1alpha1.ConditionDistributed) != nil {
 		t.Error("a certificate is distributed that nobody asked for")
