@@ -73,7 +73,7 @@ func startWatcher(t *testing.T) *watcher {
 		t.Fatal(err)
 	}
 	built, err := controller.NewTyped("widgets", mgr, controller.TypedOptions[types.NamespacedName]{
-		Reconciler:  reconcile.TypedFunc[types.NamespacedName](w.look),
+		Reconciler: reconcile.TypedFunc[types.NamespacedName](w.look), SkipNameValidation: new(true),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](10*time.Millisecond, time.Second),
 	})
 	if err != nil {
