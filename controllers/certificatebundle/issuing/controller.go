@@ -87,7 +87,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	for _, watched := range []source.TypedSource[Key]{
 		source.TypedChannel(r.asked, handler.TypedFuncs[Key, Key]{GenericFunc: func(_ context.Context, e event.TypedGenericEvent[Key], queue queue) { queue.Add(e.Object) }}),
 		source.TypedKind[client.Object](mgr.GetCache(), secret, r.secretEvents()),
-		source.TypedKind[client.Object](mgr.GetCache(), &certificatesv1alpha1.CertificateDelivery{}, deliveryEvents()),
+		source.TypedKind[client.Object](mgr.GetCache(), &certificatesv1alpha1.CertificateDelivery{}, r.deliveryEvents()),
 		source.TypedKind[client.Object](mgr.GetCache(), &certificatesv1alpha1.CertificateBundle{}, r.bundleEvents()),
 		source.TypedKind[client.Object](mgr.GetCache(), optionalkind.Definition(), handler.TypedEnqueueRequestsFromMapFunc(r.toWaiting)),
 	} {
@@ -172,20 +172,26 @@ func (r *Reconciler) secretEvents() handler.TypedEventHandler[client.Object, Key
 }
 
 // deliveryEvents tell of targets that are gone, or have something else: what they had may not be in use any more.
-func deliveryEvents() handler.TypedEventHandler[client.Object, Key] {
-	add := func(object client.Object, queue queue) {
+func (r *Reconciler) deliveryEvents() handler.TypedEventHandler[client.Object, Key] {
+	add := func(ctx context.Context, object client.Object, queue queue) {
 		labels := object.GetLabels()
-		bundle := types.NamespacedName{Namespace: object.GetNamespace(), Name: labels[metav1alpha1.LabelPolicy]}
-		queue.Add(Key{Bundle: bundle, Cluster: rollout.ClusterKey{Namespace: labels[metav1alpha1.LabelClusterNamespace], Name: labels[metav1alpha1.LabelCluster]}})
+		cluster := rollout.ClusterKey{Namespace: labels[metav1alpha1.LabelClusterNamespace], Name: labels[metav1alpha1.LabelCluster]}
+		bundle := &certificatesv1alpha1.CertificateBundle{}
+		// One that is gone has an event of its own.
+		if err := r.Client.Get(ctx, types.NamespacedName{Namespace: object.GetNamespace(), Name: labels[metav1alpha1.LabelPolicy]}, bundle); err == nil {
+			queue.Add(KeyOf(bundle, cluster))
+		}
 	}
 	return handler.TypedFuncs[client.Object, Key]{
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[client.Object], queue queue) {
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[client.Object], queue queue) {
 			before, after := e.ObjectOld.(*certificatesv1alpha1.CertificateDelivery), e.ObjectNew.(*certificatesv1alpha1.CertificateDelivery)
 			if before.Spec.Content != after.Spec.Content || issuanceIn(before) != issuanceIn(after) {
-				add(after, queue)
+				add(ctx, after, queue)
 			}
 		},
-		DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[client.Object], queue queue) { add(e.Object, queue) },
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[client.Object], queue queue) {
+			add(ctx, e.Object, queue)
+		},
 	}
 }
 
