@@ -41,7 +41,7 @@ func TestIssuedTellsTheFirstProblemAndNamesOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bundle := newBundle()
-			setIssued(bundle, test.problems, now)
+			setIssued(bundle, true, test.problems, now)
 			got := meta.FindStatusCondition(bundle.Status.Conditions, certificatesv1alpha1.ConditionIssued)
 			if got == nil || got.Status != test.status || got.Reason != test.reason || got.Message != test.message || got.ObservedGeneration != 3 {
 				t.Errorf("got %+v", got)
@@ -53,7 +53,7 @@ func TestIssuedTellsTheFirstProblemAndNamesOthers(t *testing.T) {
 func TestABundleWithoutCertificatesIsNotIssued(t *testing.T) {
 	bundle := newBundle(trustOnly)
 	bundle.Status.Conditions = []metav1.Condition{{Type: certificatesv1alpha1.ConditionIssued, Status: metav1.ConditionTrue}}
-	setIssued(bundle, nil, now)
+	setIssued(bundle, false, nil, now)
 	if len(bundle.Status.Conditions) > 0 {
 		t.Errorf("it has %+v", bundle.Status.Conditions)
 	}
@@ -119,22 +119,25 @@ func sum(bundle *certificatesv1alpha1.CertificateBundle, deliveries ...*certific
 func TestConditionsOfDeliveriesAreSummedUp(t *testing.T) {
 	good := map[string]metav1.ConditionStatus{"Distributed": metav1.ConditionTrue, "TrustDistributed": metav1.ConditionTrue, "ExpiringSoon": metav1.ConditionFalse}
 	bad := map[string]metav1.ConditionStatus{"Distributed": metav1.ConditionFalse, "TrustDistributed": metav1.ConditionFalse, "ExpiringSoon": metav1.ConditionTrue}
+	trust := map[string]metav1.ConditionStatus{"TrustDistributed": metav1.ConditionTrue, "ExpiringSoon": metav1.ConditionFalse}
 	outdated := reporting("b", good)
 	outdated.Generation = 3
 	for name, test := range map[string]struct {
-		changes    []bundleChange
 		deliveries []*certificatesv1alpha1.CertificateDelivery
 		want       map[string]metav1.ConditionStatus
 	}{
-		"good in all":                  {changes: []bundleChange{trusting()}, deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good), reporting("b", good)}, want: good},
-		"bad in one":                   {changes: []bundleChange{trusting()}, deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good), reporting("b", bad)}, want: bad},
-		"without certificates":         {changes: []bundleChange{trustOnly}, deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good)}, want: map[string]metav1.ConditionStatus{"TrustDistributed": "True", "ExpiringSoon": "False"}},
-		"without anchors":              {deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good)}, want: map[string]metav1.ConditionStatus{"Distributed": "True", "ExpiringSoon": "False"}},
-		"what an older generation had": {deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good), outdated}, want: map[string]metav1.ConditionStatus{"Distributed": "Unknown", "ExpiringSoon": "Unknown"}},
-		"in no cluster":                {changes: []bundleChange{trusting()}},
+		"good in all":           {deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good), reporting("b", good)}, want: good},
+		"bad in one":            {deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good), reporting("b", bad)}, want: bad},
+		"what no delivery has":  {deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", trust), reporting("b", trust)}, want: trust},
+		"what nobody tells yet": {deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", nil)}},
+		"what an older generation had": {
+			deliveries: []*certificatesv1alpha1.CertificateDelivery{reporting("a", good), outdated},
+			want:       map[string]metav1.ConditionStatus{"Distributed": "Unknown", "TrustDistributed": "Unknown", "ExpiringSoon": "Unknown"},
+		},
+		"in no cluster": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bundle := newBundle(test.changes...)
+			bundle := newBundle()
 			for kind := range good {
 				meta.SetStatusCondition(&bundle.Status.Conditions, metav1.Condition{Type: kind, Status: "Unknown", Reason: "Before"})
 			}

@@ -105,7 +105,7 @@ func TestACertificateIsAskedForPutBackAndRemoved(t *testing.T) {
 	if err := r.apply(t.Context(), o, newPlan(o)); err == nil {
 		t.Error("what somebody else wrote meanwhile is overwritten")
 	}
-	o.certificate, o.selected, o.needed, o.others = live(), false, false, []string{"gone-already"}
+	o.certificate, o.selected, o.needed, o.source = live(), false, false, "gone/1" // Its Secret is gone already.
 	if err := r.apply(t.Context(), o, newPlan(o)); err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func saying(kind, status, message string) func(*observation) {
 func issuedBy(t *testing.T, root issuancetest.Certificate, name string, changes ...issuancetest.Change) func(*observation) {
 	return func(o *observation) {
 		leaf := root.Leaf(t, name, changes...)
-		o.source, o.others = "secret/7", []string{webKey.name()}
+		o.source = "secret/7"
 		o.material = &issuance.Material{Certificate: leaf.PEM(), PrivateKey: leaf.KeyPEM(t), CA: root.PEM()}
 	}
 }

@@ -144,7 +144,7 @@ func TestWhatIsNotWholeIsNoIssuance(t *testing.T) {
 
 func TestIssuancesAreListedNewestFirstForOneCertificateAlone(t *testing.T) {
 	secret := func(name string, key Key, from time.Time, annotations map[string]string) client.Object {
-		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: name, Labels: key.labels(), Annotations: map[string]string{
+		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: webKey.name() + "-" + name, Labels: key.labels(), Annotations: map[string]string{
 			annotationRequest: "r", annotationNotBefore: from.Format(time.RFC3339), annotationNotAfter: from.Add(hour).Format(time.RFC3339),
 		}}}
 		if annotations != nil {
@@ -154,6 +154,9 @@ func TestIssuancesAreListedNewestFirstForOneCertificateAlone(t *testing.T) {
 	}
 	other := webKey
 	other.Cluster.Name = "staging"
+	// Somebody copied an issuance to a name of their own: it is not Daytwo's.
+	another := secret("", webKey, now.Add(2*hour), nil)
+	another.SetName("copy")
 	byKey := func(object client.Object) []string {
 		key, ok := keyFromLabels(object)
 		if !ok {
@@ -163,12 +166,12 @@ func TestIssuancesAreListedNewestFirstForOneCertificateAlone(t *testing.T) {
 	}
 	cached := fake.NewClientBuilder().WithIndex(&corev1.Secret{}, indexKey, byKey).WithObjects(
 		secret("b", webKey, now, nil), secret("a", webKey, now, nil), secret("older", webKey, now.Add(-hour), nil), secret("newer", webKey, now.Add(hour), nil),
-		secret("other", other, now, nil), secret("source", webKey, now, map[string]string{"cert-manager.io/certificate-name": "web"}),
+		secret("other", other, now, nil), another, secret("source", webKey, now, map[string]string{"cert-manager.io/certificate-name": "web"}),
 	).Build()
 	list, err := List(t.Context(), cached, webKey)
 	var names []string
 	for _, one := range list {
-		names = append(names, one.Name)
+		names = append(names, strings.TrimPrefix(one.Name, webKey.name()+"-"))
 	}
 	if err != nil || !slices.Equal(names, []string{"newer", "a", "b", "older"}) {
 		t.Errorf("listed %v, %v", names, err)
@@ -203,5 +206,19 @@ func TestARequestIsToldFromAnother(t *testing.T) {
 	another.Spec.IssuerRef.Name = "another"
 	if hash(another) == same {
 		t.Error("another issuer is the same request")
+	}
+}
+
+// cert-manager issues twice within a second where somebody edits a bundle twice.
+func TestOfOneSecondTheLastOneThatWasTakenIsTheNewest(t *testing.T) {
+	from := func(name, source string) Issuance { return Issuance{Name: name, Source: source, NotBefore: now} }
+	list := []Issuance{from("a", "uid/9"), from("b", "uid/10"), from("c", "unknown"), from("d", "uid/8")}
+	slices.SortFunc(list, newestFirst)
+	order := ""
+	for _, one := range list {
+		order += one.Name
+	}
+	if order != "badc" {
+		t.Errorf("the order is %s", order)
 	}
 }

@@ -154,7 +154,7 @@ func TestARefusedCertificateLeavesTheOldOneCurrent(t *testing.T) {
 }
 
 func TestPlanKeepsAndRemoves(t *testing.T) {
-	everything := []func(*observation){asked(t), ready, stored("a", "b", "c", "d"), func(o *observation) { o.others = []string{webKey.name()} }}
+	everything := []func(*observation){asked(t), ready, stored("a", "b", "c", "d"), func(o *observation) { o.source = "secret/7" }}
 	with := func(changes ...func(*observation)) []func(*observation) { return slices.Concat(everything, changes) }
 	unselected := func(o *observation) { o.selected, o.needed = false, false }
 	delivered := func(names ...string) func(*observation) {
