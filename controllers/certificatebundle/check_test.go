@@ -56,6 +56,17 @@ func TestCheckNamesTheFieldAndTheWayOut(t *testing.T) {
 			changes: []bundleChange{clusterIssuer("internal")}, reason: certificatesv1alpha1.ReasonIssuerNotAllowed,
 			field: "spec.issuerRef", hint: "name an Issuer of that namespace, or ask the provider",
 		},
+		"a name that customers could choose": {
+			changes: []bundleChange{
+				func(b *certificatesv1alpha1.CertificateBundle) {
+					b.Spec.ClusterNamespaceSelector = &metav1.LabelSelector{}
+				},
+				named(func(c *certificatesv1alpha1.CertificateTemplate) {
+					c.DNSNames = []string{"{{ .Cluster.Namespace }}.test", "{{ .Cluster.Name }}.test"}
+				}),
+			},
+			field: "spec.certificate.dnsNames[1]", hint: "write {{ .Cluster.Namespace }} into it",
+		},
 		"a DNS name that is no template": {
 			changes: []bundleChange{named(func(c *certificatesv1alpha1.CertificateTemplate) {
 				c.DNSNames = []string{"a.example.com", "{{ .Cluster.Name"}

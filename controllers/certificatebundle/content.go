@@ -27,7 +27,9 @@ func (r *Reconciler) Content(_ context.Context, bundle *certificatesv1alpha1.Cer
 	}
 	var read *certificatecontent.Content
 	problems := r.problems(bundle)
+	expires := r.anchors.expiryOf(client.ObjectKeyFromObject(bundle))
 	return content{
+		Version: versionAt(expires, now), Again: expires,
 		Read: func(ctx context.Context) ([]byte, *policy.Stall, error) {
 			decoded, stall, err := r.readContent(ctx, bundle, now)
 			if stall != nil || err != nil {
@@ -44,6 +46,14 @@ func (r *Reconciler) Content(_ context.Context, bundle *certificatesv1alpha1.Cer
 			}
 		},
 	}, nil
+}
+
+// versionAt is another one once a trust anchor has expired, so that it is left out.
+func versionAt(expires, now time.Time) string {
+	if expires.IsZero() || now.Before(expires) {
+		return ""
+	}
+	return "without what expired at " + expires.UTC().Format(time.RFC3339)
 }
 
 // problems are the certificates that are not issued.

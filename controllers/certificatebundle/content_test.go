@@ -1,11 +1,13 @@
 package certificatebundle
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -166,5 +168,37 @@ func TestATargetIsCurrentOnceItsSettingsWereWritten(t *testing.T) {
 	r.SyncSettings(delivery, bundle)
 	if !r.SettingsCurrent(delivery, bundle) || delivery.Spec.Content != "a" || delivery.Spec.Revision != "web-older" {
 		t.Errorf("it is %+v", delivery.Spec)
+	}
+}
+
+// The content is read again when an anchor has expired, and is another one then.
+func TestAnAnchorThatExpiresIsLeftOutByItself(t *testing.T) {
+	short, long := issuancetest.Root(t, "short", issuancetest.Valid(-time.Hour, time.Hour)), issuancetest.Root(t, "long")
+	r := reading(secret("roots", map[string][]byte{"ca.crt": long.PEM(short)}))
+	bundle := newBundle(trusting(certificatesv1alpha1.TrustSource{Kind: "Secret", Name: "roots", Key: "ca.crt"}))
+	read := func(now time.Time) ([]byte, content) {
+		found, err := r.Content(t.Context(), bundle, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, stall, err := found.Read(t.Context())
+		if err != nil || stall != nil {
+			t.Fatalf("%+v, %v", stall, err)
+		}
+		return raw, found
+	}
+	both, before := read(issuancetest.Now)
+	_, known := read(issuancetest.Now)
+	if before.Version != known.Version || !known.Again.Equal(issuancetest.Now.Add(time.Hour)) {
+		t.Errorf("it is looked at again at %s, as version %q", known.Again, known.Version)
+	}
+	later := issuancetest.Now.Add(time.Hour + time.Second)
+	one, after := read(later)
+	if after.Version == known.Version || bytes.Equal(both, one) {
+		t.Errorf("version %q is the same content: %v", after.Version, bytes.Equal(both, one))
+	}
+	told := &certificatesv1alpha1.CertificateBundle{}
+	if after.SetStatus(told); told.Status.Anchors == nil || told.Status.Anchors.Count != 1 || len(told.Status.Anchors.LeftOut) != 1 {
+		t.Errorf("it tells of %+v", told.Status.Anchors)
 	}
 }

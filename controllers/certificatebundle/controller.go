@@ -38,6 +38,7 @@ type Reconciler struct {
 	Checker Checker
 
 	issuing *issuing.Reconciler
+	anchors anchorExpiries
 }
 
 // Options of the controllers of CertificateBundles.

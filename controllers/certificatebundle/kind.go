@@ -63,6 +63,7 @@ func (r *Reconciler) Objects(delivery *certificatesv1alpha1.CertificateDelivery)
 
 // Forget implements policy.Kind.
 func (r *Reconciler) Forget(key types.NamespacedName) {
+	r.anchors.forget(key)
 	if r.issuing != nil {
 		r.issuing.Forget(key)
 	}

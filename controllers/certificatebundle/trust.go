@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
@@ -28,7 +29,7 @@ func (r *Reconciler) readTrust(ctx context.Context, policyBundle *certificatesv1
 	if trust == nil {
 		return nil, nil, nil
 	}
-	var all bytes.Buffer
+	var own bytes.Buffer
 	for i, source := range trust.Sources {
 		field := fmt.Sprintf("spec.trust.sources[%d]", i)
 		text, stall, err := r.readSource(ctx, policyBundle.Namespace, field, source)
@@ -40,17 +41,48 @@ func (r *Reconciler) readTrust(ctx context.Context, policyBundle *certificatesv1
 		if alone, err := issuance.Anchors(text, now); err != nil && len(alone.Expired) == 0 {
 			return nil, trustInvalid(fmt.Sprintf("%s (%s %s, key %s)", field, source.Kind, source.Name, source.Key), err), nil
 		}
-		all.Write(text)
-		all.WriteByte('\n')
+		own.Write(text)
+		own.WriteByte('\n')
 	}
+	all := bytes.Clone(own.Bytes())
 	if trust.DefaultCAs {
-		all.WriteString(publicAuthorities())
+		all = append(all, publicAuthorities()...)
 	}
-	anchors, err := issuance.Anchors(all.Bytes(), now)
+	anchors, err := issuance.Anchors(all, now)
 	if err != nil {
 		return nil, trustInvalid("spec.trust", err), nil
 	}
-	return &certificatecontent.Trust{PEM: string(anchors.PEM), Summary: summaryOf(anchors), Targets: trust.Targets}, nil, nil
+	r.anchors.note(client.ObjectKeyFromObject(policyBundle), anchors.EarliestNotAfter)
+	ofSources, _ := issuance.Anchors(own.Bytes(), now) // What is wrong with them was told above.
+	return &certificatecontent.Trust{PEM: string(anchors.PEM), Summary: summaryOf(anchors, ofSources.EarliestNotAfter), Targets: trust.Targets}, nil, nil
+}
+
+// anchorExpiries remembers when the first anchor of each bundle expires. They are read again after a restart.
+type anchorExpiries struct {
+	mu    sync.Mutex
+	known map[types.NamespacedName]time.Time
+}
+
+func (e *anchorExpiries) note(bundle types.NamespacedName, first time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known == nil {
+		e.known = map[types.NamespacedName]time.Time{}
+	}
+	e.known[bundle] = first
+}
+
+// expiryOf is zero where it is not known, or never comes.
+func (e *anchorExpiries) expiryOf(bundle types.NamespacedName) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.known[bundle]
+}
+
+func (e *anchorExpiries) forget(bundle types.NamespacedName) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.known, bundle)
 }
 
 func trustInvalid(where string, err error) *policy.Stall {
@@ -97,11 +129,12 @@ var publicAuthorities = sync.OnceValue(func() string {
 	return text.String()
 })
 
-// summaryOf tells of anchors what people need to know.
-func summaryOf(anchors issuance.Bundle) certificatesv1alpha1.AnchorSummary {
+// summaryOf tells of anchors what people need to know. When public authorities expire is nothing that they could do anything
+// about.
+func summaryOf(anchors issuance.Bundle, ownExpire time.Time) certificatesv1alpha1.AnchorSummary {
 	summary := certificatesv1alpha1.AnchorSummary{Count: int32(len(anchors.Anchors)), Hash: anchors.Hash[:16]}
-	if !anchors.EarliestNotAfter.IsZero() {
-		expires := metav1.NewTime(anchors.EarliestNotAfter).Rfc3339Copy()
+	if !ownExpire.IsZero() {
+		expires := metav1.NewTime(ownExpire).Rfc3339Copy()
 		summary.Expires = &expires
 	}
 	for i, one := range anchors.Expired {

@@ -155,7 +155,7 @@ func TestAStatusNamesTenThatAreLeftOut(t *testing.T) {
 		for i := range count {
 			anchors.Expired = append(anchors.Expired, issuance.Anchor{Name: fmt.Sprint("root ", i), NotAfter: now})
 		}
-		got := summaryOf(anchors).LeftOut
+		got := summaryOf(anchors, time.Time{}).LeftOut
 		if len(got) != want {
 			t.Errorf("of %d, %d are told", count, len(got))
 		}

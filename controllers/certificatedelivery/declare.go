@@ -127,6 +127,10 @@ func declaredIn(o *observation, w wanted) *declared {
 			Issuance: o.Target.Spec.Content, SerialNumber: w.issued.Serial, Fingerprint: w.issued.Fingerprint,
 			NotBefore: metav1.NewTime(w.issued.NotBefore), NotAfter: metav1.NewTime(w.issued.NotAfter),
 		}
+		if chain := w.issued.ChainNotAfter; chain.Before(w.issued.NotAfter) {
+			at := metav1.NewTime(chain)
+			told.certificate.ChainNotAfter = &at
+		}
 	}
 	if w.trustBundles == "" && hasTrustBundles(w.Content) {
 		told.leftOut = notServed

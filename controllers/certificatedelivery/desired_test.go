@@ -278,3 +278,13 @@ func tellsNoSecret(t *testing.T, key []byte, told ...any) {
 		}
 	}
 }
+
+func TestMoreThanFitsIntoMemoryIsRefusedBeforeItIsMade(t *testing.T) {
+	place := certificatesv1alpha1.Placement{Namespaces: make([]string, 64)}
+	w := wanted{}
+	w.Trust = &certificatecontent.Trust{PEM: strings.Repeat("a", 900<<10), Targets: []certificatesv1alpha1.TrustTarget{{Placement: place, Kind: "ConfigMap", Name: "anchors", Key: "ca.crt"}}}
+	_, err := desired(w)
+	if err == nil || !strings.Contains(err.Error(), "64 objects with 56 MiB") {
+		t.Errorf("got %v", err)
+	}
+}

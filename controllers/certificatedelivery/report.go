@@ -35,7 +35,6 @@ func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStat
 // Outcome implements target.StagedKind.
 func (r *Reconciler) Outcome(o *observation) outcome {
 	result := outcome{
-		Tell:     func(status *certificatesv1alpha1.CertificateDeliveryStatus) { tellDeclared(o.Extra.declared, status) },
 		Conclude: func(status *certificatesv1alpha1.CertificateDeliveryStatus) { conclude(o, status) },
 	}
 	status := o.Status.DeepCopy()
@@ -50,6 +49,12 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	}
 	result.Summary = summaryOf(status)
 	return result
+}
+
+// isApplied is whether what was declared is in the cluster now, all of it. Until then a status tells of what was there before.
+func isApplied(o *observation, status *certificatesv1alpha1.CertificateDeliveryStatus) bool {
+	return o.Unreachable == "" && status.InputsHash == o.Inputs && status.Applying == "" &&
+		meta.IsStatusConditionTrue(status.Conditions, metav1alpha1.ConditionApplied)
 }
 
 // tellDeclared tells what was declared.
@@ -67,7 +72,7 @@ func summaryOf(status *certificatesv1alpha1.CertificateDeliveryStatus) string {
 	case delivered != nil:
 		return "the certificate expires at " + delivered.NotAfter.UTC().Format(time.RFC3339)
 	case anchors != nil:
-		return fmt.Sprintf("%d trust anchors", anchors.Count)
+		return countOf(anchors)
 	}
 	return ""
 }
@@ -99,6 +104,9 @@ func expiryOf(status *certificatesv1alpha1.CertificateDeliveryStatus, now time.T
 	if delivered := status.Certificate; delivered != nil {
 		life := delivered.NotAfter.Sub(delivered.NotBefore.Time)
 		consider("the certificate", delivered.NotAfter.Add(-life/warnPart), delivered.NotAfter.Time)
+		if chain := delivered.ChainNotAfter; chain != nil {
+			consider("an authority above the certificate", chain.Add(-warnAnchors), chain.Time)
+		}
 	}
 	if anchors := status.Anchors; anchors != nil && anchors.Expires != nil {
 		consider("a trust anchor", anchors.Expires.Add(-warnAnchors), anchors.Expires.Time)
@@ -108,6 +116,9 @@ func expiryOf(status *certificatesv1alpha1.CertificateDeliveryStatus, now time.T
 
 // conclude tells the conditions that follow from everything else.
 func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliveryStatus) {
+	if isApplied(o, status) {
+		tellDeclared(o.Extra.declared, status)
+	}
 	list := conditions.List{Conditions: &status.Conditions, Generation: o.Target.Generation, Now: o.Now}
 	f := expiryOf(status, o.Now)
 	list.Set(certificatesv1alpha1.ConditionExpiringSoon, f.status, f.reason, f.message)
@@ -130,10 +141,24 @@ func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliverySt
 		certificate = "the certificate " + status.Certificate.SerialNumber + " was read back"
 	}
 	if status.Anchors != nil {
-		anchors = fmt.Sprintf("%d trust anchors were read back", status.Anchors.Count)
+		anchors = countOf(status.Anchors) + " in every place that the bundle names"
+	}
+	if len(status.Inventory) == 0 {
+		certificate, anchors = nowhere, nowhere
 	}
 	tell(certificatesv1alpha1.ConditionDistributed, status.Certificate != nil || o.Target.Spec.Content != "", certificate, "")
 	tell(certificatesv1alpha1.ConditionTrustDistributed, status.Anchors != nil, anchors, leftOut(o, list))
+}
+
+// nowhere is told where the bundle has no object in the cluster.
+const nowhere = "no namespace of the cluster is selected"
+
+// countOf anchors, for people.
+func countOf(anchors *certificatesv1alpha1.AnchorSummary) string {
+	if anchors.Count == 1 {
+		return "1 trust anchor"
+	}
+	return fmt.Sprintf("%d trust anchors", anchors.Count)
 }
 
 // leftOut is what the cluster does not serve; empty for nothing. Where nothing was declared this time, it is what was told before.

@@ -146,18 +146,21 @@ func TestDistributedIsWhatWasReadBack(t *testing.T) {
 
 func TestTrustDistributedSaysWhatIsLeftOut(t *testing.T) {
 	status := holding(0, 100*day)
+	status.Inventory = []metav1alpha1.InventoryEntry{{ID: "x"}}
+	status.Acknowledged = &metav1alpha1.Acknowledgement{Generation: 2}
 	applied(status, metav1.ConditionTrue, "Applied", "")
+	anchors := status.Anchors
 	for i, step := range []struct {
 		declared    *declared
 		unreachable string
 		want        string
 	}{
-		{declared: &declared{leftOut: notServed}, want: "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles"},
-		{want: "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles"}, // Nothing had to be written.
+		{declared: &declared{anchors: anchors, leftOut: notServed}, want: "2 trust anchors in every place that the bundle names; the cluster does not serve ClusterTrustBundles"},
+		{want: "2 trust anchors in every place that the bundle names; the cluster does not serve ClusterTrustBundles"}, // Nothing had to be written.
 		{unreachable: "no answer", want: "no answer; the cluster does not serve ClusterTrustBundles"},
-		{want: "2 trust anchors were read back; the cluster does not serve ClusterTrustBundles"},
-		{declared: &declared{}, want: "2 trust anchors were read back"},
-		{want: "2 trust anchors were read back"},
+		{want: "2 trust anchors in every place that the bundle names; the cluster does not serve ClusterTrustBundles"},
+		{declared: &declared{anchors: anchors}, want: "2 trust anchors in every place that the bundle names"},
+		{want: "2 trust anchors in every place that the bundle names"},
 	} {
 		o := newObserved()
 		o.Target.Spec.Content, o.Extra.declared, o.Unreachable = "", step.declared, step.unreachable
@@ -168,6 +171,36 @@ func TestTrustDistributedSaysWhatIsLeftOut(t *testing.T) {
 	}
 	if meta.FindStatusCondition(status.Conditions, certificatesv1alpha1.ConditionDistributed) != nil {
 		t.Error("a certificate is distributed that nobody asked for")
+	}
+}
+
+func TestAStatusTellsOfACertificateOnceItIsInTheCluster(t *testing.T) {
+	next := holding(60*day, 0).Certificate
+	next.Issuance = "next"
+	for name, test := range map[string]struct {
+		change func(*observation, *certificatesv1alpha1.CertificateDeliveryStatus)
+		told   bool
+	}{
+		"applied": {told: true},
+		"refused": {change: func(_ *observation, s *certificatesv1alpha1.CertificateDeliveryStatus) {
+			applied(s, metav1.ConditionFalse, "Refused", "")
+		}},
+		"under way":    {change: func(_ *observation, s *certificatesv1alpha1.CertificateDeliveryStatus) { s.Applying = "next" }},
+		"other inputs": {change: func(o *observation, _ *certificatesv1alpha1.CertificateDeliveryStatus) { o.Inputs = "next" }},
+		"unreachable":  {change: func(o *observation, _ *certificatesv1alpha1.CertificateDeliveryStatus) { o.Unreachable = "no answer" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, status := newObserved(), holding(30*day, 0)
+			applied(status, metav1.ConditionTrue, "Applied", "")
+			o.Extra.declared = &declared{certificate: next}
+			if test.change != nil {
+				test.change(o, status)
+			}
+			conclude(o, status)
+			if told := status.Certificate.Issuance == "next"; told != test.told {
+				t.Errorf("it tells of %+v", status.Certificate)
+			}
+		})
 	}
 }
 

@@ -70,6 +70,10 @@ type DeliveredCertificate struct {
 	// notAfter is when it expires.
 	// +required
 	NotAfter metav1.Time `json:"notAfter,omitzero"`
+
+	// chainNotAfter is when an authority above it expires, if that is earlier.
+	// +optional
+	ChainNotAfter *metav1.Time `json:"chainNotAfter,omitempty"`
 }
 
 // CertificateDelivery is one CertificateBundle in one cluster. Daytwo writes it.

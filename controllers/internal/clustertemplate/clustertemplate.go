@@ -31,13 +31,24 @@ func Check(text string) error {
 }
 
 // Uses is whether a text says something of its cluster. One that cannot be read does not.
-func Uses(text string) bool {
+func Uses(text string) bool { return usesAny(text, func(field) bool { return true }) }
+
+// UsesNamespace is whether a text says the namespace of its cluster.
+func UsesNamespace(text string) bool {
+	return usesAny(text, func(one field) bool { return one.name == "Namespace" })
+}
+
+func usesAny(text string, is func(field) bool) bool {
 	nodes, err := parseText(text)
 	if err != nil {
 		return false
 	}
 	for _, node := range nodes {
-		if _, ok := node.(*parse.ActionNode); ok {
+		action, ok := node.(*parse.ActionNode)
+		if !ok {
+			continue
+		}
+		if named, err := fieldOf(action); err == nil && is(named) {
 			return true
 		}
 	}

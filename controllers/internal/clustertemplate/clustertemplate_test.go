@@ -73,3 +73,16 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+func TestTheNamespaceIsFoundInATextWhereverItIs(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a.{{ .Cluster.Name }}.{{ .Cluster.Namespace }}.test": true,
+		"{{ .Cluster.Name }}.test":                            false,
+		`{{ index .Cluster.Labels "Namespace" }}.test`:        false,
+		"plain.test": false,
+	} {
+		if got := UsesNamespace(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

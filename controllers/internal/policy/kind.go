@@ -110,6 +110,8 @@ type Content[P Policy] struct {
 	SetStatus func(policy P)
 	// Stall is what stands in the way, or is worth telling; nil for nothing.
 	Stall *Stall
+	// Again is when the content may be something else though nothing changes; zero for never. Version has to be another one then.
+	Again time.Time
 }
 
 // Stall is what only a person can mend, or what is awaited; it becomes the policy's Stalled condition, or Reconciling.
