@@ -94,8 +94,8 @@ func checkName(bundle *certificatesv1alpha1.CertificateBundle, field, text strin
 		return invalid(field, "%q differs by cluster, and with sharedKey all clusters have one certificate: remove one of the two", text)
 	}
 	// Customers choose the names and the labels of their clusters, and so would choose for whom they get a certificate.
-	if bundle.Spec.ClusterNamespaceSelector != nil && clustertemplate.Uses(text) && !clustertemplate.UsesNamespace(text) {
-		return invalid(field, "the bundle is for clusters of several customers, who choose what %q becomes: write {{ .Cluster.Namespace }} into it, so that no two customers get one name", text)
+	if bundle.Spec.ClusterNamespaceSelector != nil && clustertemplate.Uses(text) && !clustertemplate.TellsCustomersApart(text) {
+		return invalid(field, "the bundle is for clusters of several customers, who choose what %q becomes: write {{ .Cluster.Namespace }} into it, or a label below %s, so that no two customers get one name", text, metav1alpha1.ProviderLabelPrefix)
 	}
 	return nil
 }

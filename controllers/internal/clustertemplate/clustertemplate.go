@@ -33,9 +33,12 @@ func Check(text string) error {
 // Uses is whether a text says something of its cluster. One that cannot be read does not.
 func Uses(text string) bool { return usesAny(text, func(field) bool { return true }) }
 
-// UsesNamespace is whether a text says the namespace of its cluster.
-func UsesNamespace(text string) bool {
-	return usesAny(text, func(one field) bool { return one.name == "Namespace" })
+// TellsCustomersApart is whether a text says something of its cluster that its customer cannot choose: the namespace, or a label
+// that is the provider's.
+func TellsCustomersApart(text string) bool {
+	return usesAny(text, func(one field) bool {
+		return one.name == "Namespace" || strings.HasPrefix(one.label, metav1alpha1.ProviderLabelPrefix)
+	})
 }
 
 func usesAny(text string, is func(field) bool) bool {

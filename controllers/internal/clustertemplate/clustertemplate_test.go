@@ -74,14 +74,15 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-func TestTheNamespaceIsFoundInATextWhereverItIs(t *testing.T) {
+func TestATextTellsCustomersApartByWhatTheyCannotChoose(t *testing.T) {
 	for text, want := range map[string]bool{
-		"a.{{ .Cluster.Name }}.{{ .Cluster.Namespace }}.test": true,
-		"{{ .Cluster.Name }}.test":                            false,
-		`{{ index .Cluster.Labels "Namespace" }}.test`:        false,
+		"a.{{ .Cluster.Name }}.{{ .Cluster.Namespace }}.test":         true,
+		"{{ .Cluster.Name }}.test":                                    false,
+		`{{ index .Cluster.Labels "Namespace" }}.test`:                false,
+		`{{ index .Cluster.Labels "provider.daytwo.dev/zone" }}.test`: true,
 		"plain.test": false,
 	} {
-		if got := UsesNamespace(text); got != want {
+		if got := TellsCustomersApart(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
