@@ -4,8 +4,6 @@ package addoncontent
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,15 +25,7 @@ type Content struct {
 
 // Read returns the content of a SaaSAddon's revision. Its errors are those of revision.Read.
 func Read(ctx context.Context, reader client.Reader, key client.ObjectKey) (Content, error) {
-	var content Content
-	raw, err := revision.Read(ctx, reader, key)
-	if err != nil {
-		return content, err
-	}
-	if err := json.Unmarshal(raw, &content); err != nil {
-		return content, fmt.Errorf("revision %s: %w", key, err)
-	}
-	return content, nil
+	return revision.ReadAs[Content](ctx, reader, key)
 }
 
 // Chart is a Helm chart and what it is installed with.

@@ -4,7 +4,6 @@ package certificatecontent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -45,15 +44,7 @@ type Trust struct {
 
 // Read returns the content of a CertificateBundle's revision. Its errors are those of revision.Read.
 func Read(ctx context.Context, reader client.Reader, key types.NamespacedName) (Content, error) {
-	var content Content
-	raw, err := revision.Read(ctx, reader, key)
-	if err != nil {
-		return content, err
-	}
-	if err := json.Unmarshal(raw, &content); err != nil {
-		return content, fmt.Errorf("revision %s: %w", key, err)
-	}
-	return content, nil
+	return revision.ReadAs[Content](ctx, reader, key)
 }
 
 // PasswordKey is where the password of a keystore is in Content.Passwords.

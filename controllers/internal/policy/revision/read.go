@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,19 @@ func Read(ctx context.Context, reader client.Reader, key client.ObjectKey) ([]by
 	digest := digestOf(content)
 	if digest != string(first.Data[keyDigest]) || !strings.HasSuffix(key.Name, "-"+digest[:nameDigits]) {
 		return nil, fmt.Errorf("%s: %w: its digest is %s", key, ErrTorn, digest)
+	}
+	return content, nil
+}
+
+// ReadAs returns the content of a revision, decoded from what Encode made of it. Its errors are those of Read.
+func ReadAs[T any](ctx context.Context, reader client.Reader, key client.ObjectKey) (T, error) {
+	var content T
+	raw, err := Read(ctx, reader, key)
+	if err != nil {
+		return content, err
+	}
+	if err := json.Unmarshal(raw, &content); err != nil {
+		return content, fmt.Errorf("revision %s: %w", key, err)
 	}
 	return content, nil
 }
