@@ -56,7 +56,7 @@ func pairOf(
 ) policy.Pair {
 	if current == nil {
 		return policy.Pair{Content: contentOf(delivery), Gates: []rollout.Gate{{
-			Reason: certificatesv1alpha1.ReasonIssuancePending, Message: "waiting for a certificate; condition Issued says why",
+			Reason: certificatesv1alpha1.ReasonIssuancePending, Message: "waiting for a certificate (see condition Issued)",
 			Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
 		}}}
 	}

@@ -105,9 +105,11 @@ func planIssuance(o observation) plan {
 // planTaking takes what cert-manager issued, if it is what was asked for.
 func planTaking(o observation) plan {
 	is := stateOf(o.certificate)
-	pending := o.notIssued(certificatesv1alpha1.ReasonIssuancePending, strings.TrimSuffix("waiting for cert-manager: "+is.message, ": "))
+	pending := o.notIssued(certificatesv1alpha1.ReasonIssuancePending, strings.TrimSuffix(fmt.Sprintf(
+		"waiting for cert-manager to issue Certificate %s, whose CertificateRequest may tell more: %s", o.key.object(o.key.name()), is.message), ": "))
 	if is.failure != "" && !is.ready {
-		pending = o.notIssued(certificatesv1alpha1.ReasonIssuanceFailed, "cert-manager: "+is.failure)
+		pending = o.notIssued(certificatesv1alpha1.ReasonIssuanceFailed, fmt.Sprintf(
+			"cert-manager says of Certificate %s: %s", o.key.object(o.key.name()), is.failure))
 	}
 	if o.material == nil {
 		if o.before.refusedSource != "" && o.before.refusedSource == o.source+o.requestHash() {
