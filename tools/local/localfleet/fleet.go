@@ -226,15 +226,19 @@ func (f *Fleet) bringUp(ctx context.Context, options Options) error {
 		return err
 	}
 	f.progressf("all clusters are ready after %.1fs", time.Since(start).Seconds())
+	return f.bringUpManagement(ctx, options)
+}
+
+// bringUpManagement starts what works in the management cluster, beside each other.
+func (f *Fleet) bringUpManagement(ctx context.Context, options Options) error {
+	group, ctx := errgroup.WithContext(ctx)
 	if options.CertManager || f.certManagerState() != nil {
-		if err := f.bringUpCertManager(ctx); err != nil {
-			return err
-		}
+		group.Go(func() error { return f.bringUpCertManager(ctx) })
 	}
 	if options.ClusterAPI || f.hasClusterAPI() {
-		return f.bringUpClusterAPI(ctx)
+		group.Go(func() error { return f.bringUpClusterAPI(ctx) })
 	}
-	return nil
+	return group.Wait()
 }
 
 // ensureClusters records the clusters that the options ask for.
