@@ -91,7 +91,7 @@ docker-build: ## Build the image of the manager.
 
 .PHONY: local-up
 local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=3, REGISTER=1 to register them.
-	$(LOCAL) up --clusters $(CLUSTERS) --components capi \
+	$(LOCAL) up --clusters $(CLUSTERS) --components capi,cert-manager \
 		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
 		--webhooks $(ROOT)/config/webhook/validating.yaml \
 		--manager $(BIN)/daytwo --manager-arg --allow-private-sources --manager-arg --allow-private-storage $(if $(REGISTER),--register)

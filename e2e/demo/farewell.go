@@ -24,6 +24,9 @@ func (s *story) deleteEverything(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.deleteCertificates(ctx); err != nil {
+		return err
+	}
 	if err := s.screen.Do("deleting the SaaSAddons", func() (done, error) {
 		return done{text: "the SaaSAddons are deleted, and cleaned up in every cluster"},
 			s.deleteAndWait(ctx, newAddon(), newChartAddon(""), newAuthority())

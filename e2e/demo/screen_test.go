@@ -60,4 +60,8 @@ func TestRenderTableLooksLikeKubectl(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	table.Rows = nil
+	if got, err := renderTable(table, "saasaddon.addons.daytwo.dev"); got != "" || err != nil {
+		t.Errorf("of a kind without objects it shows %q (%v)", got, err)
+	}
 }

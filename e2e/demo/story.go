@@ -33,6 +33,7 @@ type figures struct {
 	ready, rollout, noticed, caughtUp time.Duration
 	chartReady, chartUpgraded         time.Duration
 	recovered                         time.Duration
+	certified, renewed                time.Duration
 	ordered, upgraded, returned       time.Duration
 	rollbacks                         []time.Duration
 }
@@ -53,9 +54,10 @@ func (s *story) steps() []step {
 		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
 		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
 		{"A backup, and the proof that it can be restored", s.rehearseRecovery, acting},
+		{"A certificate for each of them, and its renewal", s.deliverCertificates, acting},
 		{"A cluster is ordered, upgraded and given back", s.orderCluster, acting},
 		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
-		{"The add-ons go, and then the customers", s.deleteEverything, acting},
+		{"Certificates and add-ons go, and then the customers", s.deleteEverything, acting},
 	}
 }
 
@@ -100,6 +102,8 @@ func (s *story) sumUp() {
 	s.screen.Figure("Helm chart ready in all of them after", s.figures.chartReady)
 	s.screen.Figure("and its next version after", s.figures.chartUpgraded)
 	s.screen.Figure("recovery rehearsed: restored, compared, removed, after", s.figures.recovered)
+	s.screen.Figure("certificate issued, and in every cluster, after", s.figures.certified)
+	s.screen.Figure("renewed one served after", s.figures.renewed)
 	s.screen.Figure("cluster ordered, with its add-on, after", s.figures.ordered)
 	s.screen.Figure("upgraded by a minor version after", s.figures.upgraded)
 	s.screen.Figure("gone after", s.figures.returned)
@@ -130,6 +134,6 @@ func (c customer) kubeconfig() string {
 }
 
 // kubectl is the start of a command for the management cluster.
-func kubectl() string {
-	return "kubectl --kubeconfig " + filepath.Join(stateDir, "management.kubeconfig")
-}
+func kubectl() string { return "kubectl --kubeconfig " + managementKubeconfig() }
+
+func managementKubeconfig() string { return filepath.Join(stateDir, "management.kubeconfig") }

@@ -20,21 +20,26 @@ const category = "daytwo"
 // asTable makes an API server print objects as it does for kubectl.
 const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-// showTable shows what kubectl would, without needing one.
+// showTable shows everything that people write.
 func (s *story) showTable(ctx context.Context) error {
 	s.screen.Command(kubectl() + " get " + category + " -A")
+	return s.showKinds(ctx, func(resource metav1.APIResource) bool { return slices.Contains(resource.Categories, category) })
+}
+
+// showKinds shows what kubectl would of some kinds, without needing one.
+func (s *story) showKinds(ctx context.Context, wanted func(metav1.APIResource) bool) error {
 	client, err := discovery.NewDiscoveryClientForConfig(s.env.Fleet.Management().Config())
 	if err != nil {
 		return err
 	}
 	_, groups, err := client.ServerGroupsAndResources()
 	if err != nil {
-		return fmt.Errorf("discover the kinds of category %s: %w", category, err)
+		return fmt.Errorf("discover the kinds of the management cluster: %w", err)
 	}
 	slices.SortFunc(groups, func(a, b *metav1.APIResourceList) int { return strings.Compare(a.GroupVersion, b.GroupVersion) })
 	for _, group := range groups {
 		for _, resource := range group.APIResources {
-			if !slices.Contains(resource.Categories, category) {
+			if !wanted(resource) {
 				continue
 			}
 			table, err := getTable(ctx, client, group.GroupVersion, resource)
@@ -60,8 +65,12 @@ func getTable(ctx context.Context, client *discovery.DiscoveryClient, version st
 	return renderTable(table, resource.SingularName+"."+group)
 }
 
-// renderTable lays a table out as "kubectl get" does for objects of several kinds and namespaces.
+// renderTable lays a table out as "kubectl get" does for objects of several kinds and namespaces. Of a kind
+// without objects nothing is shown.
 func renderTable(table *metav1.Table, kind string) (string, error) {
+	if len(table.Rows) == 0 {
+		return "", nil
+	}
 	var text bytes.Buffer
 	out := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
 	header := []string{"NAMESPACE"}
