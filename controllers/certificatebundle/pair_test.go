@@ -39,7 +39,7 @@ func delivered(content string) *certificatesv1alpha1.CertificateDelivery {
 
 func TestWhatAClusterGets(t *testing.T) {
 	pending := []rollout.Gate{{
-		Reason: "IssuancePending", Message: "waiting for a certificate; condition Issued says why", Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
+		Reason: "IssuancePending", Message: "waiting for a certificate (see condition Issued)", Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
 	}}
 	for name, test := range map[string]struct {
 		list     []issuing.Issuance

@@ -118,7 +118,7 @@ func TestPlanTakesWhatWasIssued(t *testing.T) {
 		"before cert-manager is ready":  {observe: []func(*observation){asked(t), awaited, right}, want: done{keeps: true}},
 		"though the next one failed":    {observe: []func(*observation){asked(t), awaited, failed, right}, want: done{keeps: true}},
 		"once":                          {observe: []func(*observation){asked(t), ready, stored("a")}},
-		"not while there is nothing":    {observe: []func(*observation){asked(t), awaited}, want: done{reason: "IssuancePending"}, hint: "waiting for cert-manager: Issuing certificate"},
+		"not while there is nothing":    {observe: []func(*observation){asked(t), awaited}, want: done{reason: "IssuancePending"}, hint: "may tell more: Issuing certificate"},
 		"not if it has another name":    {observe: []func(*observation){asked(t), ready, wrong}, want: done{reason: "CertificateRefused"}, hint: "which goes into no cluster"},
 		"not twice what it refused":     {observe: []func(*observation){asked(t), ready, wrong, refusedBefore}, want: done{reason: "CertificateRefused"}, hint: "refused before"},
 		"not if another one is awaited": {observe: []func(*observation){asked(t), ready, outdated, wrong}, want: done{reason: "IssuancePending"}},
@@ -129,7 +129,7 @@ func TestPlanTakesWhatWasIssued(t *testing.T) {
 			observe: []func(*observation){asked(t), ready, wrong, stored("a")}, want: done{reason: "CertificateRefused"},
 		},
 		"and tells that cert-manager failed": {
-			observe: []func(*observation){asked(t), awaited, failed}, want: done{reason: "IssuanceFailed"}, hint: "cert-manager: the order was denied",
+			observe: []func(*observation){asked(t), awaited, failed}, want: done{reason: "IssuanceFailed"}, hint: ": the order was denied",
 		},
 		"and tells that a renewal failed": {
 			observe: []func(*observation){asked(t), awaited, failed, stored("a")}, want: done{reason: "IssuanceFailed"},
