@@ -202,7 +202,9 @@ func issuanceIn(delivery *certificatesv1alpha1.CertificateDelivery) string {
 	return delivery.Status.Certificate.Issuance
 }
 
-// bundleEvents have all certificates of a bundle looked at that was edited, or is gone.
+// bundleEvents have all certificates of a bundle looked at that was edited, or is gone. With each bundle that the manager finds it
+// looks for Certificates, and so begins to watch them: one that no Secret was issued for yet, and that a manager before asked
+// for, is found in no other way.
 func (r *Reconciler) bundleEvents() handler.TypedEventHandler[client.Object, Key] {
 	all := func(ctx context.Context, bundle client.Object, queue queue) {
 		for _, key := range r.keysOf(ctx, client.ObjectKeyFromObject(bundle)) {
@@ -210,6 +212,11 @@ func (r *Reconciler) bundleEvents() handler.TypedEventHandler[client.Object, Key
 		}
 	}
 	return handler.TypedFuncs[client.Object, Key]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[client.Object], queue queue) {
+			if e.Object.(*certificatesv1alpha1.CertificateBundle).Spec.Certificate != nil {
+				queue.Add(Key{Bundle: client.ObjectKeyFromObject(e.Object)})
+			}
+		},
 		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[client.Object], queue queue) {
 			if e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() {
 				all(ctx, e.ObjectNew, queue)
