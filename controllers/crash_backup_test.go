@@ -28,7 +28,7 @@ type backupEnv struct {
 func TestKilledInTheLifeOfABackupPolicyItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
 	w := newBackupEnv(t)
-	w.liveAll(t, sampledKills, []lifePhase{
+	w.liveAll(t, sampledKills, w.describe, []lifePhase{
 		{"enrollment", w.enroll, w.isNotReady},
 		{"backup", w.askForBackup, w.isNotBackedUp},
 		{"change", w.changePolicy, w.isNotReady},
@@ -46,7 +46,7 @@ func TestKilledInARehearsalItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	w.await(func() string { return w.isNotReady("rehearsed") })
 	w.askForBackup("rehearsed")
 	w.await(func() string { return w.isNotBackedUp("rehearsed") })
-	w.liveAll(t, sampled, []lifePhase{
+	w.liveAll(t, sampled, w.describe, []lifePhase{
 		{"rehearsal", w.rehearse, w.isNotRehearsed},
 		{"deletion", w.deleteDrill, w.isDrillNotGone},
 	})
@@ -54,7 +54,7 @@ func TestKilledInARehearsalItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 
 func newBackupEnv(t *testing.T) *backupEnv {
 	t.Helper()
-	w := &backupEnv{crashEnv: newEmptyEnvWith(t, 1, localfleet.ClusterOptions{Velero: true})}
+	w := &backupEnv{crashEnv: newEmptyEnvWith(t, localfleet.Options{Clusters: 1, ClusterOptions: localfleet.ClusterOptions{Velero: true}})}
 	var err error
 	if w.storage, err = w.fleet.Storage(); err != nil {
 		t.Fatal(err)
@@ -82,18 +82,6 @@ func (w *backupEnv) make(in client.Client, objects ...client.Object) {
 			w.t.Fatal(err)
 		}
 	}
-}
-
-// liveAll lets lives go through phases, the first one undisturbed.
-func (w *backupEnv) liveAll(t *testing.T, every int, phases []lifePhase) {
-	t.Helper()
-	undisturbed, _ := w.live("undisturbed", forever, phases, w.describe, nil)
-	killAfterEach(t, "", 0, every, func(t *testing.T, last int) bool {
-		w.t = t
-		_, blew := w.live(fmt.Sprintf("after-%d", last), last, phases, w.describe, undisturbed)
-		return blew
-	})
-	w.t = t
 }
 
 func (w *backupEnv) enroll(name string) {

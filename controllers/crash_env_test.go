@@ -55,6 +55,8 @@ type crashEnv struct {
 	explain func() string
 	// log is what the managers said lately.
 	log *latest
+	// rest is how many times in a row an undisturbed run has to be found at the same end, with nothing written between; 0 for once.
+	rest int
 
 	stop  context.CancelFunc
 	ended chan error
@@ -78,13 +80,14 @@ func newEmptyEnv(t *testing.T) *crashEnv {
 // newEmptyEnvOf has several workload clusters, the first of which is the env's.
 func newEmptyEnvOf(t *testing.T, clusters int) *crashEnv {
 	t.Helper()
-	return newEmptyEnvWith(t, clusters, localfleet.ClusterOptions{Bare: true})
+	return newEmptyEnvWith(t, localfleet.Options{Clusters: clusters, ClusterOptions: localfleet.ClusterOptions{Bare: true}})
 }
 
-// newEmptyEnvWith has workload clusters with what the options say.
-func newEmptyEnvWith(t *testing.T, clusters int, options localfleet.ClusterOptions) *crashEnv {
+// newEmptyEnvWith has a fleet with what the options say.
+func newEmptyEnvWith(t *testing.T, options localfleet.Options) *crashEnv {
 	t.Helper()
-	fleet, err := localfleet.Start(t.Context(), localfleet.Options{StateDir: stateDir(t), Clusters: clusters, ClusterOptions: options, Progress: os.Stderr})
+	options.StateDir, options.Progress = stateDir(t), os.Stderr
+	fleet, err := localfleet.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

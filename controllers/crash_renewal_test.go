@@ -31,12 +31,7 @@ type renewalEnv struct {
 func TestKilledWhileCredentialsAreRenewedItEndsWhereAnUndisturbedRunEnds(t *testing.T) {
 	t.Parallel()
 	w := newRenewalEnv(t)
-	undisturbed, _ := w.live("undisturbed", forever, w.phases(), w.describe, nil)
-	killAfterEach(t, "", 0, sampledKills, func(t *testing.T, last int) bool {
-		w.t = t
-		_, blew := w.live(fmt.Sprintf("after-%d", last), last, w.phases(), w.describe, undisturbed)
-		return blew
-	})
+	w.liveAll(t, sampledKills, w.describe, w.phases())
 }
 
 func newRenewalEnv(t *testing.T) *renewalEnv {

@@ -28,6 +28,8 @@ type failpoint struct {
 	counts func(*http.Request) bool
 	left   int
 	blown  chan struct{}
+	// writes is how many of them passed, since ever.
+	writes int64
 	// swallows says which requests are never answered; nil for none. It is set before the first.
 	swallows func(*http.Request) bool
 }
@@ -47,6 +49,13 @@ func (f *failpoint) count(counts func(*http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts = counts
+}
+
+// passed is how many of the writes passed, since ever.
+func (f *failpoint) passed() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.writes
 }
 
 // arm sets the failpoint anew, and returns a channel that is closed when it blows.
@@ -78,6 +87,7 @@ func (f *failpoint) admit(request *http.Request) (pass, last bool) {
 	if !f.counts(request) {
 		return true, false
 	}
+	f.writes++
 	if f.left--; f.left == 0 {
 		close(f.blown)
 		return true, true
