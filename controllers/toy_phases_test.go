@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,13 @@ const (
 // phasedNotes are notes with all that a kind may add: gates, a phase, and what differs by cluster.
 type phasedNotes struct{ notePolicies }
 
+// The room finds by type what a kind adds. One that lacked a method would lose it unnoticed.
+var (
+	_ policy.GatedKind[*NotePolicy]         = phasedNotes{}
+	_ policy.PairedKind[*NotePolicy, *Note] = phasedNotes{}
+	_ policy.PhasedKind[*NotePolicy]        = phasedNotes{}
+)
+
 // Gates implements policy.GatedKind.
 func (phasedNotes) Gates(note *NotePolicy, _ time.Time) []rollout.Gate {
 	if note.Annotations[annotationFrozen] == "" {
@@ -36,14 +44,16 @@ func (phasedNotes) Gates(note *NotePolicy, _ time.Time) []rollout.Gate {
 }
 
 // Pair implements policy.PairedKind.
-func (phasedNotes) Pair(note *NotePolicy, cluster *tenancyv1alpha1.TenantCluster, _ *Note, _ time.Time) (pair policy.Pair) {
+func (phasedNotes) Pair(
+	_ context.Context, note *NotePolicy, cluster *tenancyv1alpha1.TenantCluster, _ *Note, _ time.Time,
+) (pair policy.Pair, err error) {
 	if own := cluster.Labels[labelOwn]; strings.HasPrefix(own, note.Name+"-") {
 		pair.Revision = own
 	}
 	if cluster.Labels[labelUrgent] != "" {
 		pair.Overrides = []string{reasonFrozen}
 	}
-	return pair
+	return pair, nil
 }
 
 // Phase implements policy.PhasedKind: one cluster is first, and the others follow when it is ready.

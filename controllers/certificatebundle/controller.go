@@ -41,6 +41,12 @@ type Reconciler struct {
 	anchors anchorExpiries
 }
 
+// The room finds by type what a kind adds. One that lacked a method would lose it unnoticed.
+var (
+	_ policy.PairedKind[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery]  = (*Reconciler)(nil)
+	_ policy.SummingKind[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery] = (*Reconciler)(nil)
+)
+
 // Options of the controllers of CertificateBundles.
 type Options struct {
 	policy.Options

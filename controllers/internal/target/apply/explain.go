@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,14 +25,17 @@ func Explain(ref objects.Ref, err error) string {
 	status := refused.Status()
 	switch {
 	case ref.Kind == "Secret" && ref.Group == "":
-		return withoutValues(status)
+		return withoutValues(ref, status)
 	case status.Message == "":
 		return err.Error()
 	}
 	return status.Message
 }
 
-func withoutValues(status metav1.Status) string {
+func withoutValues(ref objects.Ref, status metav1.Status) string {
+	if details := status.Details; details != nil && details.Kind == "namespaces" && details.Name == ref.Namespace && status.Reason == metav1.StatusReasonNotFound {
+		return fmt.Sprintf("Namespace %s does not exist: create it, or name another one", ref.Namespace)
+	}
 	var fields []string
 	if status.Details != nil {
 		for _, cause := range status.Details.Causes {
@@ -43,6 +47,9 @@ func withoutValues(status metav1.Status) string {
 	message := strings.TrimSpace(fmt.Sprintf("the API server answers %d %s", status.Code, status.Reason))
 	if len(fields) > 0 {
 		message += " for " + strings.Join(fields, ", ")
+	}
+	if slices.Contains(fields, "type") {
+		message += ", which never changes: delete the Secret, and it is made anew"
 	}
 	return message + "; its words are left out because they may quote the Secret"
 }
