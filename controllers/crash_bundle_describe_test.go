@@ -43,6 +43,19 @@ func secretKind(object client.Object) string {
 	return "of type " + string(secret.Type)
 }
 
+// issuingOf tells of the spec of a Certificate, and why cert-manager issues it.
+func issuingOf(object client.Object) string {
+	certificate := object.(*unstructured.Unstructured)
+	told := fmt.Sprintf("in generation %d", certificate.GetGeneration())
+	list, _, _ := unstructured.NestedSlice(certificate.Object, "status", "conditions")
+	for _, one := range list {
+		if condition, _ := one.(map[string]any); condition["type"] == "Issuing" {
+			told += fmt.Sprintf(" with Issuing=%v (%v: %v)", condition["status"], condition["reason"], condition["message"])
+		}
+	}
+	return told
+}
+
 func secretNameOf(certificate *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
 	return name

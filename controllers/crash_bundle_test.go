@@ -23,8 +23,8 @@ type bundleEnv struct {
 	clusters map[string]client.Client
 	// anchors are two authorities in PEM.
 	anchors [2]string
-	// secrets and requests of the management cluster: which keys and certificates were ever made.
-	secrets, requests *witness
+	// secrets, requests and certificates of the management cluster: which keys and certificates were ever made, and why.
+	secrets, requests, certificates *witness
 }
 
 // bundleClusters are the TenantClusters of a bundleEnv, of which unselect leaves the first.
@@ -93,9 +93,11 @@ func newTrustEnv(t *testing.T, options localfleet.Options) *bundleEnv {
 	}
 	w.secrets = newWitness(t, w.management, &corev1.SecretList{}, secretKind)
 	if options.CertManager {
-		requests := &unstructured.UnstructuredList{}
+		requests, certificates := &unstructured.UnstructuredList{}, &unstructured.UnstructuredList{}
 		requests.SetGroupVersionKind(certManager("CertificateRequestList"))
+		certificates.SetGroupVersionKind(certManager("CertificateList"))
 		w.requests = newWitness(t, w.management, requests, nothing)
+		w.certificates = newWitness(t, w.management, certificates, issuingOf)
 	}
 	for i, name := range bundleClusters {
 		cluster, err := w.fleet.Cluster(fmt.Sprintf("workload-%d", i+1))
@@ -105,7 +107,15 @@ func newTrustEnv(t *testing.T, options localfleet.Options) *bundleEnv {
 		w.clusters[name] = newClient(t, cluster)
 		w.registerAs(name, "access-"+name, newProxy(t, cluster.Config(), w.failpoint).kubeconfig(t))
 	}
-	w.explain = func() string { return "\n  " + w.log.about("certificate") }
+	w.explain = func() string {
+		text := "\n  " + w.log.about("certificate")
+		for _, seen := range []*witness{w.secrets, w.requests, w.certificates} {
+			if seen != nil {
+				text += "\n  " + strings.Join(seen.testimony("default", ""), "\n  ")
+			}
+		}
+		return text
+	}
 	w.start()
 	return w
 }
