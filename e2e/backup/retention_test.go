@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,10 +69,15 @@ func (c *customer) testFailedDeletion(t *testing.T, policy *backupv1alpha1.Backu
 	copyFiles(t, backups, made, "broken")
 	must(t, os.WriteFile(unreadable, []byte("no archive"), 0o600))
 	copyMetadata(t, backups, made, "broken", started(day, "Completed"))
-	told := c.awaitCondition(policy, "retained", metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonDeletionFailed)
-	if !strings.Contains(told.Message, "backup broken: ") || !strings.Contains(told.Message, "volume snapshots") {
-		t.Errorf("the message is %q", told.Message)
-	}
+	expect.Eventually(t, "the status tells what Velero says", func(ctx context.Context) error {
+		list := c.enrollment(ctx, policy, "retained").Status.Conditions
+		told := meta.FindStatusCondition(list, metav1alpha1.ConditionReady)
+		// Velero may not have seen the backup yet that it brought into the cluster, and then finds none until it is asked again.
+		if told == nil || !strings.Contains(told.Message, "backup broken: ") || !strings.Contains(told.Message, "volume snapshots") {
+			return fmt.Errorf("it tells %s", expect.Describe(list))
+		}
+		return expect.Condition(list, metav1alpha1.ConditionReady, metav1.ConditionFalse, backupv1alpha1.ReasonDeletionFailed)
+	})
 	if deletions := c.enrollment(t.Context(), policy, "retained").Status.Deletions; deletions == nil || deletions.Failed != 1 || deletions.Remaining != 1 {
 		t.Errorf("the status tells %+v", deletions)
 	}
@@ -96,7 +102,6 @@ func (c *customer) backUp(policy *backupv1alpha1.BackupPolicy, cluster, request 
 	return name
 }
 
-// scheduleTTL is how long Velero keeps the backups of a Schedule.
 // verifyExtended has Velero delete a backup in ten minutes, and waits until that was put off.
 func (c *customer) verifyExtended(cluster, backup string) {
 	c.t.Helper()
@@ -111,6 +116,7 @@ func (c *customer) verifyExtended(cluster, backup string) {
 	})
 }
 
+// scheduleTTL is how long Velero keeps the backups of a Schedule.
 func (c *customer) scheduleTTL(cluster, name string) time.Duration {
 	c.t.Helper()
 	text, _, err := unstructured.NestedString(c.velero("Schedule", cluster, name).Object, "spec", "template", "ttl")
