@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -84,22 +83,15 @@ func (r *Reconciler[P, T]) recordPhase(ctx context.Context, policy P, p plan[P])
 	if p.setPhase == nil || len(p.rollout.Create)+len(p.rollout.Update)+len(p.rollout.Delete) == 0 {
 		return nil
 	}
-	changed := statusOnly(r.Kind, policy)
-	p.setPhase(changed)
-	if equality.Semantic.DeepEqual(statusOnly(r.Kind, policy), changed) {
-		return nil
-	}
-	return r.patchStatus(ctx, policy, changed)
+	return r.record(ctx, policy, p.setPhase)
 }
 
 // recordWithdrawal makes sure that what is about to be lost counts, whenever the manager dies.
 func (r *Reconciler[P, T]) recordWithdrawal(ctx context.Context, policy P, record *metav1alpha1.WithdrawalRecord) error {
-	if record == nil || equality.Semantic.DeepEqual(policy.GetPolicyStatus().Withdrawals, *record) {
+	if record == nil {
 		return nil
 	}
-	changed := statusOnly(r.Kind, policy)
-	changed.GetPolicyStatus().Withdrawals = *record
-	return r.patchStatus(ctx, policy, changed)
+	return r.record(ctx, policy, func(policy P) { policy.GetPolicyStatus().Withdrawals = *record })
 }
 
 // note keeps an error, apart from those that only mean that the cache was behind.

@@ -56,6 +56,13 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if r.isCacheBehind(ctx, policy, now) {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
+	again, err := r.coordinate(ctx, policy, now)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: catchUp}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	view, err := r.follow(ctx, policy, now)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -64,6 +71,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	o.again = again
 	p := newPlan(*o)
 	done := r.apply(ctx, o, p)
 	if done.removed {

@@ -26,7 +26,7 @@ func wantedIn(policy Policy, cluster *tenancyv1alpha1.TenantCluster, revision st
 		ClusterKey: clusterKey(cluster),
 		Revision:   revision,
 		Parameters: comparableParameters(ParametersOf(cluster)),
-		Connected:  isConnected(cluster),
+		Connected:  IsConnected(cluster),
 		Gates:      clusterGates(cluster, rolloutPolicy, now),
 		Deleting:   !cluster.DeletionTimestamp.IsZero(),
 	}}

@@ -52,6 +52,22 @@ type GatedKind[P Policy] interface {
 	Gates(policy P, now time.Time) []rollout.Gate
 }
 
+// CoordinatingKind is a Kind that decides about the clusters of a policy together, such as in which order they change.
+type CoordinatingKind[P Policy] interface {
+	// Coordinate decides what Pair, SyncSettings and Gates say from now on. It is asked before they are, each time that a
+	// policy is reconciled that is not being deleted. It may write objects of its own. What it gives to record is stored in the policy's
+	// status at once, and is in the policy afterwards.
+	Coordinate(ctx context.Context, policy P, record func(ctx context.Context, set func(policy P)) error, now time.Time) (Coordination, error)
+}
+
+// Coordination is what has come of that.
+type Coordination struct {
+	// Changed are the clusters for which they say something else than before.
+	Changed []rollout.ClusterKey
+	// Again is when it may differ though nothing changes; zero for never.
+	Again time.Time
+}
+
 // PairedKind is a Kind whose policies want something of their own in a cluster. It is asked when the policy, the cluster or
 // the target has changed, a reference was, Wake or WakeCluster was called, or the time has come that it gave.
 type PairedKind[P Policy, T Target] interface {

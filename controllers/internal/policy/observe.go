@@ -27,6 +27,8 @@ type observation[P Policy, T Target] struct {
 	snapshot *revision.Snapshot
 	// gates of the kind, for all clusters.
 	gates []rollout.Gate
+	// again is when the kind may decide something else about all clusters; zero for never.
+	again time.Time
 	// phased is the kind, if its rollouts go in phases.
 	phased PhasedKind[P]
 	// stall with the selectors or the content; nil if there is none.

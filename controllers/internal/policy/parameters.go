@@ -55,8 +55,8 @@ func comparableParameters(parameters metav1alpha1.ClusterParameters) string {
 	return string(sum[:parametersHashBytes])
 }
 
-// isConnected is whether a cluster answers, is the right one, and has told its version.
-func isConnected(cluster *tenancyv1alpha1.TenantCluster) bool {
+// IsConnected is whether a cluster answers, is the right one, and has told its version.
+func IsConnected(cluster *tenancyv1alpha1.TenantCluster) bool {
 	conditions := cluster.Status.Conditions
 	return meta.IsStatusConditionTrue(conditions, tenancyv1alpha1.ConditionConnected) &&
 		!meta.IsStatusConditionTrue(conditions, tenancyv1alpha1.ConditionIdentityConflict) &&

@@ -118,7 +118,7 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 
 // untilNext is when a plan may differ by itself, or a stall is to be looked at again.
 func untilNext[P Policy, T Target](o observation[P, T], again time.Time) time.Duration {
-	again = times.Earliest(again, o.view.next)
+	again = times.Earliest(times.Earliest(again, o.view.next), o.again)
 	if o.content.Again.After(o.now) {
 		again = times.Earliest(again, o.content.Again)
 	}

@@ -111,7 +111,7 @@ type clusterView struct {
 
 func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
 	return clusterView{
-		connected: isConnected(cluster), version: minorVersion(cluster.Status.Version),
+		connected: IsConnected(cluster), version: minorVersion(cluster.Status.Version),
 		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[metav1alpha1.AnnotationSuspendUntil],
 		deleting: !cluster.DeletionTimestamp.IsZero(), keepsTargets: cluster.KeepsTargets(), upgrading: cluster.Status.Upgrade != nil,
 		windows: len(cluster.Spec.MaintenanceWindows),
