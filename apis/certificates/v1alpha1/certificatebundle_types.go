@@ -16,6 +16,11 @@ const (
 	ConditionTrustDistributed = "TrustDistributed"
 	// ConditionExpiringSoon: what is in the cluster expires soon, or has expired.
 	ConditionExpiringSoon = "ExpiringSoon"
+	// ConditionCARotating: the bundle's authority is being replaced. The reason is the phase. Of a CertificateBundle with spec.ca.
+	ConditionCARotating = "CARotating"
+	// ConditionDegraded: something is lost, or was overridden, that the rotation of the authority relies on. Of a
+	// CertificateBundle with spec.ca.
+	ConditionDegraded = "Degraded"
 )
 
 // Reasons of these conditions, beside the common ones.
@@ -52,6 +57,8 @@ const (
 	ReasonValid = "Valid"
 	// ReasonNamespacesUnavailable: the cluster refuses to list or watch its namespaces.
 	ReasonNamespacesUnavailable = "NamespacesUnavailable"
+	// ReasonIntact: nothing is lost.
+	ReasonIntact = "Intact"
 	// ReasonTooManyNamespaces: a namespaceSelector selects more than 500 namespaces of a cluster.
 	ReasonTooManyNamespaces = "TooManyNamespaces"
 )
@@ -71,8 +78,13 @@ const (
 
 // CertificateBundleSpec says which certificates and trust anchors are in which clusters.
 //
-// +kubebuilder:validation:XValidation:rule="self.mode == 'TrustOnly' || has(self.certificate) && has(self.issuerRef) && has(self.targets)",message="mode Distribute needs certificate, issuerRef and targets; use mode TrustOnly for trust anchors alone"
-// +kubebuilder:validation:XValidation:rule="self.mode != 'TrustOnly' || !has(self.certificate) && !has(self.issuerRef) && !has(self.targets) && !has(self.rollbackTo)",message="mode TrustOnly issues no certificate: remove certificate, issuerRef, targets and rollbackTo, or use mode Distribute"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'TrustOnly' || has(self.certificate) && has(self.targets) && has(self.issuerRef) != has(self.ca)",message="mode Distribute needs certificate, targets, and one of issuerRef and ca; use mode TrustOnly for trust anchors alone"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'TrustOnly' || !has(self.certificate) && !has(self.issuerRef) && !has(self.ca) && !has(self.targets) && !has(self.rollbackTo)",message="mode TrustOnly issues no certificate: remove certificate, issuerRef, ca, targets and rollbackTo, or use mode Distribute"
+// +kubebuilder:validation:XValidation:rule="has(self.ca) == has(oldSelf.ca)",message="ca cannot be added or removed: create another bundle"
+// +kubebuilder:validation:XValidation:rule="!has(self.ca) || !(has(self.sharedKey) && self.sharedKey) && !has(self.rollbackTo)",message="with ca each cluster has a certificate of its own, and goes back to none of another authority: remove sharedKey and rollbackTo"
+// +kubebuilder:validation:XValidation:rule="!has(self.ca) || has(self.trust) || self.targets.exists(t, has(t.includeCA) && t.includeCA)",message="nobody would trust what ca issues: add trust, or includeCA to a target"
+// +kubebuilder:validation:XValidation:rule="has(self.ca) || !has(self.rotation)",message="rotation replaces the authority of ca: add ca, or remove rotation"
+// +kubebuilder:validation:XValidation:rule="!has(self.trust) || has(self.trust.sources) || has(self.ca) || has(self.trust.defaultCAs) && self.trust.defaultCAs",message="trust needs sources, or defaultCAs, or the authority of ca"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'TrustOnly' || has(self.trust)",message="mode TrustOnly needs trust"
 // +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",message="mode is immutable: create another bundle"
 type CertificateBundleSpec struct {
@@ -93,9 +105,17 @@ type CertificateBundleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="sharedKey is immutable: create another bundle"
 	SharedKey bool `json:"sharedKey,omitempty"`
 
-	// issuerRef names the issuer of cert-manager, in the management cluster.
+	// issuerRef names the issuer of cert-manager, in the management cluster; there is none with ca.
 	// +optional
 	IssuerRef *IssuerReference `json:"issuerRef,omitempty"`
+
+	// ca is an authority of the bundle's own that issues its certificates, instead of issuerRef.
+	// +optional
+	CA *ManagedAuthority `json:"ca,omitempty"`
+
+	// rotation says when the authority is replaced, and how.
+	// +optional
+	Rotation *RotationSpec `json:"rotation,omitempty"`
 
 	// targets are the Secrets that hold the certificate in a cluster.
 	// +optional
@@ -232,6 +252,27 @@ type PrivateKeyTemplate struct {
 	RotationPolicy string `json:"rotationPolicy,omitempty"`
 }
 
+// ManagedAuthority is a root that Daytwo makes for the bundle and for nothing else. Each rotation makes another one, its next generation.
+type ManagedAuthority struct {
+	// commonName of the subject; the namespace and the name of the bundle by default. The generation is appended, as in "web 3".
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=48
+	CommonName string `json:"commonName,omitempty"`
+
+	// duration for which a generation is valid, from 24h. It holds for the next generation that is made.
+	// +optional
+	// +default="87600h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('24h')",message="use 24h or more"
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// algorithm of the key, ECDSA on P-256 or RSA with 4096 bits. It holds for the next generation that is made.
+	// +optional
+	// +default="ECDSA"
+	// +kubebuilder:validation:Enum=ECDSA;RSA
+	Algorithm string `json:"algorithm,omitempty"`
+}
+
 // IssuerReference names an issuer of cert-manager.
 type IssuerReference struct {
 	// kind is Issuer, in the bundle's namespace, or ClusterIssuer. Customers may use the ClusterIssuers that the manager was
@@ -344,9 +385,7 @@ const (
 	FormatPKCS12 KeyFormat = "PKCS12"
 )
 
-// Trust says which trust anchors are where in a cluster.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.sources) || has(self.defaultCAs) && self.defaultCAs",message="trust needs sources, or defaultCAs"
+// Trust says which trust anchors are where in a cluster: those of the sources and, with spec.ca, those of the bundle's own authorities.
 type Trust struct {
 	// sources of trust anchors, in the bundle's namespace.
 	// +optional
@@ -428,6 +467,10 @@ type CertificateBundleStatus struct {
 	// +optional
 	Expires *metav1.Time `json:"expires,omitempty"`
 
+	// rotation is how far the replacement of the bundle's own authority is.
+	// +optional
+	Rotation *RotationStatus `json:"rotation,omitempty"`
+
 	// anchors are the trust anchors of the current revision.
 	// +optional
 	Anchors *AnchorSummary `json:"anchors,omitempty"`
@@ -467,6 +510,7 @@ type AnchorSummary struct {
 // +kubebuilder:printcolumn:name="MODE",type=string,JSONPath=`.spec.mode`
 // +kubebuilder:printcolumn:name="CLUSTERS",type=string,JSONPath=`.status.readyClusters`
 // +kubebuilder:printcolumn:name="EXPIRES",type=string,JSONPath=`.status.expires`
+// +kubebuilder:printcolumn:name="CA GEN",type=integer,JSONPath=`.status.rotation.current.generation`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`

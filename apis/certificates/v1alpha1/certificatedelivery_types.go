@@ -10,6 +10,10 @@ import (
 type CertificateDeliverySpec struct {
 	metav1alpha1.TargetSpec `json:",inline"`
 
+	// authority is what the cluster should trust beside the anchors of the revision.
+	// +optional
+	Authority *DeliveredAuthority `json:"authority,omitempty"`
+
 	// drift is the policy's.
 	// +optional
 	// +default={}
@@ -29,6 +33,10 @@ type CertificateDeliveryStatus struct {
 	// anchors that were delivered last.
 	// +optional
 	Anchors *AnchorSummary `json:"anchors,omitempty"`
+
+	// authority is what was read back of the bundle's own authorities.
+	// +optional
+	Authority *AuthorityAcknowledgement `json:"authority,omitempty"`
 
 	// namespaceSelectors are the selectors of namespaces that the objects were declared by last.
 	// +optional

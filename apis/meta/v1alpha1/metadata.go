@@ -34,6 +34,8 @@ const (
 	LabelDrillPlan = "daytwo.dev/drill-plan"
 	// LabelBundle names the CertificateBundle for which a Certificate of cert-manager, its Secret, or an issuance was made.
 	LabelBundle = "daytwo.dev/bundle"
+	// LabelAuthority names the CertificateBundle of whose own authorities a Secret holds one, or the clusters that take part in a rotation.
+	LabelAuthority = "daytwo.dev/authority"
 	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
 	LabelBackup = "daytwo.dev/backup"
 
@@ -71,6 +73,9 @@ const (
 	// guard holds back: the number that its Stalled condition names. Each value confirms once, and
 	// only if it was set no earlier than what it confirms.
 	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
+	// AnnotationConfirmEmergency holds the generation of the authority for which a CertificateBundle skips the overlap, as its
+	// spec.rotation.emergencyReason asks for.
+	AnnotationConfirmEmergency = "daytwo.dev/confirm-emergency"
 )
 
 // Annotations that Daytwo sets on what it makes.

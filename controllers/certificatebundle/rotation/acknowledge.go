@@ -95,7 +95,7 @@ func (p *planner) bundleDiffers(m *member, hash string) finding {
 	case reported.ReloadComplete:
 		return finding{}
 	}
-	if loaded := reported.TrustSince.Add(p.Spec.trustPropagation()); loaded.After(p.Now) {
+	if loaded := reported.TrustSince.Add(trustPropagation(&p.Spec)); loaded.After(p.Now) {
 		return finding{reason: ReasonPropagating, until: loaded}
 	}
 	return finding{}

@@ -55,7 +55,7 @@ func (p *planner) reopen() bool {
 		p.enter(Preparing)
 		return true
 	}
-	if record.Phase == Switched && !record.nothingIssued() && p.awaitAll(p.leafLost) {
+	if record.Phase == Switched && !nothingIssued(record) && p.awaitAll(p.leafLost) {
 		p.enter(Switching)
 		return true
 	}
@@ -76,7 +76,7 @@ func (p *planner) awaitAll(find func(m *member) finding) (any bool) {
 // tellWhatWaits tells a person that what was asked for meanwhile comes later.
 func (p *planner) tellWhatWaits() {
 	record := &p.plan.Record
-	if record.active() && p.Spec.CA != "" && p.Spec.CA != record.Token {
+	if active(record) && p.Spec.CA != "" && p.Spec.CA != record.Token {
 		p.notice(ReasonRotationUnderway, fmt.Sprintf("the rotation %q starts when the one to authority %d has ended", p.Spec.CA, record.Next.Generation))
 	}
 }

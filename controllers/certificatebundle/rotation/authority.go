@@ -23,7 +23,7 @@ func (p *planner) authoritiesUsable() bool {
 	if !p.authorityUsable(&record.Current) {
 		return false
 	}
-	if record.Next.Generation == 0 || record.nothingIssued() && record.Next.Anchor == "" {
+	if record.Next.Generation == 0 || nothingIssued(record) && record.Next.Anchor == "" {
 		return true
 	}
 	if record.Next.Anchor != "" {

@@ -66,23 +66,6 @@ const (
 	ReasonEmergencyUnconfirmed = "EmergencyUnconfirmed"
 )
 
-// Blocker is what the next step waits for. A status has one for each reason, so its size does not depend on the number of clusters.
-type Blocker struct {
-	// reason in CamelCase.
-	// +required
-	// +kubebuilder:validation:MaxLength=64
-	Reason string `json:"reason"`
-
-	// message tells people what is waited for, where, and what they can do.
-	// +required
-	// +kubebuilder:validation:MaxLength=4096
-	Message string `json:"message"`
-
-	// clusters that are waited for; none if it is something else.
-	// +optional
-	Clusters metav1alpha1.ClusterCount `json:"clusters,omitzero"`
-}
-
 // Notice is what a person should know.
 type Notice struct {
 	Reason  string

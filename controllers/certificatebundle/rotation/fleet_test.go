@@ -271,7 +271,7 @@ func (f *fleet) restoreLeaving(c *simulatedCluster) {
 	kept := c.snapshots
 	c.snapshots = nil
 	for _, one := range kept {
-		if leaf := one.leaf.issuer; leaf != 0 && leaf == f.record.leaving().Generation {
+		if leaf := one.leaf.issuer; leaf != 0 && leaf == leaving(&f.record).Generation {
 			c.snapshots = append(c.snapshots, one)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -71,68 +69,17 @@ type Target struct {
 
 // Told is what a cluster should trust, and which authority its leaf should be from.
 type Told struct {
-	// trust are the generations of the authorities whose anchors are in the bundle, in ascending order.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=2
-	Trust []int64 `json:"trust,omitempty"`
-
-	// anchorHash is AnchorHash of their anchors.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	AnchorHash string `json:"anchorHash,omitempty"`
-
-	// issuer is the generation of the authority that leaves are issued from; absent for no leaf yet.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Issuer int64 `json:"issuer,omitempty"`
+	// Trust are the generations of the authorities whose anchors are in the bundle, in ascending order.
+	Trust []int64
+	// AnchorHash is AnchorHash of their anchors.
+	AnchorHash string
+	// Issuer is the generation of the authority that leaves are issued from; 0 for no leaf yet.
+	Issuer int64
 }
 
 // Equal is whether both tell the same.
 func (t Told) Equal(other Told) bool {
 	return t.AnchorHash == other.AnchorHash && t.Issuer == other.Issuer
-}
-
-// Acknowledgement is what a target read back in its cluster.
-type Acknowledgement struct {
-	// policyUID is the UID of the policy that the target belonged to.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	PolicyUID string `json:"policyUID,omitempty"`
-
-	// generation of the target's spec that was carried out.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Generation int64 `json:"generation,omitempty"`
-
-	// clusterUID is the identity of the cluster that answered.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	ClusterUID string `json:"clusterUID,omitempty"`
-
-	// anchorHash is AnchorHash of the bundle that is stored there; empty for none.
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	AnchorHash string `json:"anchorHash,omitempty"`
-
-	// trustSince is when that bundle was stored there; absent if there is none. It changes when the bundle is stored again after
-	// something else was found there.
-	// +optional
-	TrustSince metav1.Time `json:"trustSince,omitzero"`
-
-	// issuer is the generation of the authority that the leaf stored there is from; absent if there is none.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Issuer int64 `json:"issuer,omitempty"`
-
-	// replacedAt is when the last leaf of another authority was replaced or removed there; absent if there never was one. A renewal from
-	// the same authority leaves it as it is.
-	// +optional
-	ReplacedAt metav1.Time `json:"replacedAt,omitzero"`
-
-	// reloadComplete: all workloads have loaded the bundle that is stored there, so that trustPropagation need not pass.
-	// +optional
-	ReloadComplete bool `json:"reloadComplete,omitempty"`
 }
 
 // AnchorHash is what a bundle of anchors is known by: the SHA-256 of their own hashes in ascending order, in hexadecimal. Certificates

@@ -48,9 +48,9 @@ func (f *fleet) forgive() {
 			return true
 		}
 		told := c.target.Told
-		arriving := f.record.arriving()
-		both := told.AnchorHash == AnchorHash(f.record.Current.Anchor, f.record.Next.Anchor) && f.record.active() && f.record.Phase != Completing
-		only := (f.record.Phase == Idle || f.record.Phase == Completing) && told.AnchorHash == AnchorHash(arriving.Anchor) && told.Issuer == arriving.Generation
+		last := arriving(&f.record)
+		both := told.AnchorHash == AnchorHash(f.record.Current.Anchor, f.record.Next.Anchor) && active(&f.record) && f.record.Phase != Completing
+		only := (f.record.Phase == Idle || f.record.Phase == Completing) && told.AnchorHash == AnchorHash(last.Anchor) && told.Issuer == last.Generation
 		return (both || only) && c.loaded.same(c.stored) && c.stored.trust.hash == told.AnchorHash && c.stored.leaf.issuer == told.Issuer
 	}
 	all := f.record.Phase == Idle
@@ -59,5 +59,5 @@ func (f *fleet) forgive() {
 		one.tainted = excluded || one.tainted && !caughtUp(one)
 		all = all && caughtUp(one)
 	}
-	f.emergency = f.record.active() && f.record.Emergency != "" || f.emergency && !all
+	f.emergency = active(&f.record) && f.record.Emergency != "" || f.emergency && !all
 }

@@ -10,7 +10,7 @@ import (
 // awaitLeaf is what is missing until the cluster's leaf is from the other authority.
 func (p *planner) awaitLeaf(m *member) finding {
 	switch {
-	case p.plan.Record.nothingIssued() || m.free():
+	case nothingIssued(&p.plan.Record) || m.free():
 		return finding{}
 	case m.missing():
 		return finding{reason: ReasonMissing}
@@ -25,17 +25,17 @@ func (p *planner) awaitIssuer(m *member) finding {
 	if found := p.awaitAnswer(m); found.reason != "" {
 		return found
 	}
-	target, arriving := m.cluster.Target, p.plan.Record.arriving().Generation
+	target, issuer := m.cluster.Target, arriving(&p.plan.Record).Generation
 	switch {
-	case target.Told.Issuer != arriving && !m.cluster.Selected:
+	case target.Told.Issuer != issuer && !m.cluster.Selected:
 		return finding{reason: ReasonWithdrawalHeld}
-	case target.Told.Issuer != arriving:
+	case target.Told.Issuer != issuer:
 		return finding{reason: ReasonNotSwitched}
 	case !target.current(p.PolicyUID):
 		return finding{reason: ReasonNotAcknowledged}
 	case target.Acknowledged.ClusterUID == "" || target.Acknowledged.ClusterUID != m.cluster.ID:
 		return finding{reason: ReasonOtherCluster}
-	case target.Acknowledged.Issuer != arriving:
+	case target.Acknowledged.Issuer != issuer:
 		return finding{reason: ReasonNotSwitched}
 	}
 	return finding{}
@@ -44,7 +44,7 @@ func (p *planner) awaitIssuer(m *member) finding {
 // awaitOverlap is what is missing until the cluster cannot serve a leaf of the leaving authority any more.
 func (p *planner) awaitOverlap(m *member) finding {
 	switch {
-	case p.plan.Record.nothingIssued() || m.free():
+	case nothingIssued(&p.plan.Record) || m.free():
 		return finding{}
 	case m.missing():
 		return finding{reason: ReasonMissing}
@@ -67,13 +67,13 @@ func (p *planner) mayServeLeaving(m *member) finding {
 	switch {
 	case m.otherCluster():
 		return finding{reason: ReasonOtherCluster}
-	case reported.Issuer != 0 && reported.Issuer == p.plan.Record.leaving().Generation:
+	case reported.Issuer != 0 && reported.Issuer == leaving(&p.plan.Record).Generation:
 		return finding{reason: ReasonNotSwitched}
 	}
 	if reported.ReplacedAt.IsZero() {
 		return finding{}
 	}
-	if end := reported.ReplacedAt.Add(p.Spec.minOverlap()); end.After(p.Now) {
+	if end := reported.ReplacedAt.Add(minOverlap(&p.Spec)); end.After(p.Now) {
 		return finding{reason: ReasonOverlap, until: end}
 	}
 	return finding{}
@@ -84,11 +84,11 @@ func (p *planner) leafLost(m *member) finding {
 	switch {
 	case m.free() || m.missing() || m.cluster.Leaving || p.isNew(m):
 		return finding{}
-	case m.cluster.Target.Told.Issuer != p.plan.Record.arriving().Generation:
+	case m.cluster.Target.Told.Issuer != arriving(&p.plan.Record).Generation:
 		return finding{reason: ReasonNotSwitched}
 	}
 	reported := m.cluster.Target.Acknowledged
-	if reported.Issuer != 0 && reported.Issuer != p.plan.Record.arriving().Generation {
+	if reported.Issuer != 0 && reported.Issuer != arriving(&p.plan.Record).Generation {
 		return finding{reason: ReasonNotSwitched}
 	}
 	return finding{}
@@ -107,7 +107,7 @@ func (p *planner) awaitRemoval(m *member) finding {
 	if found := p.awaitAnswer(m); found.reason != "" {
 		return found
 	}
-	hash := only(p.plan.Record.arriving()).AnchorHash
+	hash := only(arriving(&p.plan.Record)).AnchorHash
 	target := m.cluster.Target
 	switch {
 	case target.Told.AnchorHash != hash:
@@ -131,7 +131,7 @@ func (p *planner) notRemoved(m *member) finding {
 
 // removalHeld is whether some cluster may still serve a leaf of the leaving authority, and until when that is so at least.
 func (p *planner) removalHeld() (held bool) {
-	if p.plan.Record.Emergency != "" || p.plan.Record.nothingIssued() {
+	if p.plan.Record.Emergency != "" || nothingIssued(&p.plan.Record) {
 		return false
 	}
 	var first time.Time

@@ -96,7 +96,7 @@ var mutants = map[string]func(Input) Plan{
 	"lets a new cluster have a leaf of the next authority at once": func(in Input) Plan {
 		plan := PlanRotation(in)
 		for i := range plan.Wants {
-			if plan.Record.active() && plan.Wants[i].Told.Issuer == 0 {
+			if active(&plan.Record) && plan.Wants[i].Told.Issuer == 0 {
 				plan.Wants[i].Told.Issuer = plan.Record.Next.Generation
 			}
 		}

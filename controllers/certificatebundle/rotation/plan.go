@@ -100,7 +100,7 @@ func newPlanner(input Input) *planner {
 
 // trackMembers lets the membership grow by what is here, and marks what is gone. Between rotations nobody is a member.
 func (p *planner) trackMembers() {
-	if !p.Record.active() {
+	if !active(&p.Record) {
 		p.plan.Membership = Membership{}
 		p.mergeMembers()
 		return
@@ -185,7 +185,7 @@ func (p *planner) mergeMembers() {
 	slices.SortFunc(p.members, func(a, b member) int { return a.key.Compare(b.key) })
 	for i := range p.members {
 		_, p.members[i].gone = p.plan.Membership.Has(p.members[i].key)
-		p.members[i].excluded = p.Spec.excludes(p.Namespace, p.members[i].key)
+		p.members[i].excluded = excludes(&p.Spec, p.Namespace, p.members[i].key)
 	}
 }
 
@@ -210,5 +210,5 @@ func (p *planner) finish() {
 	p.plan.Blocked = p.blockers()
 	slices.SortFunc(p.plan.LookUp, rollout.ClusterKey.Compare)
 	p.plan.LookUp = slices.Compact(p.plan.LookUp)
-	p.plan.Urgent = p.plan.Record.active() && p.plan.Record.Emergency != ""
+	p.plan.Urgent = active(&p.plan.Record) && p.plan.Record.Emergency != ""
 }

@@ -119,13 +119,13 @@ func (f *fleet) hideOrNot(c *simulatedCluster) {
 
 func (f *fleet) isMember(c *simulatedCluster) bool {
 	member, gone := f.memberships[f.record.Members.Hash].Has(c.key())
-	return f.record.active() && member && !gone
+	return active(&f.record) && member && !gone
 }
 
 // mendLabels between rotations: no membership knows the targets that are hidden then.
 func (f *fleet) mendLabels() {
 	for _, one := range f.clusters {
-		if one.target != nil && !one.selected && !f.record.active() {
+		if one.target != nil && !one.selected && !active(&f.record) {
 			one.target.hidden = false
 		}
 	}
@@ -201,7 +201,18 @@ func (f *fleet) calm() string {
 			return ""
 		}
 	}
+	if f.needsPerson() {
+		return ""
+	}
 	return f.unsettled()
+}
+
+// needsPerson is whether the record is lost, and nobody knows the only authority any more that some cluster was told: its
+// target was not to be seen when the rotation ended. Then everything stays as it is.
+func (f *fleet) needsPerson() bool {
+	return f.record.Phase == "" && slices.ContainsFunc(f.clusters, func(c *simulatedCluster) bool {
+		return c.target != nil && f.authorities[c.target.Told.Issuer].Generation == 0
+	})
 }
 
 // unsettled is what is missing until the current authority is the only one everywhere.

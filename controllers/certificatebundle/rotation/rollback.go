@@ -8,7 +8,7 @@ func (p *planner) changeDirection() bool {
 	record := &p.plan.Record
 	wanted := p.Spec.Rollback != 0 && p.Spec.Rollback == record.Next.Generation
 	switch {
-	case !record.active() || wanted == record.RollingBack:
+	case !active(record) || wanted == record.RollingBack:
 		return false
 	case record.Phase == Completing:
 		p.notice(ReasonRollbackRefused, p.whyNoWayBack())
@@ -29,5 +29,5 @@ func (p *planner) changeDirection() bool {
 func (p *planner) whyNoWayBack() string {
 	record := &p.plan.Record
 	return fmt.Sprintf("the anchor of authority %d is being removed, so there is no way back: when authority %d is the only one, start a new rotation with another spec.rotation.ca",
-		record.leaving().Generation, record.arriving().Generation)
+		leaving(record).Generation, arriving(record).Generation)
 }

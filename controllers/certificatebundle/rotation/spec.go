@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -18,69 +18,46 @@ const (
 	DefaultMinOverlap = 24 * time.Hour
 )
 
-// Spec is what a person wants of the rotation: spec.rotation of a CertificateBundle.
-type Spec struct {
-	// ca is a token: a rotation starts when it changes. The one that a policy is created with starts none.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	CA string `json:"ca,omitempty"`
+// The parts of the API that the plan is made from, and that it comes to.
+type (
+	// Spec is what a person wants: spec.rotation of a CertificateBundle.
+	Spec = certificatesv1alpha1.RotationSpec
+	// Exclusion is a cluster that a person does not want to wait for.
+	Exclusion = certificatesv1alpha1.RotationExclusion
+	// Record is what a policy's status remembers of the rotation.
+	Record = certificatesv1alpha1.RotationRecord
+	// Phase is how far a rotation is.
+	Phase = certificatesv1alpha1.RotationPhase
+	// Reference names an authority.
+	Reference = certificatesv1alpha1.AuthorityReference
+	// Members refers to a Membership, which is stored beside the policy.
+	Members = certificatesv1alpha1.RotationMembers
+	// Acknowledgement is what a target read back in its cluster.
+	Acknowledgement = certificatesv1alpha1.AuthorityAcknowledgement
+	// Blocker is what the next step waits for.
+	Blocker = certificatesv1alpha1.RotationBlocker
+)
 
-	// age starts a rotation when the current authority is older; absent for never.
-	// +optional
-	Age metav1.Duration `json:"age,omitzero"`
+// Phases of a rotation, in their order.
+const (
+	Idle       = certificatesv1alpha1.RotationIdle
+	Preparing  = certificatesv1alpha1.RotationPreparing
+	Prepared   = certificatesv1alpha1.RotationPrepared
+	Switching  = certificatesv1alpha1.RotationSwitching
+	Switched   = certificatesv1alpha1.RotationSwitched
+	Completing = certificatesv1alpha1.RotationCompleting
+)
 
-	// trustPropagation is how long workloads take to load what is stored in their cluster, 15 minutes by default.
-	// +optional
-	TrustPropagation metav1.Duration `json:"trustPropagation,omitzero"`
-
-	// minOverlap is how long the old anchor stays after the last leaf of the old authority was replaced, 24 hours by
-	// default; never shorter than trustPropagation.
-	// +optional
-	MinOverlap metav1.Duration `json:"minOverlap,omitzero"`
-
-	// rollback is the generation of the authority whose rotation is rolled back: next.generation in the status. It does
-	// nothing to any other rotation. Removing it before Completing goes forward again.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	Rollback int64 `json:"rollback,omitempty"`
-
-	// emergencyReason says why a rotation removes the old anchor without waiting for anybody. The provider has to confirm it.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	EmergencyReason string `json:"emergencyReason,omitempty"`
-
-	// exclude are clusters that a rotation does not wait for. They may reject leaves of others, and others theirs.
-	// +optional
-	// +listType=map
-	// +listMapKey=cluster
-	// +kubebuilder:validation:MaxItems=100
-	Exclude []Exclusion `json:"exclude,omitempty"`
-}
-
-// Exclusion is a cluster that a person does not want to wait for.
-type Exclusion struct {
-	// cluster by its name, as namespace/name where the namespace is not the policy's own.
-	// +required
-	// +kubebuilder:validation:MaxLength=317
-	Cluster string `json:"cluster"`
-
-	// reason for people. An exclusion without a reason does not count.
-	// +required
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=256
-	Reason string `json:"reason"`
-}
-
-func (s *Spec) trustPropagation() time.Duration {
+func trustPropagation(s *Spec) time.Duration {
 	return cmp.Or(s.TrustPropagation.Duration, DefaultTrustPropagation)
 }
 
-func (s *Spec) minOverlap() time.Duration {
-	return max(cmp.Or(s.MinOverlap.Duration, DefaultMinOverlap), s.trustPropagation())
+func minOverlap(s *Spec) time.Duration {
+	return max(cmp.Or(s.MinOverlap.Duration, DefaultMinOverlap), trustPropagation(s))
 }
 
 // excludes is whether a person excluded the cluster with a reason.
-func (s *Spec) excludes(policyNamespace string, key rollout.ClusterKey) bool {
+func excludes(s *Spec, policyNamespace string, key rollout.ClusterKey) bool {
 	for _, one := range s.Exclude {
 		if one.Reason != "" && one.Cluster == displayName(policyNamespace, key) {
 			return true

@@ -13,7 +13,7 @@ import (
 // recordUsable is whether it is known where the rotation is. Without a record, what targets were told says it.
 func (p *planner) recordUsable() bool {
 	switch {
-	case p.Record.active() && p.membersLost() && !p.Listed:
+	case active(&p.Record) && p.membersLost() && !p.Listed:
 		p.plan.NeedsList = true
 		return false
 	case p.Record.Phase != "":
@@ -32,7 +32,7 @@ func (p *planner) adopt() bool {
 	told := slices.DeleteFunc(slices.Clone(all), func(generation int64) bool { return p.authority(generation) == nil })
 	if len(told) == 0 && len(all) > 0 {
 		p.notice(ReasonAuthorityLost, fmt.Sprintf(
-			"authority %d is not there, and clusters may depend on it: nothing changes until it is restored from a backup", all[len(all)-1]))
+			"authority %d is not there, and clusters may depend on it: nothing changes until it is restored from a backup, or the deliveries that name it are deleted", all[len(all)-1]))
 		return false
 	}
 	record := Record{Token: p.Spec.CA, Since: metav1.NewTime(p.Now)}
@@ -52,7 +52,7 @@ func (p *planner) adopt() bool {
 		record.LastGeneration = max(record.LastGeneration, all[len(all)-1])
 	}
 	p.plan.Record = record
-	if record.active() {
+	if active(&record) {
 		p.plan.Membership = Membership{}.with(p.present())
 		p.mergeMembers()
 	}
@@ -130,7 +130,7 @@ func (p *planner) dueByAge() time.Time {
 func (p *planner) end() {
 	record := p.plan.Record
 	p.plan.Record = Record{
-		Phase: record.Phase, Since: record.Since, Token: record.Token, Current: record.arriving(),
+		Phase: record.Phase, Since: record.Since, Token: record.Token, Current: arriving(&record),
 		RollingBack: record.RollingBack, LastGeneration: record.LastGeneration,
 	}
 	p.enter(Idle)

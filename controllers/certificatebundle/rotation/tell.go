@@ -17,8 +17,8 @@ func (p *planner) teller() func(m *member) Told {
 	record := &p.plan.Record
 	switch {
 	case record.Phase == Completing && !p.removalHeld():
-		arriving := only(record.arriving())
-		return func(*member) Told { return arriving }
+		told := only(arriving(record))
+		return func(*member) Told { return told }
 	case record.Phase == Completing:
 		return p.tellHeldRemoval
 	case record.Next.Anchor == "":
@@ -77,7 +77,7 @@ func (p *planner) tellBack(m *member) Told {
 	current := p.plan.Record.Current
 	onlyCurrent := only(current)
 	switch {
-	case p.plan.Record.nothingIssued() && m.cluster.Target != nil && m.cluster.Target.Told.Equal(onlyCurrent):
+	case nothingIssued(&p.plan.Record) && m.cluster.Target != nil && m.cluster.Target.Told.Equal(onlyCurrent):
 		return onlyCurrent
 	case p.withoutLeaf(m):
 		return p.both(0)
@@ -87,14 +87,14 @@ func (p *planner) tellBack(m *member) Told {
 
 // tellHeldRemoval leaves the anchors as they are, since some cluster serves a leaf of the old authority again.
 func (p *planner) tellHeldRemoval(m *member) Told {
-	arriving := only(p.plan.Record.arriving())
+	alone := only(arriving(&p.plan.Record))
 	switch {
-	case m.cluster.Target != nil && m.cluster.Target.Told.AnchorHash == arriving.AnchorHash:
-		return arriving
+	case m.cluster.Target != nil && m.cluster.Target.Told.AnchorHash == alone.AnchorHash:
+		return alone
 	case p.withoutLeaf(m):
 		return p.both(0)
 	}
-	return p.both(arriving.Issuer)
+	return p.both(alone.Issuer)
 }
 
 // withoutLeaf is whether the cluster is new, and has not loaded both anchors yet.
