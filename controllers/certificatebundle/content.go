@@ -10,6 +10,7 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/authority"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/keystore"
@@ -40,6 +41,7 @@ func (r *Reconciler) Content(_ context.Context, bundle *certificatesv1alpha1.Cer
 			return raw, nil, err
 		},
 		SetStatus: func(told *certificatesv1alpha1.CertificateBundle) {
+			setRotation(told, r.decisions.of(client.ObjectKeyFromObject(bundle)), now)
 			setIssued(told, bundle.Spec.Certificate != nil, problems, now)
 			if read != nil { // What was read before is told already.
 				setAnchors(told, read.Trust)
@@ -66,7 +68,7 @@ func (r *Reconciler) problems(bundle *certificatesv1alpha1.CertificateBundle) []
 
 func setAnchors(bundle *certificatesv1alpha1.CertificateBundle, trust *certificatecontent.Trust) {
 	bundle.Status.Anchors = nil
-	if trust != nil {
+	if trust != nil && trust.Summary.Count > 0 {
 		bundle.Status.Anchors = trust.Summary.DeepCopy()
 	}
 }
@@ -131,6 +133,13 @@ func (r *Reconciler) References(bundle *certificatesv1alpha1.CertificateBundle) 
 		for _, key := range target.Keys {
 			if key.PasswordSecretRef != nil {
 				found = append(found, policy.Reference{Kind: "Secret", Name: key.PasswordSecretRef.Name})
+			}
+		}
+	}
+	if told := bundle.Status.Rotation; told != nil {
+		for _, known := range []certificatesv1alpha1.AuthorityReference{told.Current, told.Next} {
+			if known.Generation != 0 {
+				found = append(found, policy.Reference{Kind: "Secret", Name: authority.Name(bundle.Name, known.Generation), Access: true})
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package certificatebundle
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -9,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/authority"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
@@ -37,12 +40,16 @@ type Reconciler struct {
 	// Checker refuses what bundles may not say.
 	Checker Checker
 
-	issuing *issuing.Reconciler
-	anchors anchorExpiries
+	issuing     *issuing.Reconciler
+	anchors     anchorExpiries
+	authorities authority.Store
+	decisions   decisions
 }
 
 // The room finds by type what a kind adds. One that lacked a method would lose it unnoticed.
 var (
+	_ policy.CoordinatingKind[*certificatesv1alpha1.CertificateBundle]                                       = (*Reconciler)(nil)
+	_ policy.GatedKind[*certificatesv1alpha1.CertificateBundle]                                              = (*Reconciler)(nil)
 	_ policy.PairedKind[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery]  = (*Reconciler)(nil)
 	_ policy.SummingKind[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery] = (*Reconciler)(nil)
 )
@@ -60,6 +67,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	room := &policy.Reconciler[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery]{
 		Client: r.Client, APIReader: r.APIReader, Recorder: r.Recorder, Clock: r.Clock,
 		Kind: r, ProviderNamespace: r.ProviderNamespace,
+	}
+	r.authorities.Client, r.authorities.APIReader = r.Client, r.APIReader
+	if err := authority.AddIndex(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	r.issuing = &issuing.Reconciler{
 		Client: r.Client, APIReader: r.APIReader, Clock: r.Clock,

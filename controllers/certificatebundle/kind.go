@@ -44,11 +44,37 @@ func (r *Reconciler) CopySpec(to, from *certificatesv1alpha1.CertificateDelivery
 func (r *Reconciler) SyncSettings(delivery *certificatesv1alpha1.CertificateDelivery, bundle *certificatesv1alpha1.CertificateBundle) {
 	drift := bundle.Spec.Drift.WithDefaults()
 	delivery.Spec.Drift = *drift.DeepCopy()
+	if told, changes := r.authorityOf(delivery, bundle); changes {
+		delivery.Spec.Authority = told
+	}
+}
+
+// authorityOf is what a delivery is to be told of the bundle's own authorities, and whether that is something else than it was told.
+func (r *Reconciler) authorityOf(delivery *certificatesv1alpha1.CertificateDelivery, bundle *certificatesv1alpha1.CertificateBundle) (*certificatesv1alpha1.DeliveredAuthority, bool) {
+	decided := r.decisions.of(client.ObjectKeyFromObject(bundle))
+	if bundle.Spec.CA == nil || decided == nil {
+		return nil, false
+	}
+	told, known := decided.in(rollout.ClusterKey(delivery.Spec.ClusterRef))
+	if had := delivery.Spec.Authority; !known || had != nil && had.AnchorHash == told.AnchorHash && had.PolicyUID == string(decided.uid) {
+		return nil, false
+	}
+	delivered := decided.delivered(told)
+	return delivered, delivered != nil
 }
 
 // SettingsCurrent implements policy.Kind.
 func (r *Reconciler) SettingsCurrent(delivery *certificatesv1alpha1.CertificateDelivery, bundle *certificatesv1alpha1.CertificateBundle) bool {
-	return equality.Semantic.DeepEqual(delivery.Spec.Drift, bundle.Spec.Drift.WithDefaults())
+	_, changes := r.authorityOf(delivery, bundle)
+	return !changes && equality.Semantic.DeepEqual(delivery.Spec.Drift, bundle.Spec.Drift.WithDefaults())
+}
+
+// Gates implements policy.GatedKind.
+func (r *Reconciler) Gates(bundle *certificatesv1alpha1.CertificateBundle, _ time.Time) []rollout.Gate {
+	if decided := r.decisions.of(client.ObjectKeyFromObject(bundle)); decided != nil {
+		return decided.plan.Gates
+	}
+	return nil
 }
 
 // State implements policy.Kind.
@@ -64,6 +90,7 @@ func (r *Reconciler) Objects(delivery *certificatesv1alpha1.CertificateDelivery)
 // Forget implements policy.Kind.
 func (r *Reconciler) Forget(key types.NamespacedName) {
 	r.anchors.forget(key)
+	r.decisions.forget(key)
 	if r.issuing != nil {
 		r.issuing.Forget(key)
 	}

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/rotation"
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
@@ -23,20 +26,59 @@ func (r *Reconciler) Pair(
 	if r.issuing == nil || bundle.Spec.Certificate == nil || r.Checker.Check(bundle) != nil {
 		return policy.Pair{Content: contentOf(delivery)}, nil
 	}
-	key := issuing.KeyOf(bundle, rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name})
+	at := rollout.ClusterKey{Namespace: cluster.Namespace, Name: cluster.Name}
+	issuer, urgent, waits := r.issuerIn(bundle, at)
+	if waits != nil {
+		waits.Content = contentOf(delivery)
+		return *waits, nil
+	}
+	key := issuing.KeyOf(bundle, at)
 	list, err := issuing.List(ctx, r.Client, key)
 	if err != nil {
 		return policy.Pair{}, err
 	}
-	current := currentOf(list, bundle, cluster, now)
+	current := currentOf(list, bundle, cluster, issuer, now)
 	if cluster.DeletionTimestamp.IsZero() {
 		r.issuing.Want(key, current)
 	}
-	return pairOf(bundle, delivery, list, current, now), nil
+	pair := pairOf(bundle, delivery, list, current, now)
+	if urgent && len(pair.Gates) == 0 {
+		pair.Overrides = []string{metav1alpha1.ReasonWindowClosed}
+	}
+	return pair, nil
+}
+
+// issuerIn is whom the certificate of a cluster is asked of. It is urgent in an emergency of the bundle's own authority. Where that is to
+// be trusted in the cluster before it issues for it, or is not known, the cluster waits.
+func (r *Reconciler) issuerIn(bundle *certificatesv1alpha1.CertificateBundle, cluster rollout.ClusterKey) (issuer certificatesv1alpha1.IssuerReference, urgent bool, waits *policy.Pair) {
+	if bundle.Spec.CA == nil {
+		return *bundle.Spec.IssuerRef, false, nil
+	}
+	decided := r.decisions.of(client.ObjectKeyFromObject(bundle))
+	if decided == nil {
+		return issuer, false, waitsForAuthority()
+	}
+	told, known := decided.in(cluster)
+	switch {
+	case !known:
+		return issuer, false, waitsForAuthority()
+	case told.Issuer == 0:
+		return issuer, false, &policy.Pair{}
+	}
+	return issuing.Issuer{Generation: told.Issuer}.Reference(bundle.Name), decided.plan.Urgent, nil
+}
+
+func waitsForAuthority() *policy.Pair {
+	return &policy.Pair{Gates: []rollout.Gate{{
+		Reason: rotation.ReasonRotationHeld, Message: "waiting for the certificate authority", Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
+	}}}
 }
 
 // currentOf is the issuance that a cluster should have; nil if there is none.
-func currentOf(list []issuing.Issuance, bundle *certificatesv1alpha1.CertificateBundle, cluster *tenancyv1alpha1.TenantCluster, now time.Time) *issuing.Issuance {
+func currentOf(
+	list []issuing.Issuance, bundle *certificatesv1alpha1.CertificateBundle, cluster *tenancyv1alpha1.TenantCluster,
+	issuer certificatesv1alpha1.IssuerReference, now time.Time,
+) *issuing.Issuance {
 	described := clustertemplate.Cluster{}
 	if !bundle.Spec.SharedKey {
 		described.ClusterReference = metav1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
@@ -46,7 +88,7 @@ func currentOf(list []issuing.Issuance, bundle *certificatesv1alpha1.Certificate
 	if err != nil {
 		return nil // The state of the certificate tells why.
 	}
-	return issuing.Current(list, bundle.Spec.RollbackTo, issuing.RequestHash(request, *bundle.Spec.IssuerRef), now)
+	return issuing.Current(list, bundle.Spec.RollbackTo, issuing.RequestHash(request, issuer), now)
 }
 
 // pairOf decides what a cluster gets. It is pure.

@@ -156,8 +156,8 @@ func TestWhichIssuanceAClusterShouldHave(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ""
-			if found := currentOf(list, newBundle(append([]bundleChange{lasting}, test.changes...)...), cluster, now); found != nil {
+			got, bundle := "", newBundle(append([]bundleChange{lasting}, test.changes...)...)
+			if found := currentOf(list, bundle, cluster, *bundle.Spec.IssuerRef, now); found != nil {
 				got = found.Name
 			}
 			if got != test.want {
@@ -176,7 +176,7 @@ func TestWithASharedKeyAllClustersShouldHaveTheSame(t *testing.T) {
 	list := []issuing.Issuance{one("all", issuing.RequestHash(request, *bundle.Spec.IssuerRef), hour)}
 	for _, name := range []string{"prod", "staging"} {
 		cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		if found := currentOf(list, bundle, cluster, now); found == nil || found.Name != "all" {
+		if found := currentOf(list, bundle, cluster, *bundle.Spec.IssuerRef, now); found == nil || found.Name != "all" {
 			t.Errorf("%s should have %+v", name, found)
 		}
 	}

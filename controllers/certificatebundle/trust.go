@@ -44,6 +44,10 @@ func (r *Reconciler) readTrust(ctx context.Context, policyBundle *certificatesv1
 		own.Write(text)
 		own.WriteByte('\n')
 	}
+	if len(trust.Sources) == 0 && !trust.DefaultCAs {
+		// The bundle's own authorities are told to each delivery by itself.
+		return &certificatecontent.Trust{Targets: trust.Targets}, nil, nil
+	}
 	all := bytes.Clone(own.Bytes())
 	if trust.DefaultCAs {
 		all = append(all, publicAuthorities()...)

@@ -28,6 +28,9 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 		return nil, err
 	}
 	w := wanted{Content: content, cluster: clustertemplate.Cluster{ClusterReference: o.Target.Spec.ClusterRef, ClusterParameters: o.Target.Spec.Cluster}}
+	if w.Trust, err = withOwnAnchors(w.Trust, o.Target.Spec.Authority, o.Now); err != nil {
+		return nil, err
+	}
 	if w.issued, err = r.readIssuance(ctx, o, w); err != nil {
 		return nil, err
 	}
@@ -55,8 +58,8 @@ type issued struct {
 // may have put something else in its place. Nil for a bundle that has none.
 func (r *Reconciler) readIssuance(ctx context.Context, o *observation, w wanted) (*issued, error) {
 	name := o.Target.Spec.Content
-	if w.Certificate == nil {
-		return nil, nil //nolint:nilnil // There is none.
+	if w.Certificate == nil || name == "" && o.Target.Spec.Authority != nil {
+		return nil, nil //nolint:nilnil // There is none, or none until the authority is trusted that it is to be from.
 	}
 	secret := &corev1.Secret{}
 	err := r.Room.APIReader.Get(ctx, types.NamespacedName{Namespace: o.Target.Namespace, Name: name}, secret)
@@ -78,7 +81,7 @@ func (r *Reconciler) readIssuance(ctx context.Context, o *observation, w wanted)
 	if found.Issued, err = issuance.Check(found.Material, request, checkedAt(o, secret)); err != nil {
 		return nil, certificateRefused(o, secret, err)
 	}
-	return found, nil
+	return found, found.setAuthority(o, secret)
 }
 
 // checkedAt is when a certificate has to be valid: now, or if it is in the cluster already, when it came there. One that has
@@ -119,7 +122,7 @@ type declared struct {
 
 func declaredIn(o *observation, w wanted) *declared {
 	told := &declared{selectors: selectorsOf(w.Content), namespaces: hashOf(o.Extra.namespaces)}
-	if w.Trust != nil {
+	if w.Trust != nil && w.Trust.Summary.Count > 0 {
 		told.anchors = w.Trust.Summary.DeepCopy()
 	}
 	if w.issued != nil {

@@ -37,7 +37,7 @@ func desired(w wanted) ([]apply.Declaration, error) {
 		return nil, err
 	}
 	var list []apply.Declaration
-	for i, secret := range w.Targets {
+	for i, secret := range w.secretTargets() {
 		made, err := w.secrets(fmt.Sprintf("spec.targets[%d]", i), secret)
 		if err != nil {
 			return nil, err
@@ -56,6 +56,14 @@ func desired(w wanted) ([]apply.Declaration, error) {
 	return list, checkUnique(list)
 }
 
+// secretTargets are those of the certificate; none while there is no certificate.
+func (w wanted) secretTargets() []certificatesv1alpha1.SecretTarget {
+	if w.issued == nil {
+		return nil
+	}
+	return w.Targets
+}
+
 // maxDeclared is how much the objects of a delivery take together, in bytes before they are encoded: all of them are in memory
 // at once. It is 900 KiB of anchors in 40 namespaces, or 5 KiB of a certificate in all objects that a target may have.
 const maxDeclared = 36 << 20
@@ -67,7 +75,7 @@ func (w wanted) checkSize() error {
 		count += len(w.in(place))
 		size += len(w.in(place)) * each
 	}
-	for _, secret := range w.Targets {
+	for _, secret := range w.secretTargets() {
 		// A keystore is about as large as what it is made of.
 		add(secret.Placement, (len(w.issued.Certificate)+len(w.issued.PrivateKey)+len(w.issued.CA))*(1+len(secret.Keys)))
 	}

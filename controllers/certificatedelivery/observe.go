@@ -30,6 +30,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
 		return nil
 	}
+	o.Extra.inputs = withAuthority(o.Extra.inputs, o.Target.Spec.Authority)
 	o.Inputs = withNamespaces(o.Extra.inputs, o.Status.Namespaces)
 	found, err := r.observeNamespaces(ctx, o, cluster, o.Status.NamespaceSelectors)
 	if err != nil {

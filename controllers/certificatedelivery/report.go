@@ -20,6 +20,8 @@ const (
 	// warnPart is which part of its life a certificate has left when it expires soon: half of the third in which cert-manager
 	// renews by default, so that a renewal had time.
 	warnPart = 6
+	// lookForCorrection is when a cluster is looked at again in which something was corrected, or could not be.
+	lookForCorrection = time.Second
 	// warnAnchors is how long before their end anchors expire soon: somebody has to make and hand out new ones.
 	warnAnchors = 30 * 24 * time.Hour
 )
@@ -30,12 +32,17 @@ func (r *Reconciler) Size(*observation) int { return 1024 + 10*512 + 32*certific
 // Forget implements target.StagedKind.
 func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStatus) {
 	status.Certificate, status.Anchors, status.NamespaceSelectors, status.Namespaces = nil, nil, nil, ""
+	status.Authority = nil
 }
 
 // Outcome implements target.StagedKind.
 func (r *Reconciler) Outcome(o *observation) outcome {
+	written := r.Clock.Now()
 	result := outcome{
-		Conclude: func(status *certificatesv1alpha1.CertificateDeliveryStatus) { conclude(o, status) },
+		Conclude: func(status *certificatesv1alpha1.CertificateDeliveryStatus) { conclude(o, status, written) },
+	}
+	if hasDifference(o) {
+		result.Due = append(result.Due, o.Now.Add(lookForCorrection))
 	}
 	status := o.Status.DeepCopy()
 	tellDeclared(o.Extra.declared, status)
@@ -115,7 +122,7 @@ func expiryOf(status *certificatesv1alpha1.CertificateDeliveryStatus, now time.T
 }
 
 // conclude tells the conditions that follow from everything else.
-func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliveryStatus) {
+func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliveryStatus, written time.Time) {
 	if isApplied(o, status) {
 		tellDeclared(o.Extra.declared, status)
 	}
@@ -148,6 +155,7 @@ func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliverySt
 	}
 	tell(certificatesv1alpha1.ConditionDistributed, status.Certificate != nil || o.Target.Spec.Content != "", certificate, "")
 	tell(certificatesv1alpha1.ConditionTrustDistributed, status.Anchors != nil, anchors, leftOut(o, list))
+	concludeAuthority(o, status, written)
 }
 
 // nowhere is told where the bundle has no object in the cluster.

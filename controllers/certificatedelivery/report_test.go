@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testingclock "k8s.io/utils/clock/testing"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -132,7 +133,7 @@ func TestDistributedIsWhatWasReadBack(t *testing.T) {
 			if test.tell != nil {
 				test.tell(status)
 			}
-			conclude(o, status)
+			conclude(o, status, o.Now)
 			got := meta.FindStatusCondition(status.Conditions, certificatesv1alpha1.ConditionDistributed)
 			if got == nil || got.Status != test.status || got.Reason != test.reason || !strings.Contains(got.Message, test.message) || got.ObservedGeneration != 2 {
 				t.Errorf("got %+v", got)
@@ -164,7 +165,7 @@ func TestTrustDistributedSaysWhatIsLeftOut(t *testing.T) {
 	} {
 		o := newObserved()
 		o.Target.Spec.Content, o.Extra.declared, o.Unreachable = "", step.declared, step.unreachable
-		conclude(o, status)
+		conclude(o, status, o.Now)
 		if got := meta.FindStatusCondition(status.Conditions, certificatesv1alpha1.ConditionTrustDistributed); got == nil || got.Message != step.want {
 			t.Errorf("step %d: got %+v", i, got)
 		}
@@ -196,7 +197,7 @@ func TestAStatusTellsOfACertificateOnceItIsInTheCluster(t *testing.T) {
 			if test.change != nil {
 				test.change(o, status)
 			}
-			conclude(o, status)
+			conclude(o, status, o.Now)
 			if told := status.Certificate.Issuance == "next"; told != test.told {
 				t.Errorf("it tells of %+v", status.Certificate)
 			}
@@ -222,7 +223,7 @@ func TestAnOutcomeIsUnhealthyOnceSomethingHasExpired(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := newObserved()
 			o.Status, o.Extra.unseen = *holding(test.certificate, 0), test.unseen
-			got, reason := (&Reconciler{}).Outcome(o), ""
+			got, reason := (&Reconciler{Clock: testingclock.NewFakePassiveClock(o.Now)}).Outcome(o), ""
 			if got.Unhealthy != nil {
 				reason = got.Unhealthy.Reason
 			}

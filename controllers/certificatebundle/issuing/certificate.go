@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/issuance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
@@ -36,7 +35,8 @@ func newCertificate() *unstructured.Unstructured {
 }
 
 // desiredCertificate is what cert-manager is asked for.
-func desiredCertificate(bundle *certificatesv1alpha1.CertificateBundle, key Key, request issuance.Request) *unstructured.Unstructured {
+func desiredCertificate(o observation) *unstructured.Unstructured {
+	bundle, key, request := o.bundle, o.key, o.request
 	template := bundle.Spec.Certificate
 	duration, renewBefore := Lifetime(template)
 	secretLabels := map[string]any{}
@@ -51,7 +51,7 @@ func desiredCertificate(bundle *certificatesv1alpha1.CertificateBundle, key Key,
 	}
 	spec := map[string]any{
 		"secretName": key.name(), "secretTemplate": map[string]any{"labels": secretLabels},
-		"issuerRef":   map[string]any{"group": certificateKind.Group, "kind": bundle.Spec.IssuerRef.Kind, "name": bundle.Spec.IssuerRef.Name},
+		"issuerRef":   map[string]any{"group": certificateKind.Group, "kind": o.issuer.Kind, "name": o.issuer.Name},
 		"duration":    duration.String(),
 		"renewBefore": (renewBefore + spread(key, duration-renewBefore)).String(),
 		"privateKey":  private, "revisionHistoryLimit": int64(1), "usages": texts(request.Usages),

@@ -70,7 +70,7 @@ func TestARenewalComesBeforeItIsDueAndAfterTheCertificateBegins(t *testing.T) {
 				t.Errorf("%s, renewed %s before the end", duration, renewBefore)
 			}
 			o := newObservation(t, bundle)
-			spec := desiredCertificate(bundle, webKey, o.request).Object["spec"].(map[string]any)
+			spec := desiredCertificate(o).Object["spec"].(map[string]any)
 			asked, err := time.ParseDuration(spec["renewBefore"].(string))
 			if err != nil || asked < renewBefore || asked >= duration || spec["duration"] != duration.String() {
 				t.Errorf("it asks for %v, renewed %s before its end: %v", spec["duration"], asked, err)
@@ -85,7 +85,7 @@ func TestWhatCertManagerIsAskedFor(t *testing.T) {
 	})
 	bundle.Spec.IssuerRef.Kind = "ClusterIssuer"
 	o := newObservation(t, bundle)
-	certificate := desiredCertificate(bundle, webKey, o.request)
+	certificate := desiredCertificate(o)
 	spec := certificate.Object["spec"].(map[string]any)
 	delete(spec, "renewBefore") // Another test is about it.
 	labels := map[string]any{"daytwo.dev/bundle": "web", "daytwo.dev/cluster": "prod", "daytwo.dev/cluster-namespace": "acme"}

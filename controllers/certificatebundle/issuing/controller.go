@@ -25,6 +25,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cert-manager.io,resources=issuers,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=certificates.daytwo.dev,resources=certificatebundles;certificatedeliveries,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=tenancy.daytwo.dev,resources=tenantclusters,verbs=get;list;watch
@@ -108,9 +109,11 @@ func (r *Reconciler) Want(key Key, current *Issuance) {
 		pending = State{Reason: certificatesv1alpha1.ReasonIssuancePending, Message: "waiting for cert-manager"}
 	}
 	if r.states.want(key, pending) || current == nil {
-		r.asked <- event.TypedGenericEvent[Key]{Object: key}
+		r.ask(key)
 	}
 }
+
+func (r *Reconciler) ask(key Key) { r.asked <- event.TypedGenericEvent[Key]{Object: key} }
 
 // Problems are the certificates of a bundle that are not issued, those that need a person first.
 func (r *Reconciler) Problems(bundle types.NamespacedName) []Problem {

@@ -47,6 +47,7 @@ func newObservation(t *testing.T, bundle *certificatesv1alpha1.CertificateBundle
 	o := observation{
 		key: webKey, now: now, bundle: bundle, needed: true, selected: true, inUse: map[string]bool{}, presence: optionalkind.Absent,
 	}
+	o.issuer = *bundle.Spec.IssuerRef
 	var err error
 	o.request, err = certificatecontent.RequestFor(bundle.Spec.Certificate, clustertemplate.Cluster{ClusterReference: metav1alpha1.ClusterReference(webKey.Cluster)})
 	if err != nil {
@@ -59,7 +60,7 @@ func newObservation(t *testing.T, bundle *certificatesv1alpha1.CertificateBundle
 func asked(t *testing.T, changes ...templateChange) func(*observation) {
 	return func(o *observation) {
 		other := newObservation(t, newBundle(changes...))
-		o.certificate, o.presence = desiredCertificate(other.bundle, webKey, other.request), optionalkind.Present
+		o.certificate, o.presence = desiredCertificate(other), optionalkind.Present
 		o.certificate.SetGeneration(4)
 	}
 }

@@ -37,6 +37,11 @@ type observation struct {
 	gone bool
 	// inUse are the issuances that targets name or have.
 	inUse map[string]bool
+	// issuer of cert-manager that it is asked of, and authority of the bundle's own behind that; zero for none.
+	issuer    certificatesv1alpha1.IssuerReference
+	authority Issuer
+	// undecided: the bundle has authorities of its own, and it is not known yet from which one the certificate is to be.
+	undecided bool
 	// request is what is asked for; refused is why nothing can be.
 	request issuance.Request
 	refused error
@@ -84,9 +89,10 @@ func (r *Reconciler) observeBundle(ctx context.Context, o *observation) error {
 	if err := r.observeDeliveries(ctx, o); err != nil {
 		return err
 	}
-	if bundle.Spec.Certificate == nil || bundle.Spec.IssuerRef == nil || bundle.Spec.SharedKey != (o.key.Cluster.Name == "") {
+	if bundle.Spec.Certificate == nil || bundle.Spec.IssuerRef == nil && bundle.Spec.CA == nil || bundle.Spec.SharedKey != (o.key.Cluster.Name == "") {
 		return nil
 	}
+	r.observeIssuer(o)
 	o.needed = len(o.inUse) > 0
 	cluster := clustertemplate.Cluster{}
 	if !bundle.Spec.SharedKey {
@@ -102,6 +108,17 @@ func (r *Reconciler) observeBundle(ctx context.Context, o *observation) error {
 		o.request, o.refused = certificatecontent.RequestFor(bundle.Spec.Certificate, cluster)
 	}
 	return nil
+}
+
+// observeIssuer finds out whom the certificate is asked of.
+func (r *Reconciler) observeIssuer(o *observation) {
+	if o.bundle.Spec.CA == nil {
+		o.issuer = *o.bundle.Spec.IssuerRef
+		return
+	}
+	o.authority = r.states.issuerOf(o.key)
+	o.issuer = o.authority.Reference(o.bundle.Name)
+	o.undecided = o.authority.Generation == 0
 }
 
 // observeCluster finds out whether the bundle selects the cluster; nil if that is gone.
@@ -177,7 +194,7 @@ func (r *Reconciler) observeSecret(ctx context.Context, o *observation) error {
 }
 
 // requestHash tells this request from others.
-func (o *observation) requestHash() string { return RequestHash(o.request, *o.bundle.Spec.IssuerRef) }
+func (o *observation) requestHash() string { return RequestHash(o.request, o.issuer) }
 
 // isTaken is whether what cert-manager keeps is an issuance already, for the same request.
 func (o *observation) isTaken() bool {

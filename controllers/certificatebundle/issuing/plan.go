@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/authority"
+	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/issuance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 )
@@ -20,6 +22,8 @@ const lookAgain = time.Minute
 
 // plan is what to do for one certificate. The zero plan is to do nothing.
 type plan struct {
+	// issuer of the bundle's own authority, which has to be there; nil for none.
+	issuer *unstructured.Unstructured
 	// create or update the Certificate; nil for neither.
 	create, update *unstructured.Unstructured
 	// keep what was issued; nil for nothing.
@@ -52,6 +56,8 @@ func newPlan(o observation) plan {
 		return removal(o, func(string) bool { return false })
 	case !o.bundle.DeletionTimestamp.IsZero(), o.gone && o.needed:
 		return plan{} // Targets need what they have until they are gone.
+	case o.undecided && o.needed:
+		return plan{state: o.before} // What is there stays as it is.
 	case !o.needed && o.selected:
 		return plan{} // Nobody asked for it yet.
 	case !o.needed:
@@ -60,6 +66,9 @@ func newPlan(o observation) plan {
 		return plan{state: State{Reason: certificatesv1alpha1.ReasonIssuanceFailed, Message: o.refused.Error()}}
 	}
 	p := planIssuance(o)
+	if o.authority.Generation != 0 && p.state.Reason != "" {
+		p.issuer = authority.NewIssuer(o.bundle, o.authority.Generation)
+	}
 	current := Current(o.issuances, o.bundle.Spec.RollbackTo, o.requestHash(), o.now)
 	p.removeSecrets = prunable(o.issuances, int(max(o.bundle.Spec.HistoryLimit, 1)), func(name string) bool {
 		return o.inUse[name] || current != nil && current.Name == name || slices.Contains(o.bundle.Spec.RollbackTo, name)
@@ -83,7 +92,7 @@ func removal(o observation, keep func(name string) bool) plan {
 
 // planIssuance asks cert-manager for the certificate, and takes what it issued.
 func planIssuance(o observation) plan {
-	desired := desiredCertificate(o.bundle, o.key, o.request)
+	desired := desiredCertificate(o)
 	switch {
 	case o.presence == optionalkind.NotInstalled:
 		return plan{again: o.now.Add(lookAgain), state: o.notIssued(certificatesv1alpha1.ReasonCertManagerUnavailable,
@@ -117,11 +126,13 @@ func planTaking(o observation) plan {
 		}
 		return plan{state: pending}
 	}
-	issued, err := issuance.Check(*o.material, o.request, o.now)
+	issued, err := o.check()
 	var problem *issuance.Problem
 	switch {
 	case err == nil:
-		return plan{keep: newIssuance(o.bundle, o.key, *o.material, issued, o.requestHash(), o.source)}
+		kept := newIssuance(o.bundle, o.key, *o.material, issued, o.requestHash(), o.source)
+		kept.Name += certificatecontent.GenerationMark(o.authority.Generation)
+		return plan{keep: kept}
 	case !is.ready:
 		return plan{state: pending} // cert-manager is about to replace it.
 	case errors.As(err, &problem) && problem.Until.After(o.now):
@@ -131,6 +142,15 @@ func planTaking(o observation) plan {
 	state := o.notIssued(certificatesv1alpha1.ReasonCertificateRefused, "the issuer issued something else than was asked for, which goes into no cluster: "+err.Error())
 	state.refusedSource = o.source + o.requestHash()
 	return plan{state: state}
+}
+
+// check passes what was issued if it is what was asked for, of whom it was asked.
+func (o *observation) check() (issuance.Issued, error) {
+	issued, err := issuance.Check(*o.material, o.request, o.now)
+	if err == nil && o.authority.Generation != 0 {
+		err = authority.Check(o.material.CA, o.authority.Anchor)
+	}
+	return issued, err
 }
 
 // notIssued is a state, unless a certificate is there that is as it is asked for and was not to be renewed.

@@ -286,7 +286,7 @@ func TestAChangedTemplateChangesTheRequest(t *testing.T) {
 			o := newObservation(t, newBundle(test.after...))
 			asked(t, test.before...)(&o)
 			p := newPlan(o)
-			if p.update == nil || !reflect.DeepEqual(p.update.Object["spec"], desiredCertificate(o.bundle, webKey, o.request).Object["spec"]) {
+			if p.update == nil || !reflect.DeepEqual(p.update.Object["spec"], desiredCertificate(o).Object["spec"]) {
 				t.Errorf("it does %+v", inShort(p))
 			}
 		})

@@ -21,6 +21,7 @@ type bundleStates struct {
 	wanted map[rollout.ClusterKey]bool
 	// notIssued are the states of certificates that are not.
 	notIssued map[rollout.ClusterKey]State
+	issuers   Issuers
 }
 
 // ofBundle is what is remembered of a bundle. The caller holds the lock.
@@ -47,6 +48,33 @@ func (s *states) want(key Key, pending State) bool {
 		known.notIssued[key.Cluster] = pending
 	}
 	return news
+}
+
+// assign returns the wanted certificates that are to be issued from another authority than before.
+func (s *states) assign(bundle types.NamespacedName, issuers Issuers) (changed []rollout.ClusterKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.ofBundle(bundle)
+	clusters := maps.Clone(known.wanted)
+	for cluster := range issuers.In {
+		clusters[cluster] = true
+	}
+	for cluster := range clusters {
+		if known.issuers.of(cluster) != issuers.of(cluster) {
+			changed = append(changed, cluster)
+		}
+	}
+	known.issuers = issuers
+	return changed
+}
+
+func (s *states) issuerOf(key Key) Issuer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.byBundle[key.Bundle]; known != nil {
+		return known.issuers.of(key.Cluster)
+	}
+	return Issuer{}
 }
 
 func (s *states) isWanted(key Key) bool {

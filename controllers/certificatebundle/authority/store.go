@@ -1,0 +1,231 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+)
+
+// index of Secrets, by the bundle whose authorities they are for.
+const index = "daytwo.authority"
+
+// cacheLag is how long after it was made an authority may be missing in the cache.
+const cacheLag = 30 * time.Second
+
+// Store keeps the authorities of bundles.
+type Store struct {
+	// Client reads from the manager's cache, which holds Secrets as metadata only.
+	Client client.Client
+	// APIReader reads from the API server.
+	APIReader client.Reader
+
+	mu sync.Mutex
+	// roots that were read, by the UIDs of their Secrets, and made those that the cache may not show yet.
+	roots map[types.UID]Root
+	made  map[types.NamespacedName]madeRoot
+}
+
+type madeRoot struct {
+	Root
+	at time.Time
+}
+
+// AddIndex has the cache find the Secrets of bundles.
+func AddIndex(ctx context.Context, indexer client.FieldIndexer) error {
+	secret := objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return indexer.IndexField(ctx, secret, index, func(object client.Object) []string {
+		if bundle := object.GetLabels()[metav1alpha1.LabelAuthority]; bundle != "" {
+			return []string{bundle}
+		}
+		return nil
+	})
+}
+
+// List returns the authorities of a bundle, the oldest first.
+func (s *Store) List(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, now time.Time) ([]Root, error) {
+	secrets, err := s.list(ctx, bundle)
+	if err != nil {
+		return nil, err
+	}
+	var found []Root
+	known := map[int64]bool{}
+	for i := range secrets {
+		generation := generationOf(bundle.Name, secrets[i].Name)
+		if generation == 0 || !isOf(&secrets[i], bundle) {
+			continue
+		}
+		root, err := s.read(ctx, bundle, generation, secrets[i].UID)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		found = append(found, root)
+		known[generation] = true
+	}
+	for _, root := range s.notShown(bundle, known, now) {
+		found = append(found, root)
+	}
+	slices.SortFunc(found, func(a, b Root) int { return int(a.Generation - b.Generation) })
+	return found, nil
+}
+
+// notShown are authorities that were made just now.
+func (s *Store) notShown(bundle *certificatesv1alpha1.CertificateBundle, shown map[int64]bool, now time.Time) (roots []Root) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, one := range s.made {
+		if key.Namespace != bundle.Namespace || Name(bundle.Name, one.Generation) != key.Name {
+			continue
+		}
+		if shown[one.Generation] || now.After(one.at.Add(cacheLag)) {
+			delete(s.made, key)
+			continue
+		}
+		roots = append(roots, one.Root)
+	}
+	return roots
+}
+
+func (s *Store) list(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle) ([]metav1.PartialObjectMetadata, error) {
+	secrets := &metav1.PartialObjectMetadataList{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := s.Client.List(ctx, secrets, client.InNamespace(bundle.Namespace), client.MatchingFields{index: bundle.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the authorities of %s/%s: %w", bundle.Namespace, bundle.Name, err)
+	}
+	return secrets.Items, nil
+}
+
+// read returns the certificate in a Secret, which never changes.
+func (s *Store) read(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64, uid types.UID) (Root, error) {
+	s.mu.Lock()
+	root, known := s.roots[uid]
+	s.mu.Unlock()
+	if known {
+		return root, nil
+	}
+	root, uid, err := s.get(ctx, bundle, generation)
+	if err != nil {
+		return Root{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.roots == nil {
+		s.roots = map[types.UID]Root{}
+	}
+	s.roots[uid] = root
+	return root, nil
+}
+
+func (s *Store) get(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) (Root, types.UID, error) {
+	secret := &corev1.Secret{}
+	key := types.NamespacedName{Namespace: bundle.Namespace, Name: Name(bundle.Name, generation)}
+	if err := s.APIReader.Get(ctx, key, secret); err != nil {
+		return Root{}, "", fmt.Errorf("read authority %s: %w", key, err)
+	}
+	root, err := parseRoot(generation, secret.Data[corev1.TLSCertKey])
+	switch {
+	case !isOf(secret, bundle):
+		return Root{}, "", fmt.Errorf("Secret %s is in the way of an authority: somebody else made it; delete it", key) //nolint:staticcheck // Secret is a kind.
+	case err != nil:
+		return Root{}, "", fmt.Errorf("Secret %s is no authority: %w; restore it from a backup", key, err) //nolint:staticcheck // Secret is a kind.
+	}
+	return root, secret.UID, nil
+}
+
+// Make makes a generation, unless it is there already.
+func (s *Store) Make(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64, now time.Time) (Root, error) {
+	root, _, err := s.get(ctx, bundle, generation)
+	if !apierrors.IsNotFound(err) {
+		return root, err
+	}
+	certificate, key, err := newRoot(bundle.Spec.CA, commonNameOf(bundle, generation), now)
+	if err != nil {
+		return Root{}, err
+	}
+	secret := rootSecret(bundle, generation, certificate, key)
+	if err := s.Client.Create(ctx, secret); err != nil {
+		return Root{}, fmt.Errorf("store authority %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	if root, err = parseRoot(generation, certificate); err != nil {
+		return Root{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == nil {
+		s.made = map[types.NamespacedName]madeRoot{}
+	}
+	s.made[client.ObjectKeyFromObject(secret)] = madeRoot{root, now}
+	return root, nil
+}
+
+// Retire removes a generation, its Issuer first.
+func (s *Store) Retire(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) error {
+	name := Name(bundle.Name, generation)
+	err := s.Client.Delete(ctx, issuerNamed(bundle.Namespace, name))
+	if err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("delete Issuer %s/%s: %w", bundle.Namespace, name, err)
+	}
+	return s.remove(ctx, bundle, name)
+}
+
+func (s *Store) remove(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, name string) error {
+	secret := objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
+	secret.Namespace, secret.Name = bundle.Namespace, name
+	if err := client.IgnoreNotFound(s.Client.Delete(ctx, secret)); err != nil {
+		return fmt.Errorf("delete Secret %s/%s: %w", bundle.Namespace, name, err)
+	}
+	return nil
+}
+
+// ReadMembers returns the encoded names of the clusters that take part in a rotation; nil if they are not there.
+func (s *Store) ReadMembers(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, hash string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	key := types.NamespacedName{Namespace: bundle.Namespace, Name: membersName(bundle.Name, hash)}
+	err := s.APIReader.Get(ctx, key, secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read Secret %s: %w", key, err)
+	}
+	return secret.Data[membersKey], nil
+}
+
+// WriteMembers stores the encoded names under their hash.
+func (s *Store) WriteMembers(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, hash string, encoded []byte) error {
+	secret := membersSecret(bundle, hash, encoded)
+	if err := s.Client.Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("store the clusters that take part in a rotation as %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	return nil
+}
+
+// PruneMembers removes the names that no record refers to.
+func (s *Store) PruneMembers(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, hash string) error {
+	secrets, err := s.list(ctx, bundle)
+	errs := []error{err}
+	for i := range secrets {
+		name := secrets[i].Name
+		if generationOf(bundle.Name, name) == 0 && isOf(&secrets[i], bundle) && name != membersName(bundle.Name, hash) {
+			errs = append(errs, s.remove(ctx, bundle, name))
+		}
+	}
+	return errors.Join(errs...)
+}
