@@ -9,6 +9,8 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/authority"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
@@ -45,7 +47,7 @@ type Checker struct {
 // Check returns what is wrong with a bundle, beside what its definition says; nil for nothing.
 func (c Checker) Check(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 	for _, check := range []func(*certificatesv1alpha1.CertificateBundle) *Problem{
-		c.checkIssuer, checkNames, checkTargets, checkTrustTargets, checkDuplicates,
+		c.checkIssuer, checkAuthority, checkNames, checkTargets, checkTrustTargets, checkDuplicates,
 	} {
 		if problem := check(bundle); problem != nil {
 			return problem
@@ -63,6 +65,25 @@ func (c Checker) checkIssuer(bundle *certificatesv1alpha1.CertificateBundle) *Pr
 		Reason: certificatesv1alpha1.ReasonIssuerNotAllowed, Field: "spec.issuerRef",
 		Message: fmt.Sprintf("ClusterIssuer %s may not be used in namespace %s: name an Issuer of that namespace, or ask the provider to start the manager with it in --customer-cluster-issuers", ref.Name, bundle.Namespace),
 	}
+}
+
+// checkAuthority keeps certificates from outliving the authority that they are from, which would break all of them at once.
+func checkAuthority(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	if bundle.Spec.CA == nil || bundle.Spec.Certificate == nil {
+		return nil
+	}
+	lives, issued := authority.DurationOf(bundle.Spec.CA), bundle.Spec.Certificate.Duration
+	leaf := issuing.DefaultDuration
+	if issued != nil {
+		leaf = issued.Duration
+	}
+	if 2*leaf > lives {
+		return invalid("spec.certificate.duration", "%s is more than half of the %s that the authority is valid (spec.ca.duration): use less, so that the authority can be replaced in time", leaf, lives)
+	}
+	if rotation := bundle.Spec.Rotation; rotation != nil && rotation.Age.Duration > lives-leaf {
+		return invalid("spec.rotation.age", "%s is too late: an authority is valid for %s (spec.ca.duration), and its certificates for %s; use %s or less", rotation.Age.Duration, lives, leaf, lives-leaf)
+	}
+	return nil
 }
 
 // checkNames reads the templates in the certificate.

@@ -13,17 +13,20 @@ type RotationSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	CA string `json:"ca,omitempty"`
 
-	// age starts a rotation when the current authority is older; absent for never.
+	// age starts a rotation when the current authority is older, from 1h; absent for never.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="use 1h or more"
 	Age metav1.Duration `json:"age,omitzero"`
 
-	// trustPropagation is how long workloads take to load what is stored in their cluster, 15 minutes by default.
+	// trustPropagation is how long workloads take to load what is stored in their cluster, from 1s; 15 minutes by default.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="use 1s or more"
 	TrustPropagation metav1.Duration `json:"trustPropagation,omitzero"`
 
 	// minOverlap is how long the old anchor stays after the last leaf of the old authority was replaced, 24 hours by
 	// default; never shorter than trustPropagation.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s')",message="use 1s or more"
 	MinOverlap metav1.Duration `json:"minOverlap,omitzero"`
 
 	// rollback is the generation of the authority whose rotation is rolled back: next.generation in the status. It does

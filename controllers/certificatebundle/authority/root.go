@@ -52,13 +52,9 @@ func newRoot(wanted *certificatesv1alpha1.ManagedAuthority, commonName string, n
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the serial number of an authority: %w", err)
 	}
-	duration := defaultDuration
-	if wanted.Duration != nil {
-		duration = wanted.Duration.Duration
-	}
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: commonName},
-		NotBefore: now.Add(-clockSkew), NotAfter: now.Add(duration),
+		NotBefore: now.Add(-clockSkew), NotAfter: now.Add(DurationOf(wanted)),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
@@ -70,6 +66,14 @@ func newRoot(wanted *certificatesv1alpha1.ManagedAuthority, commonName string, n
 		return nil, nil, fmt.Errorf("encode the key of an authority: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), nil
+}
+
+// DurationOf is for how long a generation is valid.
+func DurationOf(wanted *certificatesv1alpha1.ManagedAuthority) time.Duration {
+	if wanted.Duration != nil {
+		return wanted.Duration.Duration
+	}
+	return defaultDuration
 }
 
 func newKey(algorithm string) (crypto.Signer, error) {

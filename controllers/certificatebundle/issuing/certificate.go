@@ -21,7 +21,8 @@ const definition = "certificates.cert-manager.io"
 var certificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 
 const (
-	defaultDuration = 90 * 24 * time.Hour
+	// DefaultDuration is that of the API.
+	DefaultDuration = 90 * 24 * time.Hour
 	// spreadPart is which part of the time before a renewal is due the renewals of clusters are spread over.
 	spreadPart = 10
 	// maxReason is how much of cert-manager's words is told, in bytes.
@@ -77,7 +78,7 @@ func desiredCertificate(o observation) *unstructured.Unstructured {
 
 // Lifetime is for how long a certificate is valid, and how long before its end it is renewed at the latest.
 func Lifetime(template *certificatesv1alpha1.CertificateTemplate) (duration, renewBefore time.Duration) {
-	duration = defaultDuration
+	duration = DefaultDuration
 	if template.Duration != nil {
 		duration = template.Duration.Duration
 	}
