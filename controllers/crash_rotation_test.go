@@ -18,7 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 )
 
-// TestKilledInARotationItEndsWithOneAuthority replaces the authorities of bundles, one bundle after the other. The manager is killed
+// TestKilledInARotationItEndsWithOneAuthority replaces the authorities of bundles and deletes these, one bundle after the other. The manager is killed
 // after the first write of each phase, then after the second, and so on. No authority and no certificate is made more often than
 // in the undisturbed run.
 func TestKilledInARotationItEndsWithOneAuthority(t *testing.T) {
@@ -28,6 +28,7 @@ func TestKilledInARotationItEndsWithOneAuthority(t *testing.T) {
 	w.liveAll(t, sampled, w.describe, []lifePhase{
 		{"issuance", w.issueOwn, w.isNotIssuedBy(1)},
 		{"rotation", w.rotate, w.isNotIssuedBy(2)},
+		{"deletion", w.deleteBundle, w.isNotGone},
 	})
 }
 

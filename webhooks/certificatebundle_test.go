@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,6 +22,20 @@ func bundle(namespace string) *certificatesv1alpha1.CertificateBundle {
 			Certificate: &certificatesv1alpha1.CertificateTemplate{DNSNames: []string{"*.{{ .Cluster.Name }}.test"}},
 			Targets:     []certificatesv1alpha1.SecretTarget{{Placement: place, SecretName: "ingress"}},
 		},
+	}
+}
+
+// own has a bundle issue from an authority of its own.
+func own(s *certificatesv1alpha1.CertificateBundleSpec) {
+	s.IssuerRef, s.CA = nil, &certificatesv1alpha1.ManagedAuthority{}
+	s.Trust = &certificatesv1alpha1.Trust{Targets: []certificatesv1alpha1.TrustTarget{{Kind: "ConfigMap", Name: "a", Placement: s.Targets[0].Placement}}}
+}
+
+// with makes two changes.
+func with(first, second func(*certificatesv1alpha1.CertificateBundleSpec)) func(*certificatesv1alpha1.CertificateBundleSpec) {
+	return func(s *certificatesv1alpha1.CertificateBundleSpec) {
+		first(s)
+		second(s)
 	}
 }
 
@@ -46,6 +61,27 @@ func TestBundlesThatCannotBeCarriedOutAreRefused(t *testing.T) {
 		"trust without any": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
 			s.Trust = &certificatesv1alpha1.Trust{Targets: []certificatesv1alpha1.TrustTarget{{Kind: "ConfigMap", Name: "a", Placement: s.Targets[0].Placement}}}
 		}, []string{"trust needs sources"}},
+		"an authority of its own":       {own, nil},
+		"one that signs beside another": {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) { s.IssuerRef = bundle(namespace).Spec.IssuerRef }), []string{"one of issuerRef and ca"}},
+		"one that nobody would trust":   {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) { s.Trust = nil }), []string{"nobody would trust what ca issues"}},
+		"one with one certificate for all": {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.SharedKey, s.Certificate.DNSNames = true, []string{"shop.test"}
+		}), []string{"with ca each cluster has a certificate of its own"}},
+		"a rotation of nothing": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Rotation = &certificatesv1alpha1.RotationSpec{CA: "now"}
+		}, []string{"rotation replaces the authority of ca"}},
+		"certificates that outlive their authority": {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.CA.Duration = &metav1.Duration{Duration: 90 * 24 * time.Hour}
+		}), []string{"spec.certificate.duration", "spec.ca.duration"}},
+		"an authority that is replaced too late": {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Rotation = &certificatesv1alpha1.RotationSpec{Age: metav1.Duration{Duration: 87600 * time.Hour}}
+		}), []string{"spec.rotation.age", "spec.ca.duration"}},
+		"anchors that are loaded in no time": {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Rotation = &certificatesv1alpha1.RotationSpec{TrustPropagation: metav1.Duration{Duration: time.Millisecond}}
+		}), []string{"use 1s or more"}},
+		"a cluster that is left out for no reason": {with(own, func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Rotation = &certificatesv1alpha1.RotationSpec{Exclude: []certificatesv1alpha1.RotationExclusion{{Cluster: "prod"}}}
+		}), []string{"spec.rotation.exclude[0].reason"}},
 		"two ways of namespaces": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
 			s.Targets[0].NamespaceSelector = &metav1.LabelSelector{}
 		},

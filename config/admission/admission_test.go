@@ -391,6 +391,8 @@ func TestBundlesAreTheirCustomersAndDeliveriesTheManagers(t *testing.T) {
 		"a customer abandons a delivery":        {customer, confirming, patch(delivery, `{"metadata":{"annotations":{"daytwo.dev/abandon":"true"}}}`)},
 		"the provider abandons a delivery":      {provider, "", patch(delivery, `{"metadata":{"annotations":{"daytwo.dev/abandon":"true"}}}`)},
 		"a customer confirms a withdrawal":      {customer, confirming, patch(authorities, `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"9"}}}`)},
+		"a customer confirms an emergency":      {customer, confirming, patch(authorities, `{"metadata":{"annotations":{"daytwo.dev/confirm-emergency":"2"}}}`)},
+		"the provider confirms an emergency":    {provider, "", patch(authorities, `{"metadata":{"annotations":{"daytwo.dev/confirm-emergency":"2"}}}`)},
 		"the provider confirms a withdrawal":    {provider, "", patch(authorities, `{"metadata":{"annotations":{"daytwo.dev/confirm-withdrawal":"9"}}}`)},
 		"a customer sets the provider's labels": {customer, "labels below provider.daytwo.dev/ are the provider's", create(labelled)},
 	})

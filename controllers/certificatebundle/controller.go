@@ -49,6 +49,7 @@ type Reconciler struct {
 // The room finds by type what a kind adds. One that lacked a method would lose it unnoticed.
 var (
 	_ policy.CoordinatingKind[*certificatesv1alpha1.CertificateBundle]                                       = (*Reconciler)(nil)
+	_ policy.ReleasingKind[*certificatesv1alpha1.CertificateBundle]                                          = (*Reconciler)(nil)
 	_ policy.GatedKind[*certificatesv1alpha1.CertificateBundle]                                              = (*Reconciler)(nil)
 	_ policy.PairedKind[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery]  = (*Reconciler)(nil)
 	_ policy.SummingKind[*certificatesv1alpha1.CertificateBundle, *certificatesv1alpha1.CertificateDelivery] = (*Reconciler)(nil)

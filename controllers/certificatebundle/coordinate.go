@@ -217,6 +217,14 @@ func (r *Reconciler) tidy(ctx context.Context, bundle *certificatesv1alpha1.Cert
 	return errors.Join(append(errs, r.authorities.PruneMembers(ctx, bundle, plan.Record.Members.Hash))...)
 }
 
+// Release implements policy.ReleasingKind: no key of a bundle's own authorities outlives it.
+func (r *Reconciler) Release(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle) error {
+	if bundle.Spec.CA == nil {
+		return nil
+	}
+	return r.authorities.RemoveAll(ctx, bundle)
+}
+
 // decide makes a decision of a plan. Certificates are issued from another authority a few at a time.
 func (r *Reconciler) decide(
 	ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, plan rotation.Plan, input rotation.Input, roots map[int64]authority.Root,

@@ -81,7 +81,10 @@ func (r *Reconciler) readIssuance(ctx context.Context, o *observation, w wanted)
 	if found.Issued, err = issuance.Check(found.Material, request, checkedAt(o, secret)); err != nil {
 		return nil, certificateRefused(o, secret, err)
 	}
-	return found, found.setAuthority(o, secret)
+	if err := found.setAuthority(o, secret); err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // checkedAt is when a certificate has to be valid: now, or if it is in the cluster already, when it came there. One that has

@@ -62,6 +62,8 @@ func TestTheIssuanceIsCheckedAgainBeforeItGoesIntoACluster(t *testing.T) {
 		waits bool
 	}{
 		"it is right":                 {there: stored(issuance, right)},
+		"of an authority it is told":  {there: stored(issuance, right), observe: func(o *observation) { o.Target.Spec.Authority = toldAnchors(t, "former", root) }},
+		"of an authority it is not":   {there: stored(issuance, right), observe: func(o *observation) { o.Target.Spec.Authority = toldAnchors(t, "former") }, reason: refusal, hint: "not told to trust"},
 		"it is gone":                  {reason: certificatesv1alpha1.ReasonIssuanceNotFound, hint: "the issuance acme/web-1 is gone; what is in the cluster stays"},
 		"there is none yet":           {observe: func(o *observation) { o.Target.Spec.Content = "" }, reason: certificatesv1alpha1.ReasonIssuanceNotFound, hint: "is gone"},
 		"it is another Secret":        {there: stored(corev1.SecretTypeTLS, right), reason: certificatesv1alpha1.ReasonIssuanceNotFound, hint: `of type "kubernetes.io/tls" and no issuance: delete it`},

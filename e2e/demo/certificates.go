@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,16 +16,16 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
-// bundleName is also the name of the Secret that each cluster gets, in the namespace of the chart.
-const bundleName = "wildcard"
+// bundleName is also the name of the Secret that each cluster gets, in the namespace of the chart, where anchorsName is the ConfigMap with
+// the anchors.
+const (
+	bundleName  = "wildcard"
+	anchorsName = "authorities"
+)
 
 // deliverCertificates shows certificates that are issued in the management cluster, and kept in the customers'.
 func (s *story) deliverCertificates(ctx context.Context) error {
-	trusted, err := s.makeAuthority(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.issueCertificates(ctx, trusted); err != nil {
+	if err := s.issueCertificates(ctx); err != nil {
 		return err
 	}
 	s.screen.Command(kubectl() + " get cb,cd -A")
@@ -38,7 +37,10 @@ func (s *story) deliverCertificates(ctx context.Context) error {
 	if err := s.revertDeletedSecret(ctx, s.customers[1]); err != nil {
 		return err
 	}
-	return s.renewWhileServed(ctx, s.customers[0], trusted)
+	if err := s.renewWhileServed(ctx, s.customers[0]); err != nil {
+		return err
+	}
+	return s.rotateWhileServed(ctx, s.customers[0], s.customers[1])
 }
 
 // newBundle is the provider's, for all clusters of customers with the plan.
@@ -50,12 +52,18 @@ func newBundle() *certificatesv1alpha1.CertificateBundle {
 				ClusterNamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{planLabel: plan}},
 				ClusterSelector:          &metav1.LabelSelector{},
 			},
-			Mode:        certificatesv1alpha1.ModeDistribute,
-			IssuerRef:   &certificatesv1alpha1.IssuerReference{Name: issuerName},
+			Mode: certificatesv1alpha1.ModeDistribute,
+			CA:   &certificatesv1alpha1.ManagedAuthority{},
+			Rotation: &certificatesv1alpha1.RotationSpec{
+				TrustPropagation: metav1.Duration{Duration: demoWait}, MinOverlap: metav1.Duration{Duration: demoWait},
+			},
 			Certificate: &certificatesv1alpha1.CertificateTemplate{DNSNames: []string{"*.{{ .Cluster.Namespace }}" + hostSuffix}},
 			Targets: []certificatesv1alpha1.SecretTarget{{
 				Placement: certificatesv1alpha1.Placement{Namespaces: []string{chartName}}, SecretName: bundleName,
 			}},
+			Trust: &certificatesv1alpha1.Trust{Targets: []certificatesv1alpha1.TrustTarget{{
+				Placement: certificatesv1alpha1.Placement{Namespaces: []string{chartName}}, Kind: "ConfigMap", Name: anchorsName,
+			}}},
 		},
 	}
 }
@@ -66,7 +74,7 @@ func servedSecret() *corev1.Secret {
 }
 
 // issueCertificates creates the bundle, and checks what is in the clusters then.
-func (s *story) issueCertificates(ctx context.Context, trusted *x509.CertPool) error {
+func (s *story) issueCertificates(ctx context.Context) error {
 	if err := s.screen.Do("creating the CertificateBundle", func() (done, error) {
 		start := time.Now()
 		if err := s.env.Admin.Create(ctx, newBundle()); err != nil {
@@ -74,13 +82,17 @@ func (s *story) issueCertificates(ctx context.Context, trusted *x509.CertPool) e
 		}
 		err := s.awaitDelivered(ctx)
 		s.figures.certified = time.Since(start)
-		return done{"a wildcard for each customer: issued, checked, in the cluster, and read back", s.figures.certified}, err
+		return done{"an authority is made, and a wildcard for each customer: issued, checked, in the cluster, and read back", s.figures.certified}, err
 	}); err != nil {
 		return err
 	}
 	keys := map[string]string{}
 	for _, c := range s.customers {
 		secret, err := s.readServed(ctx, c)
+		if err != nil {
+			return err
+		}
+		trusted, err := s.readTrusted(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -182,11 +194,15 @@ func (s *story) awaitNotServed(ctx context.Context, c customer) error {
 	return await(ctx, func(ctx context.Context) (sight, error) { return gone(ctx, workload, servedSecret()) })
 }
 
-// awaitNoIssuance waits until the management cluster has no Secret of the bundle, neither Daytwo's nor cert-manager's.
+// awaitNoIssuance waits until the management cluster has no Secret of the bundle, neither Daytwo's nor cert-manager's, and no authority.
 func (s *story) awaitNoIssuance(ctx context.Context) error {
 	return await(ctx, func(ctx context.Context) (sight, error) {
-		keys := &corev1.SecretList{}
-		err := s.env.Admin.List(ctx, keys, client.HasLabels{metav1alpha1.LabelBundle})
-		return sight{happened: err == nil && len(keys.Items) == 0, seen: fmt.Sprintf("%d Secrets with keys", len(keys.Items))}, err
+		keys, authorities := &corev1.SecretList{}, &corev1.SecretList{}
+		err := errors.Join(
+			s.env.Admin.List(ctx, keys, client.HasLabels{metav1alpha1.LabelBundle}),
+			s.env.Admin.List(ctx, authorities, client.HasLabels{metav1alpha1.LabelAuthority}),
+		)
+		left := len(keys.Items) + len(authorities.Items)
+		return sight{happened: err == nil && left == 0, seen: fmt.Sprintf("%d Secrets with keys", left)}, err
 	})
 }

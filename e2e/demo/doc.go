@@ -1,7 +1,7 @@
 // Command demo tells the whole story of Daytwo on this machine, with real API servers and nothing to
 // set up before: customers with clusters of their own, an add-on in all of them, people who change it
 // by hand, a cluster that dies and comes back, a Helm chart from a registry, a backup that is restored,
-// certificates that are renewed while they are served, a cluster on order, and an end that leaves nothing
+// certificates that are renewed, and whose authority is replaced, while they are served, a cluster on order, and an end that leaves nothing
 // behind.
 //
 // story.go lists the steps; each is a method of story. Every step checks what it tells: what does

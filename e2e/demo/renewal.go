@@ -11,21 +11,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-)
-
-// issuerName is an Issuer of cert-manager's that signs with an authority of the provider's, which authorityName names.
-const (
-	issuerName    = "customers"
-	authorityName = "customers-authority"
 )
 
 // reissuing is the condition with which cmctl renew has cert-manager renew a certificate.
@@ -34,61 +25,6 @@ const reissuing = `[{"op": "add", "path": "/status/conditions/-", "value": {"typ
 
 func certManagerKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: kind}
-}
-
-func newCertManagerObject(kind, name string, spec map[string]any) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetGroupVersionKind(certManagerKind(kind))
-	object.SetNamespace(providerNamespace)
-	object.SetName(name)
-	return object
-}
-
-// makeAuthority has cert-manager make an authority and an Issuer that signs with it, and returns what clients trust.
-func (s *story) makeAuthority(ctx context.Context) (*x509.CertPool, error) {
-	trusted := x509.NewCertPool()
-	return trusted, s.screen.Do("making an authority", func() (done, error) {
-		for _, object := range []*unstructured.Unstructured{
-			newCertManagerObject("Issuer", "selfsigned", map[string]any{"selfSigned": map[string]any{}}),
-			newCertManagerObject("Certificate", authorityName, map[string]any{
-				"isCA": true, "commonName": "Authority of the demo", "secretName": authorityName,
-				"privateKey": map[string]any{"algorithm": "ECDSA"}, "issuerRef": map[string]any{"name": "selfsigned"},
-			}),
-			newCertManagerObject("Issuer", issuerName, map[string]any{"ca": map[string]any{"secretName": authorityName}}),
-		} {
-			if err := s.createAndAwaitReady(ctx, object); err != nil {
-				return done{}, fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
-			}
-		}
-		secret := &corev1.Secret{}
-		if err := s.env.Admin.Get(ctx, client.ObjectKey{Namespace: providerNamespace, Name: authorityName}, secret); err != nil {
-			return done{}, err
-		}
-		if !trusted.AppendCertsFromPEM(secret.Data[corev1.TLSCertKey]) {
-			return done{}, fmt.Errorf("secret %s has no certificate", secret.Name)
-		}
-		return done{text: "cert-manager has an authority, and an Issuer that signs with it"}, nil
-	})
-}
-
-// createAndAwaitReady creates an object of cert-manager's, and waits until its condition Ready is true.
-func (s *story) createAndAwaitReady(ctx context.Context, object *unstructured.Unstructured) error {
-	if err := s.env.Admin.Create(ctx, object); err != nil {
-		return err
-	}
-	return await(ctx, func(ctx context.Context) (sight, error) {
-		if err := s.env.Admin.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return sight{}, err
-		}
-		var live struct {
-			Status struct {
-				Conditions []metav1.Condition `json:"conditions"`
-			} `json:"status"`
-		}
-		err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &live)
-		conditions := live.Status.Conditions
-		return sight{happened: meta.IsStatusConditionTrue(conditions, "Ready"), seen: describe(conditions, "Ready")}, err
-	})
 }
 
 // readServed reads the Secret with the certificate of a customer's cluster.
@@ -126,15 +62,40 @@ func sameData(one, other *corev1.Secret) bool {
 	return maps.EqualFunc(one.Data, other.Data, slices.Equal[[]byte])
 }
 
-// renewWhileServed shows that a renewal reaches a server of the customer's, and that no client notices.
-func (s *story) renewWhileServed(ctx context.Context, c customer, trusted *x509.CertPool) (err error) {
-	server, err := serveTLS(ctx, func(ctx context.Context) (*tls.Certificate, error) {
+// readTrusted reads the anchors that workloads in a customer's cluster trust.
+func (s *story) readTrusted(ctx context.Context, c customer) (*x509.CertPool, error) {
+	workload, err := s.env.Workload(c.name)
+	if err != nil {
+		return nil, err
+	}
+	anchors, trusted := &corev1.ConfigMap{}, x509.NewCertPool()
+	if err := workload.Get(ctx, client.ObjectKey{Namespace: chartName, Name: anchorsName}, anchors); err != nil {
+		return nil, err
+	}
+	if !trusted.AppendCertsFromPEM([]byte(anchors.Data["ca.crt"])) {
+		return nil, fmt.Errorf("ConfigMap %s has no certificate", anchors.Name)
+	}
+	return trusted, nil
+}
+
+// serve is a server in a customer's cluster.
+func (s *story) serve(ctx context.Context, c customer) (*tlsServer, error) {
+	return serveTLS(ctx, func(ctx context.Context) (*tls.Certificate, error) {
 		secret, err := s.readServed(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		return keyPair(secret)
 	})
+}
+
+// renewWhileServed shows that a renewal reaches a server of the customer's, and that no client notices.
+func (s *story) renewWhileServed(ctx context.Context, c customer) (err error) {
+	trusted, err := s.readTrusted(ctx, c)
+	if err != nil {
+		return err
+	}
+	server, err := s.serve(ctx, c)
 	if err != nil {
 		return err
 	}

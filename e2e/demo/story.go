@@ -33,7 +33,7 @@ type figures struct {
 	ready, rollout, noticed, caughtUp time.Duration
 	chartReady, chartUpgraded         time.Duration
 	recovered                         time.Duration
-	certified, renewed                time.Duration
+	certified, renewed, rotated       time.Duration
 	ordered, upgraded, returned       time.Duration
 	rollbacks                         []time.Duration
 }
@@ -54,7 +54,7 @@ func (s *story) steps() []step {
 		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
 		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
 		{"A backup, and the proof that it can be restored", s.rehearseRecovery, acting},
-		{"A certificate for each of them, and its renewal", s.deliverCertificates, acting},
+		{"A certificate for each of them, its renewal, and a new authority", s.deliverCertificates, acting},
 		{"A cluster is ordered, upgraded and given back", s.orderCluster, acting},
 		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
 		{"Certificates and add-ons go, and then the customers", s.deleteEverything, acting},
@@ -104,6 +104,7 @@ func (s *story) sumUp() {
 	s.screen.Figure("recovery rehearsed: restored, compared, removed, after", s.figures.recovered)
 	s.screen.Figure("certificate issued, and in every cluster, after", s.figures.certified)
 	s.screen.Figure("renewed one served after", s.figures.renewed)
+	s.screen.Figure("its authority rotated in all of them after", s.figures.rotated)
 	s.screen.Figure("cluster ordered, with its add-on, after", s.figures.ordered)
 	s.screen.Figure("upgraded by a minor version after", s.figures.upgraded)
 	s.screen.Figure("gone after", s.figures.returned)

@@ -106,15 +106,15 @@ type RotationRecord struct {
 	// +optional
 	Next AuthorityReference `json:"next,omitzero"`
 
-	// rollingBack: the rotation goes back to the current authority. While idle, the last one did.
+	// rollingBack says that the rotation goes back to the current authority. While idle, the last one did.
 	// +optional
 	RollingBack bool `json:"rollingBack,omitempty"`
 
-	// issued: there may be leaves of the next authority.
+	// issued says that there may be leaves of the next authority.
 	// +optional
 	Issued bool `json:"issued,omitempty"`
 
-	// adopted: the record was lost and made again, and not every cluster is known to trust the current authority since.
+	// adopted says that the record was lost and made again, and not every cluster is known to trust the current authority since.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 
@@ -208,7 +208,7 @@ type AuthorityAcknowledgement struct {
 	// +optional
 	ReplacedAt metav1.Time `json:"replacedAt,omitzero"`
 
-	// reloadComplete: all workloads have loaded the bundle that is stored there, so that trustPropagation need not pass.
+	// reloadComplete says that all workloads have loaded the bundle that is stored there, so that trustPropagation need not pass.
 	// +optional
 	ReloadComplete bool `json:"reloadComplete,omitempty"`
 }

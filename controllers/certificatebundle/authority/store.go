@@ -34,9 +34,15 @@ type Store struct {
 	APIReader client.Reader
 
 	mu sync.Mutex
-	// roots that were read, by the UIDs of their Secrets, and made those that the cache may not show yet.
-	roots map[types.UID]Root
+	// roots that were read, and made those that the cache may not show yet.
+	roots map[secretKey]Root
 	made  map[types.NamespacedName]madeRoot
+}
+
+// secretKey names one Secret, and no other of its name.
+type secretKey struct {
+	types.NamespacedName
+	uid types.UID
 }
 
 type madeRoot struct {
@@ -68,7 +74,7 @@ func (s *Store) List(ctx context.Context, bundle *certificatesv1alpha1.Certifica
 		if generation == 0 || !isOf(&secrets[i], bundle) {
 			continue
 		}
-		root, err := s.read(ctx, bundle, generation, secrets[i].UID)
+		root, err := s.read(ctx, bundle, generation, &secrets[i])
 		switch {
 		case apierrors.IsNotFound(err):
 			continue
@@ -78,9 +84,7 @@ func (s *Store) List(ctx context.Context, bundle *certificatesv1alpha1.Certifica
 		found = append(found, root)
 		known[generation] = true
 	}
-	for _, root := range s.notShown(bundle, known, now) {
-		found = append(found, root)
-	}
+	found = append(found, s.notShown(bundle, known, now)...)
 	slices.SortFunc(found, func(a, b Root) int { return int(a.Generation - b.Generation) })
 	return found, nil
 }
@@ -113,45 +117,46 @@ func (s *Store) list(ctx context.Context, bundle *certificatesv1alpha1.Certifica
 }
 
 // read returns the certificate in a Secret, which never changes.
-func (s *Store) read(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64, uid types.UID) (Root, error) {
+func (s *Store) read(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64, secret client.Object) (Root, error) {
+	key := secretKey{client.ObjectKeyFromObject(secret), secret.GetUID()}
 	s.mu.Lock()
-	root, known := s.roots[uid]
+	root, known := s.roots[key]
 	s.mu.Unlock()
 	if known {
 		return root, nil
 	}
-	root, uid, err := s.get(ctx, bundle, generation)
+	root, err := s.get(ctx, bundle, generation)
 	if err != nil {
 		return Root{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.roots == nil {
-		s.roots = map[types.UID]Root{}
+		s.roots = map[secretKey]Root{}
 	}
-	s.roots[uid] = root
+	s.roots[key] = root
 	return root, nil
 }
 
-func (s *Store) get(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) (Root, types.UID, error) {
+func (s *Store) get(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) (Root, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: bundle.Namespace, Name: Name(bundle.Name, generation)}
 	if err := s.APIReader.Get(ctx, key, secret); err != nil {
-		return Root{}, "", fmt.Errorf("read authority %s: %w", key, err)
+		return Root{}, fmt.Errorf("read authority %s: %w", key, err)
 	}
 	root, err := parseRoot(generation, secret.Data[corev1.TLSCertKey])
 	switch {
 	case !isOf(secret, bundle):
-		return Root{}, "", fmt.Errorf("Secret %s is in the way of an authority: somebody else made it; delete it", key) //nolint:staticcheck // Secret is a kind.
+		return Root{}, fmt.Errorf("Secret %s is in the way of an authority: somebody else made it; delete it", key) //nolint:staticcheck // Secret is a kind.
 	case err != nil:
-		return Root{}, "", fmt.Errorf("Secret %s is no authority: %w; restore it from a backup", key, err) //nolint:staticcheck // Secret is a kind.
+		return Root{}, fmt.Errorf("Secret %s is no authority: %w; restore it from a backup", key, err) //nolint:staticcheck // Secret is a kind.
 	}
-	return root, secret.UID, nil
+	return root, nil
 }
 
 // Make makes a generation, unless it is there already.
 func (s *Store) Make(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64, now time.Time) (Root, error) {
-	root, _, err := s.get(ctx, bundle, generation)
+	root, err := s.get(ctx, bundle, generation)
 	if !apierrors.IsNotFound(err) {
 		return root, err
 	}
@@ -183,6 +188,29 @@ func (s *Store) Retire(ctx context.Context, bundle *certificatesv1alpha1.Certifi
 		return fmt.Errorf("delete Issuer %s/%s: %w", bundle.Namespace, name, err)
 	}
 	return s.remove(ctx, bundle, name)
+}
+
+// RemoveAll removes the authorities of a bundle, and the names of the clusters that take part in a rotation.
+func (s *Store) RemoveAll(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle) error {
+	secrets := &metav1.PartialObjectMetadataList{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := s.APIReader.List(ctx, secrets, client.InNamespace(bundle.Namespace), client.MatchingLabels{metav1alpha1.LabelAuthority: bundle.Name})
+	if err != nil {
+		return fmt.Errorf("list the authorities of %s/%s: %w", bundle.Namespace, bundle.Name, err)
+	}
+	var errs []error
+	for i := range secrets.Items {
+		one := &secrets.Items[i]
+		if !isOf(one, bundle) {
+			continue
+		}
+		if generation := generationOf(bundle.Name, one.Name); generation != 0 {
+			errs = append(errs, s.Retire(ctx, bundle, generation))
+		} else {
+			errs = append(errs, s.remove(ctx, bundle, one.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (s *Store) remove(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, name string) error {

@@ -164,6 +164,11 @@ func (r *Reconciler[P, T]) release(ctx context.Context, o *observation[P, T]) er
 	if err := r.prune(ctx, policy.GetNamespace(), o.view.stored); err != nil {
 		return err
 	}
+	if kind, releases := r.Kind.(ReleasingKind[P]); releases {
+		if err := kind.Release(ctx, policy); err != nil {
+			return err
+		}
+	}
 	base := policy.DeepCopyObject().(P)
 	controllerutil.RemoveFinalizer(policy, metav1alpha1.FinalizerPolicy)
 	if err := client.IgnoreNotFound(r.patchMetadata(ctx, policy, base)); err != nil {

@@ -68,6 +68,12 @@ type Coordination struct {
 	Again time.Time
 }
 
+// ReleasingKind is a Kind that makes objects beside a policy.
+type ReleasingKind[P Policy] interface {
+	// Release removes them. The policy is deleted, and its targets are gone.
+	Release(ctx context.Context, policy P) error
+}
+
 // PairedKind is a Kind whose policies want something of their own in a cluster. It is asked when the policy, the cluster or
 // the target has changed, a reference was, Wake or WakeCluster was called, or the time has come that it gave.
 type PairedKind[P Policy, T Target] interface {
