@@ -33,12 +33,33 @@ type part struct {
 	expires time.Time
 	// conditions are the summed ones.
 	conditions [len(summed)]rollup.Part
+	// acknowledged is what a rotation decides by. It is not told, but a bundle is woken by each change of a part.
+	acknowledged acknowledgement
+}
+
+// acknowledgement is a certificatesv1alpha1.AuthorityAcknowledgement that can be compared.
+type acknowledgement struct {
+	policyUID, clusterUID, anchorHash string
+	generation, issuer                int64
+	trustSince, replacedAt            int64
+	reloadComplete                    bool
+}
+
+func acknowledgementOf(delivery *certificatesv1alpha1.CertificateDelivery) acknowledgement {
+	told := delivery.Status.Authority
+	if told == nil {
+		return acknowledgement{}
+	}
+	return acknowledgement{
+		policyUID: told.PolicyUID, clusterUID: told.ClusterUID, anchorHash: told.AnchorHash, generation: told.Generation, issuer: told.Issuer,
+		trustSince: told.TrustSince.Unix(), replacedAt: told.ReplacedAt.Unix(), reloadComplete: told.ReloadComplete,
+	}
 }
 
 // Part implements policy.SummingKind.
 func (r *Reconciler) Part(delivery *certificatesv1alpha1.CertificateDelivery) any {
 	ref := delivery.Spec.ClusterRef
-	one := part{}
+	one := part{acknowledged: acknowledgementOf(delivery)}
 	if delivered := delivery.Status.Certificate; delivered != nil {
 		one.expires = delivered.NotAfter.Time
 	} else if anchors := delivery.Status.Anchors; anchors != nil && anchors.Expires != nil {

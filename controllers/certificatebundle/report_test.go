@@ -22,6 +22,28 @@ func problem(cluster, reason, message string) issuing.Problem {
 	return found
 }
 
+// What an acknowledgement changes alone has to wake the bundle: its rotation waits for that.
+func TestABundleIsWokenByEachAcknowledgement(t *testing.T) {
+	delivery := &certificatesv1alpha1.CertificateDelivery{}
+	seen := map[any]bool{(&Reconciler{}).Part(delivery): true}
+	told := &certificatesv1alpha1.AuthorityAcknowledgement{Generation: 1}
+	delivery.Status.Authority = told
+	for i, change := range []func(){
+		func() {}, func() { told.Generation = 2 }, func() { told.AnchorHash = "both" }, func() { told.Issuer = 1 }, func() { told.ClusterUID = "a" }, func() { told.PolicyUID = "b" },
+		func() { told.TrustSince = metav1.NewTime(now) }, func() { told.ReplacedAt = metav1.NewTime(now) }, func() { told.ReloadComplete = true },
+	} {
+		if change(); seen[(&Reconciler{}).Part(delivery)] {
+			t.Errorf("change %d is not seen", i)
+		}
+		seen[(&Reconciler{}).Part(delivery)] = true
+	}
+	same := delivery.DeepCopy()
+	same.Status.Authority.TrustSince = metav1.NewTime(now.Local())
+	if !seen[(&Reconciler{}).Part(same)] {
+		t.Error("the same time in another zone is taken for a change")
+	}
+}
+
 func TestIssuedTellsTheFirstProblemAndNamesOthers(t *testing.T) {
 	failed := problem("a", certificatesv1alpha1.ReasonIssuanceFailed, "cert-manager: no such issuer")
 	many := []issuing.Problem{failed}
