@@ -72,6 +72,9 @@ func checkAuthority(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 	if bundle.Spec.CA == nil || bundle.Spec.Certificate == nil {
 		return nil
 	}
+	if len(bundle.Spec.Drift.Ignore) > 0 {
+		return invalid("spec.drift.ignore", "a rotation relies on it that clusters have the anchors that they were told: remove ignore, or use issuerRef")
+	}
 	lives, issued := authority.DurationOf(bundle.Spec.CA), bundle.Spec.Certificate.Duration
 	leaf := issuing.DefaultDuration
 	if issued != nil {

@@ -24,7 +24,8 @@ type content = policy.Content[*certificatesv1alpha1.CertificateBundle]
 // Content implements policy.Kind.
 func (r *Reconciler) Content(_ context.Context, bundle *certificatesv1alpha1.CertificateBundle, now time.Time) (content, error) {
 	if problem := r.Checker.Check(bundle); problem != nil {
-		return content{Stall: problem.stall()}, nil
+		decided := r.decisions.of(client.ObjectKeyFromObject(bundle))
+		return content{Stall: problem.stall(), SetStatus: func(told *certificatesv1alpha1.CertificateBundle) { setRotation(told, decided, now) }}, nil
 	}
 	var read *certificatecontent.Content
 	problems := r.problems(bundle)

@@ -74,7 +74,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
 		return err
 	}
 	r.issuing = &issuing.Reconciler{
-		Client: r.Client, APIReader: r.APIReader, Clock: r.Clock,
+		Client: r.Client, APIReader: r.APIReader, Clock: r.Clock, Authorities: &r.authorities,
 		Check: func(bundle *certificatesv1alpha1.CertificateBundle) error {
 			if problem := r.Checker.Check(bundle); problem != nil {
 				return problem

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,12 +20,15 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 const (
 	// maxSteps is how often a rotation is planned in one reconcile: from the cache, from a list past it, after reads by name, and
 	// with an authority that was made.
 	maxSteps = 6
+	// lookForLost is when an authority that is not there is looked for again. No event tells of one whose record is lost, too.
+	lookForLost = time.Minute
 	// defaultSwitching is how many certificates are issued from another authority at a time where spec.rollout says nothing.
 	defaultSwitching = 10
 )
@@ -48,17 +52,27 @@ func (r *Reconciler) Coordinate(
 	if err != nil {
 		return policy.Coordination{}, err
 	}
-	if err := r.tidy(ctx, bundle, plan); err != nil {
-		return policy.Coordination{}, err
-	}
 	next, err := r.decide(ctx, bundle, plan, input, roots)
 	if err != nil {
 		return policy.Coordination{}, err
 	}
 	key := client.ObjectKeyFromObject(bundle)
+	r.warn(bundle, r.decisions.of(key), plan)
 	changed := r.decisions.set(key, next)
 	r.issuing.Assign(key, next.issuers())
-	return policy.Coordination{Changed: changed, Again: plan.Again}, nil
+	if plan.Held {
+		plan.Again = times.Earliest(plan.Again, now.Add(lookForLost))
+	}
+	return policy.Coordination{Changed: changed, Again: plan.Again}, r.tidy(ctx, bundle, plan)
+}
+
+// warn tells once of what is lost, or was overridden: some of it holds for one plan alone.
+func (r *Reconciler) warn(bundle *certificatesv1alpha1.CertificateBundle, before *decision, plan rotation.Plan) {
+	for _, one := range plan.Notices {
+		if degrading[one.Reason] && (before == nil || !slices.Contains(before.plan.Notices, one)) {
+			r.Recorder.Eventf(bundle, nil, corev1.EventTypeWarning, one.Reason, "Rotate", "%s", one.Message)
+		}
+	}
 }
 
 // rotationInput is what is known without a list past the cache. Between rotations, the clusters do not matter.
@@ -73,7 +87,7 @@ func (r *Reconciler) rotationInput(ctx context.Context, bundle *certificatesv1al
 	if bundle.Status.Rotation != nil {
 		input.Record = bundle.Status.Rotation.RotationRecord
 	}
-	found, err := r.authorities.List(ctx, bundle, now)
+	found, err := r.authorities.List(ctx, bundle, now, neededOf(input.Record)...)
 	if err != nil {
 		return input, nil, err
 	}
@@ -90,6 +104,16 @@ func (r *Reconciler) rotationInput(ctx context.Context, bundle *certificatesv1al
 	}
 	input.Clusters, err = r.participants(ctx, r.Client, bundle)
 	return input, roots, err
+}
+
+// neededOf are the generations that a record names with their anchors, so that they were made.
+func neededOf(record rotation.Record) (generations []int64) {
+	for _, known := range []rotation.Reference{record.Current, record.Next} {
+		if known.Anchor != "" {
+			generations = append(generations, known.Generation)
+		}
+	}
+	return generations
 }
 
 func authorityOf(root authority.Root) rotation.Authority {
@@ -147,7 +171,7 @@ func (r *Reconciler) rotate(
 		}
 		root, err := r.authorities.Make(ctx, bundle, plan.MakeAuthority, input.Now)
 		if err != nil {
-			return plan, input, err
+			return plan, input, err // What was decided before holds: nothing is told of an authority that is not there.
 		}
 		roots[root.Generation] = root
 		input.Authorities = append(input.Authorities, authorityOf(root))
@@ -185,7 +209,8 @@ func (r *Reconciler) store(ctx context.Context, bundle *certificatesv1alpha1.Cer
 func (r *Reconciler) lookUp(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, members []rollout.ClusterKey, input *rotation.Input) error {
 	found := map[rollout.ClusterKey]*rotation.Cluster{}
 	for i := range input.Clusters {
-		found[input.Clusters[i].ClusterKey] = &input.Clusters[i]
+		one := input.Clusters[i]
+		found[one.ClusterKey] = &one
 	}
 	for _, key := range members {
 		delivery := &certificatesv1alpha1.CertificateDelivery{}
@@ -197,14 +222,11 @@ func (r *Reconciler) lookUp(ctx context.Context, bundle *certificatesv1alpha1.Ce
 		case err != nil:
 			return fmt.Errorf("read the delivery of %s/%s in %s/%s: %w", bundle.Namespace, bundle.Name, key.Namespace, key.Name, err)
 		}
-		known := found[key]
 		if err := r.addDelivery(ctx, r.APIReader, delivery, found); err != nil {
 			return err
 		}
-		if known == nil {
-			input.Clusters = append(input.Clusters, *found[key])
-		}
 	}
+	input.Clusters = inOrder(found)
 	return nil
 }
 
@@ -279,8 +301,11 @@ func (r *Reconciler) isIssued(ctx context.Context, bundle *certificatesv1alpha1.
 	return false, err
 }
 
-// issuers are the authorities that certificates are issued from.
+// issuers are the authorities that certificates are issued from; none while it is not known what to tell clusters.
 func (d *decision) issuers() issuing.Issuers {
+	if d.plan.Held {
+		return issuing.Issuers{}
+	}
 	issuers := issuing.Issuers{Everywhere: d.issuer(d.everywhere.Issuer), In: map[rollout.ClusterKey]issuing.Issuer{}}
 	for cluster, told := range d.told {
 		issuers.In[cluster] = d.issuer(told.Issuer)

@@ -37,11 +37,16 @@ func (r *Reconciler) participants(ctx context.Context, reader client.Reader, bun
 			return nil, err
 		}
 	}
+	return inOrder(found), nil
+}
+
+// inOrder are clusters in the order of their keys.
+func inOrder(found map[rollout.ClusterKey]*rotation.Cluster) []rotation.Cluster {
 	clusters := make([]rotation.Cluster, 0, len(found))
 	for _, key := range slices.SortedFunc(maps.Keys(found), rollout.ClusterKey.Compare) {
 		clusters = append(clusters, *found[key])
 	}
-	return clusters, nil
+	return clusters
 }
 
 // findSelected looks for the clusters that a bundle selects: in all namespaces if it is the provider's, and may.

@@ -36,7 +36,10 @@ func setRotation(bundle *certificatesv1alpha1.CertificateBundle, decided *decisi
 	for _, one := range decided.plan.Blocked {
 		parts = append(parts, one.Message)
 	}
-	degraded, why := rotation.Notice{}, []string{}
+	degraded, why := overridden(record), []string{}
+	if degraded.Reason != "" {
+		why = append(why, degraded.Message)
+	}
 	for _, one := range decided.plan.Notices {
 		if !degrading[one.Reason] {
 			parts = append(parts, one.Message)
@@ -53,6 +56,18 @@ func setRotation(bundle *certificatesv1alpha1.CertificateBundle, decided *decisi
 		return
 	}
 	list.Set(certificatesv1alpha1.ConditionDegraded, metav1.ConditionTrue, degraded.Reason, strings.Join(why, "; "))
+}
+
+// overridden is what holds for longer than the plan that told it; the zero value if nothing does.
+func overridden(record rotation.Record) rotation.Notice {
+	switch {
+	case record.Phase == rotation.Idle:
+	case record.Emergency != "":
+		return rotation.Notice{Reason: rotation.ReasonEmergency, Message: "the overlap is skipped: " + record.Emergency}
+	case record.Adopted:
+		return rotation.Notice{Reason: rotation.ReasonRecordLost, Message: "the record of the rotation was lost, and not every cluster is known to trust both authorities since"}
+	}
+	return rotation.Notice{}
 }
 
 // phaseMessage says what happens in a phase.

@@ -35,7 +35,11 @@ func (d *decision) in(cluster rollout.ClusterKey) (rotation.Told, bool) {
 func (d *decision) delivered(told rotation.Told) *certificatesv1alpha1.DeliveredAuthority {
 	var anchors strings.Builder
 	for _, generation := range told.Trust {
-		anchors.WriteString(d.roots[generation].PEM)
+		root, known := d.roots[generation]
+		if !known {
+			return nil
+		}
+		anchors.WriteString(root.PEM)
 	}
 	if anchors.Len() == 0 {
 		return nil

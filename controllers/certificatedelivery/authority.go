@@ -46,7 +46,9 @@ func (i *issued) setAuthority(o *observation, secret *corev1.Secret) error {
 		return nil
 	}
 	block, _ := pem.Decode(i.CA)
-	if block == nil || !slices.Contains(blocksOf(told.Anchors), string(block.Bytes)) {
+	// In an emergency the anchor goes before the certificate, which stays until the next one is issued.
+	isHere := o.Status.Certificate != nil && o.Status.Certificate.Issuance == secret.Name
+	if !isHere && (block == nil || !slices.Contains(blocksOf(told.Anchors), string(block.Bytes))) {
 		return refused(certificatesv1alpha1.ReasonCertificateRefused, "the issuance %s/%s is from an authority that the cluster is not told to trust, and goes into no cluster: delete it",
 			secret.Namespace, secret.Name)
 	}
@@ -101,7 +103,8 @@ func acknowledgeAuthority(target *certificatesv1alpha1.CertificateDelivery, stat
 		if before.AnchorHash == next.AnchorHash && before.ClusterUID == next.ClusterUID && !before.TrustSince.IsZero() {
 			next.TrustSince = before.TrustSince
 		}
-		if before.Issuer != 0 && before.Issuer != next.Issuer {
+		// Where something else was seen, or in another cluster, the leaf may have been any.
+		if before.Issuer != 0 && (before.Issuer != next.Issuer || before.AnchorHash == "" || before.ClusterUID != next.ClusterUID) {
 			next.ReplacedAt = at
 		}
 	}
@@ -117,8 +120,7 @@ func roundedUp(at time.Time) metav1.Time {
 	return metav1.NewTime(whole)
 }
 
-// reportDifference tells of a cluster, before it is corrected, that what is stored there may be something else than what was told: it may
-// trust no anchor, and serve a leaf of the other authority.
+// reportDifference tells of a cluster, before it is corrected, that what is stored there may be something else than what was told.
 func reportDifference(told *certificatesv1alpha1.DeliveredAuthority, status *certificatesv1alpha1.CertificateDeliveryStatus) {
 	was := status.Authority
 	if told == nil {
@@ -129,12 +131,6 @@ func reportDifference(told *certificatesv1alpha1.DeliveredAuthority, status *cer
 		return
 	}
 	was.AnchorHash, was.TrustSince = "", metav1.Time{}
-	for _, generation := range told.Generations {
-		if was.Issuer != 0 && generation != was.Issuer {
-			was.Issuer = generation
-			return
-		}
-	}
 }
 
 // Stages implements target.StagedKind: what is not as it was delivered is told before it is corrected. A manager that dies in between

@@ -61,8 +61,12 @@ func TestTheIssuanceIsCheckedAgainBeforeItGoesIntoACluster(t *testing.T) {
 		// waits: it is looked at again, and no person has to do anything.
 		waits bool
 	}{
-		"it is right":                 {there: stored(issuance, right)},
-		"of an authority it is told":  {there: stored(issuance, right), observe: func(o *observation) { o.Target.Spec.Authority = toldAnchors(t, "former", root) }},
+		"it is right":                {there: stored(issuance, right)},
+		"of an authority it is told": {there: stored(issuance, right), observe: func(o *observation) { o.Target.Spec.Authority = toldAnchors(t, "former", root) }},
+		"one of a removed authority": {there: stored(issuance, right), observe: func(o *observation) {
+			o.Target.Spec.Authority = toldAnchors(t, "former")
+			o.Status.Certificate = &certificatesv1alpha1.DeliveredCertificate{Issuance: "web-1", NotAfter: metav1.NewTime(now.Add(hour))}
+		}},
 		"of an authority it is not":   {there: stored(issuance, right), observe: func(o *observation) { o.Target.Spec.Authority = toldAnchors(t, "former") }, reason: refusal, hint: "not told to trust"},
 		"it is gone":                  {reason: certificatesv1alpha1.ReasonIssuanceNotFound, hint: "the issuance acme/web-1 is gone; what is in the cluster stays"},
 		"there is none yet":           {observe: func(o *observation) { o.Target.Spec.Content = "" }, reason: certificatesv1alpha1.ReasonIssuanceNotFound, hint: "is gone"},

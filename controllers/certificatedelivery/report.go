@@ -20,7 +20,7 @@ const (
 	// warnPart is which part of its life a certificate has left when it expires soon: half of the third in which cert-manager
 	// renews by default, so that a renewal had time.
 	warnPart = 6
-	// lookForCorrection is when a cluster is looked at again in which something was corrected, or could not be.
+	// lookForCorrection is when a cluster is looked at again in which something was corrected.
 	lookForCorrection = time.Second
 	// warnAnchors is how long before their end anchors expire soon: somebody has to make and hand out new ones.
 	warnAnchors = 30 * 24 * time.Hour
@@ -32,7 +32,9 @@ func (r *Reconciler) Size(*observation) int { return 1024 + 10*512 + 32*certific
 // Forget implements target.StagedKind.
 func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStatus) {
 	status.Certificate, status.Anchors, status.NamespaceSelectors, status.Namespaces = nil, nil, nil, ""
-	status.Authority = nil
+	if status.Authority != nil { // It names the other cluster.
+		status.Authority.AnchorHash, status.Authority.TrustSince = "", metav1.Time{}
+	}
 }
 
 // Outcome implements target.StagedKind.
@@ -41,7 +43,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	result := outcome{
 		Conclude: func(status *certificatesv1alpha1.CertificateDeliveryStatus) { conclude(o, status, written) },
 	}
-	if hasDifference(o) {
+	if hasDifference(o) && o.Drift.Mode == metav1alpha1.DriftCorrect && !o.Suspension.Active && len(o.Contentions) == 0 {
 		result.Due = append(result.Due, o.Now.Add(lookForCorrection))
 	}
 	status := o.Status.DeepCopy()

@@ -240,7 +240,8 @@ func TestAnOutcomeIsUnhealthyOnceSomethingHasExpired(t *testing.T) {
 func TestNothingIsToldOfAClusterThatWasReplaced(t *testing.T) {
 	status := holding(day, day)
 	status.NamespaceSelectors, status.Namespaces = []string{"a=b"}, "abc"
-	if (&Reconciler{}).Forget(status); status.Certificate != nil || status.Anchors != nil || status.NamespaceSelectors != nil || status.Namespaces != "" {
+	status.Authority = &certificatesv1alpha1.AuthorityAcknowledgement{ClusterUID: "former", AnchorHash: "both", Issuer: 1}
+	if (&Reconciler{}).Forget(status); status.Certificate != nil || status.Anchors != nil || status.NamespaceSelectors != nil || status.Namespaces != "" || status.Authority.AnchorHash != "" || status.Authority.Issuer != 1 {
 		t.Errorf("after another cluster took its place, it tells %+v", status)
 	}
 }

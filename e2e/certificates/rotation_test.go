@@ -191,14 +191,22 @@ func (s *suite) checkAnchorsIn(cluster string, count int) {
 	s.checkAnchors([]string{cluster}, count)
 }
 
-// testRollback rolls a rotation back once the first certificate is replaced.
+// testRollback rolls a rotation back once all certificates are replaced. Before, a cluster loses its anchors for a moment.
 func (s *suite) testRollback(bundle *certificatesv1alpha1.CertificateBundle) {
 	s.change(bundle, func(b *certificatesv1alpha1.CertificateBundle) {
 		b.Spec.Rotation.CA, b.Spec.Rotation.MinOverlap = "rolled-back", metav1.Duration{Duration: time.Hour}
 	})
-	s.awaitRotation(bundle, "has replaced all certificates", func(told *certificatesv1alpha1.RotationStatus) bool {
+	switched := func(told *certificatesv1alpha1.RotationStatus) bool {
 		return told.Phase == certificatesv1alpha1.RotationSwitched
+	}
+	s.awaitRotation(bundle, "has replaced all certificates", switched)
+	// A cluster that is restored from a backup has other anchors.
+	must(s, s.workload("workload-2").Delete(s.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.name, Name: "trust"}}))
+	s.awaitRotation(bundle, "goes back, until the cluster trusts both again", func(told *certificatesv1alpha1.RotationStatus) bool {
+		return told.Phase == certificatesv1alpha1.RotationPreparing && len(told.BlockedBy) == 1 && slices.Equal(told.BlockedBy[0].Clusters.Names, []string{"workload-2"})
 	})
+	s.checkAnchorsIn("workload-2", 2)
+	s.awaitRotation(bundle, "has replaced all certificates again", switched)
 	s.change(bundle, func(b *certificatesv1alpha1.CertificateBundle) {
 		b.Spec.Rotation.Rollback, b.Spec.Rotation.MinOverlap = b.Status.Rotation.Next.Generation, metav1.Duration{Duration: propagation}
 	})

@@ -43,20 +43,15 @@ func generationOf(bundle, name string) int64 {
 	return generation
 }
 
-// metadataOf is that of everything that is made beside a bundle for its authorities.
+// metadataOf is that of everything that is made beside a bundle for its authorities. It has no owner: an authority that is restored from a
+// backup, with a bundle that has another UID then, has to stay. RemoveAll removes what was made.
 func metadataOf(bundle *certificatesv1alpha1.CertificateBundle, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Namespace: bundle.Namespace, Name: name, Labels: map[string]string{metav1alpha1.LabelAuthority: bundle.Name},
-		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: certificatesv1alpha1.GroupVersion.String(), Kind: "CertificateBundle", Name: bundle.Name, UID: bundle.UID,
-			Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(false),
-		}},
-	}
+	return metav1.ObjectMeta{Namespace: bundle.Namespace, Name: name, Labels: map[string]string{metav1alpha1.LabelAuthority: bundle.Name}}
 }
 
-// isOf is whether an object was made for a bundle, and not for a former one of that name.
+// isOf is whether an object was made for a bundle.
 func isOf(object client.Object, bundle *certificatesv1alpha1.CertificateBundle) bool {
-	return object.GetLabels()[metav1alpha1.LabelAuthority] == bundle.Name && metav1.IsControlledBy(object, bundle)
+	return object.GetLabels()[metav1alpha1.LabelAuthority] == bundle.Name
 }
 
 func commonNameOf(bundle *certificatesv1alpha1.CertificateBundle, generation int64) string {
@@ -86,13 +81,11 @@ func membersSecret(bundle *certificatesv1alpha1.CertificateBundle, hash string, 
 	}
 }
 
-// NewIssuer is the Issuer of cert-manager that issues from a generation. cert-manager's Go types would bring the API of gateways along.
-func NewIssuer(bundle *certificatesv1alpha1.CertificateBundle, generation int64) *unstructured.Unstructured {
+// newIssuer is the Issuer of cert-manager that issues from a generation. cert-manager's Go types would bring the API of gateways along.
+func newIssuer(bundle *certificatesv1alpha1.CertificateBundle, generation int64) *unstructured.Unstructured {
 	name := Name(bundle.Name, generation)
 	issuer := issuerNamed(bundle.Namespace, name)
-	meta := metadataOf(bundle, name)
-	issuer.SetLabels(meta.Labels)
-	issuer.SetOwnerReferences(meta.OwnerReferences)
+	issuer.SetLabels(metadataOf(bundle, name).Labels)
 	issuer.Object["spec"] = map[string]any{"ca": map[string]any{"secretName": name}}
 	return issuer
 }

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
@@ -61,8 +63,9 @@ func AddIndex(ctx context.Context, indexer client.FieldIndexer) error {
 	})
 }
 
-// List returns the authorities of a bundle, the oldest first.
-func (s *Store) List(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, now time.Time) ([]Root, error) {
+// List returns the authorities of a bundle, the oldest first. Generations that are needed are looked for past the cache, too, where it does
+// not show them.
+func (s *Store) List(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, now time.Time, needed ...int64) ([]Root, error) {
 	secrets, err := s.list(ctx, bundle)
 	if err != nil {
 		return nil, err
@@ -84,7 +87,22 @@ func (s *Store) List(ctx context.Context, bundle *certificatesv1alpha1.Certifica
 		found = append(found, root)
 		known[generation] = true
 	}
-	found = append(found, s.notShown(bundle, known, now)...)
+	for _, root := range s.notShown(bundle, known, now) {
+		found, known[root.Generation] = append(found, root), true
+	}
+	for _, generation := range needed {
+		if known[generation] {
+			continue
+		}
+		root, err := s.get(ctx, bundle, generation)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		found, known[generation] = append(found, root), true
+	}
 	slices.SortFunc(found, func(a, b Root) int { return int(a.Generation - b.Generation) })
 	return found, nil
 }
@@ -147,7 +165,7 @@ func (s *Store) get(ctx context.Context, bundle *certificatesv1alpha1.Certificat
 	root, err := parseRoot(generation, secret.Data[corev1.TLSCertKey])
 	switch {
 	case !isOf(secret, bundle):
-		return Root{}, fmt.Errorf("Secret %s is in the way of an authority: somebody else made it; delete it", key) //nolint:staticcheck // Secret is a kind.
+		return Root{}, &TakenError{Object: fmt.Sprintf("Secret %s", key)}
 	case err != nil:
 		return Root{}, fmt.Errorf("Secret %s is no authority: %w; restore it from a backup", key, err) //nolint:staticcheck // Secret is a kind.
 	}
@@ -183,11 +201,57 @@ func (s *Store) Make(ctx context.Context, bundle *certificatesv1alpha1.Certifica
 // Retire removes a generation, its Issuer first.
 func (s *Store) Retire(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) error {
 	name := Name(bundle.Name, generation)
-	err := s.Client.Delete(ctx, issuerNamed(bundle.Namespace, name))
-	if err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
+	if err := s.removeIssuer(ctx, bundle, name); err != nil && !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) {
 		return fmt.Errorf("delete Issuer %s/%s: %w", bundle.Namespace, name, err)
 	}
 	return s.remove(ctx, bundle, name)
+}
+
+// removeIssuer leaves one of somebody else.
+func (s *Store) removeIssuer(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, name string) error {
+	issuer := issuerNamed(bundle.Namespace, name)
+	if err := s.APIReader.Get(ctx, client.ObjectKeyFromObject(issuer), issuer); err != nil || !isOf(issuer, bundle) {
+		return err
+	}
+	return s.Client.Delete(ctx, issuer, client.Preconditions{UID: ptr.To(issuer.GetUID())})
+}
+
+// EnsureIssuer has the Issuer of an authority there, as it was made: who may write in the namespace may have changed it. Without
+// cert-manager there is nothing to do. It returns a *TakenError where somebody else has the name.
+func (s *Store) EnsureIssuer(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) error {
+	wanted := newIssuer(bundle, generation)
+	live := issuerNamed(wanted.GetNamespace(), wanted.GetName())
+	err := s.APIReader.Get(ctx, client.ObjectKeyFromObject(live), live)
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil
+	case apierrors.IsNotFound(err):
+		if err := s.Client.Create(ctx, wanted); err != nil && !apierrors.IsAlreadyExists(err) { // Another certificate's turn made it.
+			return fmt.Errorf("create Issuer %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+		}
+		return nil
+	case err != nil:
+		return fmt.Errorf("read Issuer %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+	case !isOf(live, bundle):
+		return &TakenError{Object: fmt.Sprintf("Issuer %s/%s", live.GetNamespace(), live.GetName())}
+	}
+	changed := live.DeepCopy()
+	changed.Object["spec"] = wanted.Object["spec"]
+	if equality.Semantic.DeepEqual(live.Object["spec"], changed.Object["spec"]) {
+		return nil
+	}
+	if err := s.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("restore Issuer %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+	}
+	return nil
+}
+
+// TakenError is that somebody else has the name of what an authority needs.
+type TakenError struct{ Object string }
+
+// Error implements error.
+func (e *TakenError) Error() string {
+	return e.Object + " is in the way of an authority: somebody else made it; delete it"
 }
 
 // RemoveAll removes the authorities of a bundle, and the names of the clusters that take part in a rotation.

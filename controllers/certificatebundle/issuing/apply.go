@@ -6,9 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,8 +17,8 @@ import (
 
 // apply carries a plan out.
 func (r *Reconciler) apply(ctx context.Context, o observation, p plan) error {
-	if p.issuer != nil {
-		if err := r.ensureIssuer(ctx, p.issuer); err != nil {
+	if p.needsIssuer {
+		if err := r.Authorities.EnsureIssuer(ctx, o.bundle, o.authority.Generation); err != nil {
 			return err
 		}
 	}
@@ -55,30 +53,6 @@ func (r *Reconciler) apply(ctx context.Context, o observation, p plan) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// ensureIssuer has the Issuer of an authority there, as it was made: who may write in the namespace may have changed it.
-func (r *Reconciler) ensureIssuer(ctx context.Context, wanted *unstructured.Unstructured) error {
-	err := r.Client.Create(ctx, wanted.DeepCopy())
-	if err == nil || meta.IsNoMatchError(err) { // Without cert-manager there is nothing to issue either.
-		return nil
-	}
-	if !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create Issuer %s/%s: %w", wanted.GetNamespace(), wanted.GetName(), err)
-	}
-	live := wanted.DeepCopy()
-	if err := r.APIReader.Get(ctx, client.ObjectKeyFromObject(wanted), live); err != nil {
-		return fmt.Errorf("read Issuer %s/%s: %w", wanted.GetNamespace(), wanted.GetName(), err)
-	}
-	changed := live.DeepCopy()
-	changed.Object["spec"] = wanted.Object["spec"]
-	if equality.Semantic.DeepEqual(live.Object["spec"], changed.Object["spec"]) {
-		return nil
-	}
-	if err := r.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("restore Issuer %s/%s: %w", wanted.GetNamespace(), wanted.GetName(), err)
-	}
-	return nil
 }
 
 // update writes what is asked for, unless somebody else wrote the Certificate meanwhile.

@@ -149,6 +149,8 @@ func isOurs(live *unstructured.Unstructured, key Key) bool {
 type certificateState struct {
 	// ready: it is issued as it is asked for now.
 	ready bool
+	// issuing: it is about to be issued, or again.
+	issuing bool
 	// failure is why the last try to issue it failed; empty if it did not.
 	failure string
 	// message of its condition Ready.
@@ -169,6 +171,8 @@ func stateOf(live *unstructured.Unstructured) certificateState {
 		case condition["type"] == "Ready":
 			state.ready = condition["status"] == "True" && observed == live.GetGeneration()
 			state.message = truncate.Cut(message, maxReason)
+		case condition["type"] == "Issuing" && condition["status"] == "True":
+			state.issuing = true
 		case condition["type"] == "Issuing" && condition["status"] == "False":
 			state.failure = truncate.Cut(message, maxReason)
 		}

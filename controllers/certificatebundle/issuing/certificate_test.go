@@ -112,7 +112,7 @@ func TestWhatCertManagerSays(t *testing.T) {
 		"nothing":                    {},
 		"it is issued":               {observe: []func(*observation){saying("Ready", "True", "up to date")}, want: certificateState{ready: true, message: "up to date"}},
 		"an older one was issued":    {observe: []func(*observation){saying("Ready", "True", "up to date"), outdated}, want: certificateState{message: "up to date"}},
-		"it is about to be issued":   {observe: []func(*observation){saying("Ready", "False", "no Secret"), saying("Issuing", "True", "first")}, want: certificateState{message: "no Secret"}},
+		"it is about to be issued":   {observe: []func(*observation){saying("Ready", "False", "no Secret"), saying("Issuing", "True", "first")}, want: certificateState{issuing: true, message: "no Secret"}},
 		"the last try was a failure": {observe: []func(*observation){saying("Issuing", "False", "denied"), saying("Ready", "False", "no Secret")}, want: certificateState{failure: "denied", message: "no Secret"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package issuing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/authority"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
@@ -46,6 +48,8 @@ type Reconciler struct {
 	// APIReader reads from the API server.
 	APIReader client.Reader
 	Clock     clock.PassiveClock
+	// Authorities of bundles that have their own.
+	Authorities *authority.Store
 	// Check returns an error if nothing may be issued for a bundle as it is.
 	Check func(*certificatesv1alpha1.CertificateBundle) error
 	// Changed is called when a cluster should have another issuance, or what is told of it is something else. Cluster is zero
@@ -131,6 +135,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) (reconcile.Result, 
 	}
 	p := newPlan(o)
 	err = r.apply(ctx, o, p)
+	if taken := (*authority.TakenError)(nil); errors.As(err, &taken) {
+		p.state, p.again, err = State{Reason: certificatesv1alpha1.ReasonIssuanceFailed, Message: taken.Error()}, o.now.Add(lookAgain), nil
+	}
 	if err == nil && r.states.set(key, p.state, o.needed) {
 		r.Changed(key.Bundle, key.Cluster)
 	}

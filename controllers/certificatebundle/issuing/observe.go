@@ -179,7 +179,7 @@ func (r *Reconciler) observeSecret(ctx context.Context, o *observation) error {
 			o.source = sourceOf(&secrets[i])
 		}
 	}
-	if o.source == "" || !o.needed || o.gone || o.refused != nil || o.isTaken() || o.before.refusedSource == o.source+o.requestHash() {
+	if o.source == "" || !o.needed || o.gone || o.refused != nil || o.isTaken() || o.before.refusedSource == o.refusalOf(o.source) {
 		return nil
 	}
 	secret := &corev1.Secret{}

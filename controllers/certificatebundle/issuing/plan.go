@@ -22,8 +22,8 @@ const lookAgain = time.Minute
 
 // plan is what to do for one certificate. The zero plan is to do nothing.
 type plan struct {
-	// issuer of the bundle's own authority, which has to be there; nil for none.
-	issuer *unstructured.Unstructured
+	// needsIssuer: the Issuer of the bundle's own authority has to be there.
+	needsIssuer bool
 	// create or update the Certificate; nil for neither.
 	create, update *unstructured.Unstructured
 	// keep what was issued; nil for nothing.
@@ -42,8 +42,9 @@ type State struct {
 	// Reason is one of the reasons of the condition Issued; empty if the certificate is issued.
 	Reason  string
 	Message string
-	// refusedSource is what was looked at and refused.
-	refusedSource string
+	// refusedSource is what was looked at and refused. otherAuthority: it is from another one than the bundle's own.
+	refusedSource  string
+	otherAuthority bool
 }
 
 // IsPending is whether the certificate is awaited, and nothing has failed.
@@ -66,13 +67,12 @@ func newPlan(o observation) plan {
 		return plan{state: State{Reason: certificatesv1alpha1.ReasonIssuanceFailed, Message: o.refused.Error()}}
 	}
 	p := planIssuance(o)
-	if o.authority.Generation != 0 && p.state.Reason != "" {
-		p.issuer = authority.NewIssuer(o.bundle, o.authority.Generation)
-	}
+	is := stateOf(o.certificate)
+	p.needsIssuer = o.authority.Generation != 0 && o.presence != optionalkind.NotInstalled && (!is.ready || is.issuing || p.update != nil || p.state.Reason != "")
 	current := Current(o.issuances, o.bundle.Spec.RollbackTo, o.requestHash(), o.now)
-	p.removeSecrets = prunable(o.issuances, int(max(o.bundle.Spec.HistoryLimit, 1)), func(name string) bool {
+	p.removeSecrets = append(p.removeSecrets, prunable(o.issuances, int(max(o.bundle.Spec.HistoryLimit, 1)), func(name string) bool {
 		return o.inUse[name] || current != nil && current.Name == name || slices.Contains(o.bundle.Spec.RollbackTo, name)
-	})
+	})...)
 	return p
 }
 
@@ -121,10 +121,13 @@ func planTaking(o observation) plan {
 			"cert-manager says of Certificate %s: %s", o.key.object(o.key.name()), is.failure))
 	}
 	if o.material == nil {
-		if o.before.refusedSource != "" && o.before.refusedSource == o.source+o.requestHash() {
-			return plan{state: o.before}
+		switch {
+		case o.before.refusedSource == "" || o.before.refusedSource != o.refusalOf(o.source):
+			return plan{state: pending}
+		case o.before.otherAuthority: // Nothing else has cert-manager issue it again, now that the Issuer is as it should be.
+			return plan{state: o.before, removeSecrets: []string{o.key.name()}}
 		}
-		return plan{state: pending}
+		return plan{state: o.before}
 	}
 	issued, err := o.check()
 	var problem *issuance.Problem
@@ -140,8 +143,16 @@ func planTaking(o observation) plan {
 		return plan{state: state, again: problem.Until.Add(time.Second)}
 	}
 	state := o.notIssued(certificatesv1alpha1.ReasonCertificateRefused, "the issuer issued something else than was asked for, which goes into no cluster: "+err.Error())
-	state.refusedSource = o.source + o.requestHash()
+	state.refusedSource = o.refusalOf(o.source)
+	if state.otherAuthority = errors.Is(err, authority.ErrOther); state.otherAuthority {
+		return plan{state: state, again: o.now.Add(lookAgain)}
+	}
 	return plan{state: state}
+}
+
+// refusalOf tells what was refused, and as what, from anything else.
+func (o *observation) refusalOf(source string) string {
+	return source + o.requestHash() + o.authority.Anchor
 }
 
 // check passes what was issued if it is what was asked for, of whom it was asked.

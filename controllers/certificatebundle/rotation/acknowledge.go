@@ -113,8 +113,19 @@ func (p *planner) trustLost(m *member) finding {
 	return p.bundleDiffers(m, p.bothAnchors())
 }
 
-// ownReady is whether the cluster acknowledged what it was told to trust, and loaded it.
+// ownReady is whether the cluster acknowledged what it was told to trust, and loaded it. It is asked again when it may have loaded it.
 func (p *planner) ownReady(m *member) bool {
 	target := m.cluster.Target
-	return target != nil && target.current(p.PolicyUID) && target.Told.AnchorHash == p.bothAnchors() && p.bundleDiffers(m, p.bothAnchors()).reason == ""
+	if target == nil || !target.current(p.PolicyUID) || target.Told.AnchorHash != p.bothAnchors() {
+		return false
+	}
+	found := p.bundleDiffers(m, p.bothAnchors())
+	p.again(found.until)
+	return found.reason == ""
+}
+
+// differs is whether something else was seen in the cluster than it was told, and is not put right yet. Then it may be anything.
+func (m *member) differs() bool {
+	reported := m.cluster.Target.Acknowledged
+	return reported.ClusterUID != "" && reported.AnchorHash == ""
 }

@@ -27,7 +27,9 @@ func (p *planner) authoritiesUsable() bool {
 		return true
 	}
 	if record.Next.Anchor != "" {
-		return p.authorityUsable(&record.Next)
+		// Before there is any leaf of the next authority, the way back does not need it.
+		goesBack := record.RollingBack || p.Spec.Rollback == record.Next.Generation
+		return p.authorityUsable(&record.Next) || goesBack && !record.Issued
 	}
 	p.authorityUsable(&record.Next) // Until it is made, clusters stay as they are.
 	return true
@@ -42,7 +44,7 @@ func (p *planner) authorityUsable(wanted *Reference) bool {
 		return false
 	case found == nil:
 		p.notice(ReasonAuthorityLost, fmt.Sprintf(
-			"authority %d is not there, and clusters may depend on it: nothing changes until it is restored from a backup", wanted.Generation))
+			"authority %d is not there, and clusters may depend on it: nothing changes until it is restored from a backup%s", wanted.Generation, p.orGoBack(wanted)))
 		return false
 	case wanted.Anchor != "" && wanted.Anchor != found.Anchor:
 		p.notice(ReasonAuthorityChanged, fmt.Sprintf(
@@ -53,8 +55,18 @@ func (p *planner) authorityUsable(wanted *Reference) bool {
 	return true
 }
 
+// orGoBack is what can be done beside that; empty for nothing.
+func (p *planner) orGoBack(lost *Reference) string {
+	record := &p.plan.Record
+	if lost.Generation != record.Next.Generation || record.Issued {
+		return ""
+	}
+	return fmt.Sprintf(", or the rotation is rolled back with spec.rotation.rollback: %d", lost.Generation)
+}
+
 // hold leaves every cluster as it is, since it is not known what to tell it.
 func (p *planner) hold() {
+	p.plan.Held = true
 	p.plan.Gates = []rollout.Gate{{
 		Reason: ReasonRotationHeld, Message: "waiting for the certificate authority", Blocks: rollout.Create | rollout.Update, KeepsSlot: true,
 	}}

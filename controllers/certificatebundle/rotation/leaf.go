@@ -67,6 +67,8 @@ func (p *planner) mayServeLeaving(m *member) finding {
 	switch {
 	case m.otherCluster():
 		return finding{reason: ReasonOtherCluster}
+	case reported.Issuer != 0 && m.differs():
+		return finding{reason: ReasonNotSwitched}
 	case reported.Issuer != 0 && reported.Issuer == leaving(&p.plan.Record).Generation:
 		return finding{reason: ReasonNotSwitched}
 	}
@@ -88,7 +90,7 @@ func (p *planner) leafLost(m *member) finding {
 		return finding{reason: ReasonNotSwitched}
 	}
 	reported := m.cluster.Target.Acknowledged
-	if reported.Issuer != 0 && reported.Issuer != arriving(&p.plan.Record).Generation {
+	if reported.Issuer != 0 && (reported.Issuer != arriving(&p.plan.Record).Generation || m.differs()) {
 		return finding{reason: ReasonNotSwitched}
 	}
 	return finding{}

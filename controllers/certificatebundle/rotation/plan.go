@@ -30,6 +30,8 @@ type Plan struct {
 	Notices []Notice
 	// Gates hold back changes in all clusters, while it is not known what to tell them.
 	Gates []rollout.Gate
+	// Held: it is not known what to tell clusters, and Gates hold back all changes.
+	Held bool
 	// Urgent changes should not wait for gates such as maintenance windows: an emergency.
 	Urgent bool
 	// NeedsList: with a list of clusters and targets read past the cache, there may be more to do.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -231,6 +232,57 @@ func TestAClusterThatJoinsGetsBothAnchorsFirst(t *testing.T) {
 				t.Error("it is no member")
 			}
 		})
+	}
+}
+
+// Whoever joins is waited for by nobody, and has to be asked again all the same.
+func TestAClusterThatJoinsIsAskedAgainWhenItMayHaveLoadedTheAnchors(t *testing.T) {
+	for _, phase := range []Phase{Preparing, Switching, Switched} {
+		joining := settled("b", both.with(0))
+		joining.Target.Acknowledged.TrustSince = metav1.NewTime(now.Add(-time.Minute))
+		others := both.with(1)
+		if phase != Preparing {
+			others = both.with(2)
+		}
+		in := rotating(phase, settled("a", others), joining)
+		unreachable(&in.Clusters[0]) // Nothing else wakes the policy.
+		if got, want := PlanRotation(in).Again, now.Add(14*time.Minute); !got.Equal(want) {
+			t.Errorf("%s: again at %s, not at %s", phase, got, want)
+		}
+	}
+}
+
+// A cluster in which something else was seen than it was told may have an old leaf, too.
+func TestNoAnchorIsRemovedWhileAClusterIsNotAsItWasTold(t *testing.T) {
+	for _, phase := range []Phase{Switched, Completing} {
+		differing := settled("b", both.with(2))
+		differing.Target.Acknowledged.AnchorHash, differing.Target.Acknowledged.TrustSince = "", metav1.Time{}
+		plan := PlanRotation(rotating(phase, settled("a", both.with(2)), differing))
+		if told, _ := plan.For(rollout.ClusterKey{Namespace: "team", Name: "a"}); len(told.Trust) != 2 {
+			t.Errorf("%s: the other cluster is told %+v", phase, told)
+		}
+	}
+}
+
+func TestTheWayBackDoesNotNeedTheNextAuthorityBeforeItHasIssued(t *testing.T) {
+	lost := func(phase Phase) Input {
+		in := rotating(phase, settled("a", both.with(1)))
+		in.Authorities = in.Authorities[:1]
+		return in
+	}
+	in := lost(Preparing)
+	plan := PlanRotation(in)
+	if !plan.Held || len(plan.Notices) != 1 || !strings.Contains(plan.Notices[0].Message, "spec.rotation.rollback: 2") {
+		t.Errorf("it is told %+v", plan.Notices)
+	}
+	in.Spec.Rollback = 2
+	if plan = PlanRotation(in); plan.Held || !plan.Record.RollingBack || plan.Record.Phase != Switching {
+		t.Errorf("rolled back, it is %+v, held %t", plan.Record, plan.Held)
+	}
+	in = lost(Switching)
+	in.Spec.Rollback = 2
+	if plan = PlanRotation(in); !plan.Held || plan.Record.RollingBack {
+		t.Errorf("with leaves of it, it is %+v, held %t", plan.Record, plan.Held)
 	}
 }
 

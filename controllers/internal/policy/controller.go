@@ -56,12 +56,9 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if r.isCacheBehind(ctx, policy, now) {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
-	again, err := r.coordinate(ctx, policy, now)
-	if apierrors.IsConflict(err) {
+	again, undecided := r.coordinate(ctx, policy, now)
+	if apierrors.IsConflict(undecided) {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
-	}
-	if err != nil {
-		return reconcile.Result{}, err
 	}
 	view, err := r.follow(ctx, policy, now)
 	if err != nil {
@@ -74,6 +71,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	o.again = again
 	p := newPlan(*o)
 	done := r.apply(ctx, o, p)
+	done.note(undecided)
 	if done.removed {
 		r.announceAbandoned(*o)
 		r.forget(request.NamespacedName)

@@ -56,7 +56,7 @@ type GatedKind[P Policy] interface {
 type CoordinatingKind[P Policy] interface {
 	// Coordinate decides what Pair, SyncSettings and Gates say from now on. It is asked before they are, each time that a
 	// policy is reconciled that is not being deleted. It may write objects of its own. What it gives to record is stored in the policy's
-	// status at once, and is in the policy afterwards.
+	// status at once, and is in the policy afterwards. After an error what was decided before holds, and people are told.
 	Coordinate(ctx context.Context, policy P, record func(ctx context.Context, set func(policy P)) error, now time.Time) (Coordination, error)
 }
 
