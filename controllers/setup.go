@@ -305,7 +305,7 @@ func (b *base) setUpDeliveries() error {
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("certificatedelivery"),
 			Orphans: b.orphans(), Metrics: b.metrics, Log: log,
 		},
-		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
+		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
 	}
 	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

@@ -57,6 +57,27 @@ func TestBundlesThatCannotBeCarriedOutAreRefused(t *testing.T) {
 			[]string{"spec.certificate.dnsNames[0]", "sharedKey"}},
 		"two targets with one Secret": {func(s *certificatesv1alpha1.CertificateBundleSpec) { s.Targets = append(s.Targets, s.Targets[0]) },
 			[]string{"spec.targets[1]", "Secret ingress/ingress"}},
+		"requests without a policy": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Mode, s.Certificate, s.Targets = certificatesv1alpha1.ModeRelay, nil, nil
+		}, []string{"mode Relay needs requestPolicy"}},
+		"requests, and a key of ours": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Mode, s.RequestPolicy = certificatesv1alpha1.ModeRelay, &certificatesv1alpha1.RequestPolicy{DNSNames: []string{"a.test"}}
+		}, []string{"mode Relay makes no key"}},
+		"a policy without names": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Mode, s.Certificate, s.Targets = certificatesv1alpha1.ModeRelay, nil, nil
+			s.RequestPolicy = &certificatesv1alpha1.RequestPolicy{MaxPending: 1}
+		}, []string{"a requestPolicy allows some name"}},
+		"a pattern that allows nothing": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Mode, s.Certificate, s.Targets = certificatesv1alpha1.ModeRelay, nil, nil
+			s.RequestPolicy = &certificatesv1alpha1.RequestPolicy{DNSNames: []string{"a.*.test"}}
+		}, []string{"spec.requestPolicy.dnsNames[0]"}},
+		"a policy of requests": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.Mode, s.Certificate, s.Targets = certificatesv1alpha1.ModeRelay, nil, nil
+			s.RequestPolicy = &certificatesv1alpha1.RequestPolicy{DNSNames: []string{"*.{{ .Cluster.Name }}.test"}}
+		}, nil},
+		"a policy in another mode": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
+			s.RequestPolicy = &certificatesv1alpha1.RequestPolicy{DNSNames: []string{"a.test"}}
+		}, []string{"no other mode has it"}},
 		"no targets": {func(s *certificatesv1alpha1.CertificateBundleSpec) { s.Targets = nil }, []string{"mode Distribute needs"}},
 		"trust without any": {func(s *certificatesv1alpha1.CertificateBundleSpec) {
 			s.Trust = &certificatesv1alpha1.Trust{Targets: []certificatesv1alpha1.TrustTarget{{Kind: "ConfigMap", Name: "a", Placement: s.Targets[0].Placement}}}

@@ -47,7 +47,7 @@ type Checker struct {
 // Check returns what is wrong with a bundle, beside what its definition says; nil for nothing.
 func (c Checker) Check(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 	for _, check := range []func(*certificatesv1alpha1.CertificateBundle) *Problem{
-		c.checkIssuer, checkAuthority, checkNames, checkTargets, checkTrustTargets, checkDuplicates,
+		c.checkIssuer, checkAuthority, checkNames, checkRequestPolicy, checkTargets, checkTrustTargets, checkDuplicates,
 	} {
 		if problem := check(bundle); problem != nil {
 			return problem

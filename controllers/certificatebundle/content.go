@@ -75,7 +75,7 @@ func setAnchors(bundle *certificatesv1alpha1.CertificateBundle, trust *certifica
 }
 
 func (r *Reconciler) readContent(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, now time.Time) (certificatecontent.Content, *policy.Stall, error) {
-	decoded := certificatecontent.Content{Certificate: bundle.Spec.Certificate, Targets: bundle.Spec.Targets}
+	decoded := certificatecontent.Content{Certificate: bundle.Spec.Certificate, Relay: relayOf(bundle), Targets: bundle.Spec.Targets}
 	var stall *policy.Stall
 	var err error
 	if decoded.Passwords, stall, err = r.readPasswords(ctx, bundle); stall != nil || err != nil {

@@ -17,7 +17,7 @@ import (
 // reasons of a CertificateDelivery that is not Ready.
 var reasons = policy.Reasons{
 	Progressing: []string{metav1alpha1.ReasonWaiting},
-	Unreachable: []string{metav1alpha1.ReasonKindUnavailable, certificatesv1alpha1.ReasonNamespacesUnavailable},
+	Unreachable: []string{metav1alpha1.ReasonKindUnavailable, certificatesv1alpha1.ReasonNamespacesUnavailable, certificatesv1alpha1.ReasonRequestsUnavailable},
 }
 
 // NewPolicy implements policy.Kind.
@@ -44,6 +44,7 @@ func (r *Reconciler) CopySpec(to, from *certificatesv1alpha1.CertificateDelivery
 func (r *Reconciler) SyncSettings(delivery *certificatesv1alpha1.CertificateDelivery, bundle *certificatesv1alpha1.CertificateBundle) {
 	drift := bundle.Spec.Drift.WithDefaults()
 	delivery.Spec.Drift = *drift.DeepCopy()
+	delivery.Spec.SignerName = signerOf(bundle)
 	if told, changes := r.authorityOf(delivery, bundle); changes {
 		delivery.Spec.Authority = told
 	}
@@ -66,7 +67,7 @@ func (r *Reconciler) authorityOf(delivery *certificatesv1alpha1.CertificateDeliv
 // SettingsCurrent implements policy.Kind.
 func (r *Reconciler) SettingsCurrent(delivery *certificatesv1alpha1.CertificateDelivery, bundle *certificatesv1alpha1.CertificateBundle) bool {
 	_, changes := r.authorityOf(delivery, bundle)
-	return !changes && equality.Semantic.DeepEqual(delivery.Spec.Drift, bundle.Spec.Drift.WithDefaults())
+	return !changes && delivery.Spec.SignerName == signerOf(bundle) && equality.Semantic.DeepEqual(delivery.Spec.Drift, bundle.Spec.Drift.WithDefaults())
 }
 
 // Gates implements policy.GatedKind.

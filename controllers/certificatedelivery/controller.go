@@ -7,6 +7,7 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/relay"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -31,6 +32,10 @@ type Reconciler struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Clock        clock.PassiveClock
+	// ProviderNamespace is where bundles come first, if two of one name answer requests in a cluster.
+	ProviderNamespace string
+
+	relay *relay.Reconciler
 }
 
 // Room is the life of CertificateDeliveries.
@@ -50,6 +55,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 			return nil
 		}
 		return []string{delivery.Spec.Content}
+	}
+	if err := r.setUpRelay(mgr, options); err != nil {
+		return err
 	}
 	declared := &declaredDeliveries{DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
 	return declared.SetupWithManager(mgr, options)

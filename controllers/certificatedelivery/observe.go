@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/relay"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
@@ -19,6 +20,8 @@ type extra struct {
 	unseen *target.Verdict
 	// declared is what was declared; nil if nothing was.
 	declared *declared
+	// requests is what is known of requests in the cluster.
+	requests relay.State
 	// again is when to look again; zero for never.
 	again time.Time
 }

@@ -26,8 +26,10 @@ const (
 	warnAnchors = 30 * 24 * time.Hour
 )
 
-// Size implements target.StagedKind: a certificate, anchors, and up to 32 selectors of namespaces.
-func (r *Reconciler) Size(*observation) int { return 1024 + 10*512 + 32*certificatecontent.MaxSelector }
+// Size implements target.StagedKind: a certificate, anchors, a denied request, and up to 32 selectors of namespaces.
+func (r *Reconciler) Size(*observation) int {
+	return 1024 + 10*512 + 2048 + 32*certificatecontent.MaxSelector
+}
 
 // Forget implements target.StagedKind.
 func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStatus) {
@@ -35,6 +37,7 @@ func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStat
 	if status.Authority != nil { // It names the other cluster.
 		status.Authority.AnchorHash, status.Authority.TrustSince = "", metav1.Time{}
 	}
+	status.Requests = nil
 }
 
 // Outcome implements target.StagedKind.
@@ -56,6 +59,10 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	if result.Unhealthy == nil && o.Extra.unseen != nil {
 		result.Unhealthy = o.Extra.unseen
 	}
+	if result.Unhealthy == nil {
+		result.Unhealthy = requestsTrouble(o)
+	}
+	concludeRequests(o, status)
 	result.Summary = summaryOf(status)
 	return result
 }
@@ -80,6 +87,8 @@ func summaryOf(status *certificatesv1alpha1.CertificateDeliveryStatus) string {
 	switch delivered, anchors := status.Certificate, status.Anchors; {
 	case delivered != nil:
 		return "the certificate expires at " + delivered.NotAfter.UTC().Format(time.RFC3339)
+	case status.Requests != nil:
+		return requestsIn(status.Requests)
 	case anchors != nil:
 		return countOf(anchors)
 	}
@@ -125,6 +134,7 @@ func expiryOf(status *certificatesv1alpha1.CertificateDeliveryStatus, now time.T
 
 // conclude tells the conditions that follow from everything else.
 func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliveryStatus, written time.Time) {
+	concludeRequests(o, status)
 	if isApplied(o, status) {
 		tellDeclared(o.Extra.declared, status)
 	}

@@ -15,15 +15,18 @@ import (
 // deleted stay, and so does a namespace.
 var env *environment.Environment
 
+// stateDir is where the fleet keeps its files.
+var stateDir string
+
 // mounted is --webhook-cert-dir.
 var mounted mount
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m, 4, start)) }
 
 func start(ctx context.Context, dir string) (end func() error, err error) {
-	mounted = mount(filepath.Join(dir, "webhook"))
+	mounted, stateDir = mount(filepath.Join(dir, "webhook")), filepath.Join(dir, "fleet")
 	env, err = environment.Start(ctx, environment.Options{
-		StateDir: filepath.Join(dir, "fleet"), Clusters: 3, Bare: true, CertManager: true, Progress: os.Stderr,
+		StateDir: stateDir, Clusters: 3, Bare: true, CertManager: true, Progress: os.Stderr,
 		ManagerArgs:   []string{"--leader-election=off", "--webhook-cert-dir=" + string(mounted)},
 		BeforeManager: deployWebhooks,
 	})

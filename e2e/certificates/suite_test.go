@@ -242,6 +242,19 @@ func equals(to *corev1.Secret) func(*corev1.Secret) error {
 	}
 }
 
+// restarts is held while the manager is dead: tests run beside each other.
+var restarts sync.Mutex
+
+// withoutManager kills the manager, does something, and starts the next one.
+func (s *suite) withoutManager(do func()) {
+	s.Helper()
+	restarts.Lock()
+	defer restarts.Unlock()
+	must(s, env.Manager.Kill())
+	do()
+	must(s, env.Manager.Start(s.Context()))
+}
+
 // reissue has cert-manager issue a new certificate for a cluster, as it does when one is about to expire.
 func (s *suite) reissue(bundle *certificatesv1alpha1.CertificateBundle, cluster string) {
 	s.Helper()

@@ -21,6 +21,8 @@ const (
 	// ConditionDegraded: something is lost, or was overridden, that the rotation of the authority relies on. Of a
 	// CertificateBundle with spec.ca.
 	ConditionDegraded = "Degraded"
+	// ConditionRequestsServed: the CertificateSigningRequests in the cluster are looked at, and answered as requestPolicy says.
+	ConditionRequestsServed = "RequestsServed"
 )
 
 // Reasons of these conditions, beside the common ones.
@@ -61,24 +63,36 @@ const (
 	ReasonIntact = "Intact"
 	// ReasonTooManyNamespaces: a namespaceSelector selects more than 500 namespaces of a cluster.
 	ReasonTooManyNamespaces = "TooManyNamespaces"
+	// ReasonServed: requests are answered as they come.
+	ReasonServed = "Served"
+	// ReasonRequestsUnavailable: the cluster refuses to list or watch its CertificateSigningRequests.
+	ReasonRequestsUnavailable = "RequestsUnavailable"
+	// ReasonTooManyRequests: the cluster has more open requests than are looked at, 500, or larger ones.
+	ReasonTooManyRequests = "TooManyRequests"
+	// ReasonRequestsLimited: requests wait, because maxPending or maxPerHour of requestPolicy is reached.
+	ReasonRequestsLimited = "RequestsLimited"
+	// ReasonSignerTaken: the provider has a bundle of that name in mode Relay in the cluster.
+	ReasonSignerTaken = "SignerTaken"
 )
 
 // BundleMode says where certificates come from.
 //
-// +kubebuilder:validation:Enum=Distribute;TrustOnly
+// +kubebuilder:validation:Enum=Distribute;Relay;TrustOnly
 type BundleMode string
 
 // Modes.
 const (
 	// ModeDistribute has certificates issued in the management cluster and pushed into the clusters.
 	ModeDistribute BundleMode = "Distribute"
+	// ModeRelay answers CertificateSigningRequests that somebody makes in the clusters, where the keys stay.
+	ModeRelay BundleMode = "Relay"
 	// ModeTrustOnly pushes trust anchors and no certificates.
 	ModeTrustOnly BundleMode = "TrustOnly"
 )
 
 // CertificateBundleSpec says which certificates and trust anchors are in which clusters.
 //
-// +kubebuilder:validation:XValidation:rule="self.mode == 'TrustOnly' || has(self.certificate) && has(self.targets) && has(self.issuerRef) != has(self.ca)",message="mode Distribute needs certificate, targets, and one of issuerRef and ca; use mode TrustOnly for trust anchors alone"
+// +kubebuilder:validation:XValidation:rule="self.mode in ['Relay', 'TrustOnly'] || has(self.certificate) && has(self.targets) && has(self.issuerRef) != has(self.ca)",message="mode Distribute needs certificate, targets, and one of issuerRef and ca; use mode TrustOnly for trust anchors alone"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'TrustOnly' || !has(self.certificate) && !has(self.issuerRef) && !has(self.ca) && !has(self.targets) && !has(self.rollbackTo)",message="mode TrustOnly issues no certificate: remove certificate, issuerRef, ca, targets and rollbackTo, or use mode Distribute"
 // +kubebuilder:validation:XValidation:rule="has(self.ca) == has(oldSelf.ca)",message="ca cannot be added or removed: create another bundle"
 // +kubebuilder:validation:XValidation:rule="!has(self.ca) || !(has(self.sharedKey) && self.sharedKey) && !has(self.rollbackTo)",message="with ca each cluster has a certificate of its own, and goes back to none of another authority: remove sharedKey and rollbackTo"
@@ -86,11 +100,14 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.ca) || !has(self.rotation)",message="rotation replaces the authority of ca: add ca, or remove rotation"
 // +kubebuilder:validation:XValidation:rule="!has(self.trust) || has(self.trust.sources) || has(self.ca) || has(self.trust.defaultCAs) && self.trust.defaultCAs",message="trust needs sources, or defaultCAs, or the authority of ca"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'TrustOnly' || has(self.trust)",message="mode TrustOnly needs trust"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Relay' || has(self.issuerRef)",message="mode Relay needs issuerRef"
+// +kubebuilder:validation:XValidation:rule="(self.mode == 'Relay') == has(self.requestPolicy)",message="mode Relay needs requestPolicy, and no other mode has it"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Relay' || !has(self.certificate) && !has(self.ca) && !has(self.targets) && !has(self.rollbackTo) && (!has(self.sharedKey) || !self.sharedKey)",message="mode Relay makes no key: remove certificate, targets, sharedKey and rollbackTo, or use mode Distribute"
 // +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",message="mode is immutable: create another bundle"
 type CertificateBundleSpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
 
-	// mode is Distribute or TrustOnly.
+	// mode is Distribute, Relay or TrustOnly.
 	// +optional
 	// +default="Distribute"
 	Mode BundleMode `json:"mode,omitempty"`
@@ -116,6 +133,11 @@ type CertificateBundleSpec struct {
 	// rotation says when the authority is replaced, and how.
 	// +optional
 	Rotation *RotationSpec `json:"rotation,omitempty"`
+
+	// requestPolicy says which CertificateSigningRequests with the signer daytwo.dev/<name of the bundle> are answered, in mode
+	// Relay.
+	// +optional
+	RequestPolicy *RequestPolicy `json:"requestPolicy,omitempty"`
 
 	// targets are the Secrets that hold the certificate in a cluster.
 	// +optional

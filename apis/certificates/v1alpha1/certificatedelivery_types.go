@@ -14,6 +14,11 @@ type CertificateDeliverySpec struct {
 	// +optional
 	Authority *DeliveredAuthority `json:"authority,omitempty"`
 
+	// signerName is that of the CertificateSigningRequests in the cluster that are answered; empty for none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	SignerName string `json:"signerName,omitempty"`
+
 	// drift is the policy's.
 	// +optional
 	// +default={}
@@ -37,6 +42,10 @@ type CertificateDeliveryStatus struct {
 	// authority is what was read back of the bundle's own authorities.
 	// +optional
 	Authority *AuthorityAcknowledgement `json:"authority,omitempty"`
+
+	// requests tells of the CertificateSigningRequests in the cluster.
+	// +optional
+	Requests *RequestSummary `json:"requests,omitempty"`
 
 	// namespaceSelectors are the selectors of namespaces that the objects were declared by last.
 	// +optional

@@ -36,6 +36,8 @@ const (
 	LabelBundle = "daytwo.dev/bundle"
 	// LabelAuthority names the CertificateBundle of whose own authorities a Secret holds one, or the clusters that take part in a rotation.
 	LabelAuthority = "daytwo.dev/authority"
+	// LabelDelivery names the CertificateDelivery for which a CertificateRequest of cert-manager was made.
+	LabelDelivery = "daytwo.dev/delivery"
 	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
 	LabelBackup = "daytwo.dev/backup"
 

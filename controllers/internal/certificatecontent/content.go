@@ -24,6 +24,8 @@ const MaxSelector = 1024
 type Content struct {
 	// Certificate is what the bundle asks for; nil if it has none.
 	Certificate *certificatesv1alpha1.CertificateTemplate `json:"certificate,omitempty"`
+	// Relay is what the bundle answers requests by; nil if it answers none.
+	Relay *Relay `json:"relay,omitempty"`
 	// Targets are the Secrets that hold it.
 	Targets []certificatesv1alpha1.SecretTarget `json:"targets,omitempty"`
 	// Passwords of keystores, by the Secret and key that they are from, as in "stores/password".
@@ -88,5 +90,9 @@ func UsagesOf(template *certificatesv1alpha1.CertificateTemplate) []certificates
 	if len(template.Usages) > 0 {
 		return template.Usages
 	}
+	return defaultUsages()
+}
+
+func defaultUsages() []certificatesv1alpha1.KeyUsage {
 	return []certificatesv1alpha1.KeyUsage{"digital signature", "key encipherment", "server auth"}
 }

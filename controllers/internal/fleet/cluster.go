@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -147,6 +148,17 @@ func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, pat
 	return c.exchange(ctx, ref, c.raw.Patch(types.JSONPatchType).Body(patch), &metav1.PatchOptions{FieldManager: c.connection.fleet.options.Rules.Self()})
 }
 
+// PatchSubresource applies a JSON patch to a subresource, such as "status", of the object that has the given UID; for another one
+// it is invalid.
+func (c *Cluster) PatchSubresource(ctx context.Context, ref objects.Ref, uid types.UID, subresource string, patch []byte) (*metav1.PartialObjectMetadata, error) {
+	patch, err := testingUID(patch, uid)
+	if err != nil {
+		return nil, fmt.Errorf("patch %s of %s: %w", subresource, ref, err)
+	}
+	return c.exchange(ctx, ref, c.raw.Patch(types.JSONPatchType).Body(patch),
+		&metav1.PatchOptions{FieldManager: c.connection.fleet.options.Rules.Self()}, subresource)
+}
+
 // Get reads an object's metadata.
 func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObjectMetadata, error) {
 	return c.exchange(ctx, ref, c.raw.Get(), &metav1.GetOptions{})
@@ -154,14 +166,14 @@ func (c *Cluster) Get(ctx context.Context, ref objects.Ref) (*metav1.PartialObje
 
 // exchange sends a request for one object, or for its collection if the name is empty, and returns the object's metadata. client-go's client of metadata decodes each answer
 // twice, to find the kind first, in the course of every correction.
-func (c *Cluster) exchange(ctx context.Context, ref objects.Ref, request *rest.Request, options runtime.Object) (*metav1.PartialObjectMetadata, error) {
+func (c *Cluster) exchange(ctx context.Context, ref objects.Ref, request *rest.Request, options runtime.Object, subresource ...string) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	resource, err := c.Resource(ctx, ref.GroupVersionKind)
 	if err != nil {
 		return nil, err
 	}
-	result := request.AbsPath(append(resource.Path(ref.Namespace), ref.Name)...).SetHeader("Accept", bounded.AcceptAs("PartialObjectMetadata")).
+	result := request.AbsPath(slices.Concat(resource.Path(ref.Namespace), []string{ref.Name}, subresource)...).SetHeader("Accept", bounded.AcceptAs("PartialObjectMetadata")).
 		SpecificallyVersionedParams(options, scheme.ParameterCodec, schema.GroupVersion{Version: "v1"}).Do(ctx)
 	if err := result.Error(); err != nil {
 		return nil, err

@@ -331,7 +331,7 @@ func TestAnAnswerThatIsNoListIsNotBelieved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			version, err := cluster.sourceFor(resource).each(t.Context(), "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
+			version, err := cluster.sourceFor(resource).each(t.Context(), "", "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
 			if err == nil || !strings.Contains(err.Error(), "widgets") {
 				t.Errorf("got version %q and error %v, want one that names the kind", version, err)
 			}

@@ -34,7 +34,7 @@ func TestIdentifiersThatNoAPIServerSendsAreRefused(t *testing.T) {
 				"an answer to a write": func() error { _, err := cluster.Apply(t.Context(), widget, "", []byte(`{}`), true); return err },
 				"an answer to a read":  func() error { _, err := cluster.Get(t.Context(), widget); return err },
 				"a list": func() error {
-					_, err := cluster.sourceFor(resource).each(t.Context(), "", nil, nil)
+					_, err := cluster.sourceFor(resource).each(t.Context(), "", "", nil, nil)
 					return err
 				},
 			} {

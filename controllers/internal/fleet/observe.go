@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,10 +23,22 @@ type Selection struct {
 	Namespace string
 	// Selector of their labels, in the syntax of kubectl --selector; empty for all.
 	Selector string
+	// Fields is a selector of their fields, in the syntax of kubectl --field-selector; empty for all. The API server knows
+	// few fields of a kind.
+	Fields string
 	// Limit is how many objects are kept, from 1 to 500.
 	Limit int
 	// Omit is a field of the objects that is not kept, such as "spec"; empty for none.
 	Omit string
+	// Reducer takes out of the objects what is not kept; nil for nothing.
+	Reducer Reducer
+}
+
+// Reducer decides what is kept of an object. A Selection is compared by it, so its type is a struct without pointers.
+type Reducer interface {
+	// Reduce changes an object to what is kept of it. One that is spent gives way to others where there are too many, and
+	// is not missed then.
+	Reduce(object *unstructured.Unstructured) (spent bool)
 }
 
 // check returns an error if the selection cannot be watched.
@@ -36,6 +49,9 @@ func (s Selection) check() error {
 	if _, err := labels.Parse(s.Selector); err != nil {
 		return fmt.Errorf("observe %s: selector %q: %w", s.Kind.Kind, s.Selector, err)
 	}
+	if _, err := fields.ParseSelector(s.Fields); err != nil {
+		return fmt.Errorf("observe %s: field selector %q: %w", s.Kind.Kind, s.Fields, err)
+	}
 	return nil
 }
 
@@ -44,8 +60,8 @@ type Observed struct {
 	tracker.KindState
 	// Objects by namespace and name, without managedFields. They are shared: change copies.
 	Objects []*unstructured.Unstructured
-	// Incomplete: the cluster has more objects than the limit, or larger ones than are kept: 1 MiB and 20,000 values
-	// together, without what is not kept of them. Which ones are kept is not defined. It is looked again after 10 minutes at the latest.
+	// Incomplete: the cluster has more objects that are not spent than the limit, or larger ones than are kept: 1 MiB and
+	// 20,000 values together, without what is not kept of them. Which ones are kept is not defined. It is looked again after 10 minutes at the latest.
 	Incomplete bool
 }
 

@@ -205,6 +205,7 @@ func TestSelectionsThatCannotBeObserved(t *testing.T) {
 		"the limit is 0; use 1 to 500":   {Kind: configMapKind},
 		"the limit is 501; use 1 to 500": {Kind: configMapKind, Limit: 501},
 		`selector "a=b=c"`:               {Kind: configMapKind, Limit: 1, Selector: "a=b=c"},
+		`field selector "a"`:             {Kind: configMapKind, Limit: 1, Fields: "a"},
 	} {
 		if _, err := cluster.Observe(t.Context(), release, selection); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)

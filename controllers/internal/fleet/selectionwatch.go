@@ -22,7 +22,7 @@ import (
 // maxSelected is how large the objects of a selection may be together: decoded, that many values take up to 6 MiB.
 var maxSelected = bounded.SizeLimit{Bytes: 1 << 20, Values: 20_000}
 
-// errIncomplete: an object went, and others that were not kept may take its place.
+// errIncomplete: an object went or is spent, and others that were not kept may take its place.
 var errIncomplete = errors.New("fewer objects are kept than there are")
 
 // selectionWatch keeps the objects of a selection, up to its limits.
@@ -102,10 +102,13 @@ func (w *selectionWatch) source(resource resources.Resource) source {
 // selector implements watchConsumer.
 func (w *selectionWatch) selector() string { return w.selection.Selector }
 
+// fields implements watchConsumer.
+func (w *selectionWatch) fields() string { return w.selection.Fields }
+
 // list implements watchConsumer.
 func (w *selectionWatch) list(ctx context.Context, source source) (string, error) {
 	w.listing = newSelected(w.selection)
-	version, err := source.each(ctx, w.selector(), func(item runtime.Object) error {
+	version, err := source.each(ctx, w.selector(), w.fields(), func(item runtime.Object) error {
 		w.listing.put(item.(*bounded.WholeObject))
 		return nil
 	}, nil)
@@ -122,16 +125,20 @@ func (w *selectionWatch) handle(event watch.Event) error {
 	if !ok {
 		return nil
 	}
-	incomplete := false
+	madeRoom := false
 	w.update(func() {
-		if event.Type != watch.Deleted {
+		name := nameOf(object)
+		if event.Type == watch.Deleted {
+			madeRoom = true
+			w.kept.remove(name)
+		} else {
+			before, kept := w.kept.objects[name]
 			w.kept.put(object)
-			return
+			madeRoom = kept && !before.spent && w.kept.objects[name].spent
 		}
-		incomplete = w.kept.incomplete
-		w.kept.remove(nameOf(object))
+		madeRoom = madeRoom && w.kept.incomplete
 	})
-	if incomplete {
+	if madeRoom {
 		return errIncomplete
 	}
 	return nil
@@ -152,24 +159,28 @@ func (w *selectionWatch) gone() {
 type selectedObject struct {
 	content *unstructured.Unstructured
 	size    bounded.SizeLimit
+	spent   bool
 }
 
 // selected are the objects that are kept of a selection.
 type selected struct {
-	limit      int
-	omit       string
-	objects    map[types.NamespacedName]selectedObject
-	size       bounded.SizeLimit
+	limit   int
+	omit    string
+	reducer Reducer
+	objects map[types.NamespacedName]selectedObject
+	size    bounded.SizeLimit
+	// spent is how many of the objects are.
+	spent      int
 	incomplete bool
 }
 
 func newSelected(selection Selection) selected {
-	return selected{limit: selection.Limit, omit: selection.Omit, objects: map[types.NamespacedName]selectedObject{}}
+	return selected{limit: selection.Limit, omit: selection.Omit, reducer: selection.Reducer, objects: map[types.NamespacedName]selectedObject{}}
 }
 
 // wants is whether an object may be kept, as far as its name tells.
 func (s *selected) wants(name types.NamespacedName) bool {
-	if _, kept := s.objects[name]; kept || len(s.objects) < s.limit {
+	if _, kept := s.objects[name]; kept || len(s.objects)-s.spent < s.limit {
 		return true
 	}
 	s.incomplete = true
@@ -182,14 +193,46 @@ func (s *selected) put(object *bounded.WholeObject) {
 	s.remove(name)
 	object.Content.SetManagedFields(nil)
 	delete(object.Content.Object, s.omit)
-	one := sizeOf(object.Content)
-	size := bounded.SizeLimit{Bytes: s.size.Bytes + one.Bytes, Values: s.size.Values + one.Values}
-	if !s.wants(name) || size.Bytes > maxSelected.Bytes || size.Values > maxSelected.Values {
-		s.incomplete = true
+	one := selectedObject{content: object.Content}
+	if s.reducer != nil {
+		one.spent = s.reducer.Reduce(one.content)
+	}
+	one.size = sizeOf(one.content)
+	for !one.spent && !s.fits(one) && s.removeSpent() {
+		continue
+	}
+	if !s.fits(one) {
+		s.incomplete = s.incomplete || !one.spent
 		return
 	}
-	s.size = size
-	s.objects[name] = selectedObject{object.Content, one}
+	s.add(name, one)
+}
+
+func (s *selected) fits(one selectedObject) bool {
+	return len(s.objects) < s.limit && s.size.Bytes+one.size.Bytes <= maxSelected.Bytes && s.size.Values+one.size.Values <= maxSelected.Values
+}
+
+// removeSpent makes room; false if no object is spent.
+func (s *selected) removeSpent() bool {
+	if s.spent == 0 {
+		return false
+	}
+	for name, one := range s.objects {
+		if one.spent {
+			s.remove(name)
+			break
+		}
+	}
+	return true
+}
+
+func (s *selected) add(name types.NamespacedName, one selectedObject) {
+	s.objects[name] = one
+	s.size.Bytes += one.size.Bytes
+	s.size.Values += one.size.Values
+	if one.spent {
+		s.spent++
+	}
 }
 
 // sizeOf what is kept of an object.
@@ -207,6 +250,9 @@ func (s *selected) remove(name types.NamespacedName) {
 	if before, kept := s.objects[name]; kept {
 		s.size.Bytes -= before.size.Bytes
 		s.size.Values -= before.size.Values
+		if before.spent {
+			s.spent--
+		}
 		delete(s.objects, name)
 	}
 }

@@ -69,16 +69,16 @@ func (c *Cluster) sourceFor(resource resources.Resource) source {
 	}
 }
 
-// each calls take for every claimed object that the label selector selects, page by page, and pass for every other one.
+// each calls take for every claimed object that the selectors of labels and fields select, page by page, and pass for every other one.
 // It returns the resource version to watch from. An error of take ends it. A page that fails fails the list; what was
 // taken by then is incomplete, and an object may be taken twice.
-func (s source) each(ctx context.Context, selector string, take func(runtime.Object) error, pass func(bounded.Head)) (string, error) {
+func (s source) each(ctx context.Context, selector, fields string, take func(runtime.Object) error, pass func(bounded.Head)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxListTime)
 	defer cancel()
 	if err := s.awaitList(ctx); err != nil {
 		return "", err
 	}
-	options := metav1.ListOptions{LabelSelector: selector, Limit: firstPageSize}
+	options := metav1.ListOptions{LabelSelector: selector, FieldSelector: fields, Limit: firstPageSize}
 	for {
 		page, err := s.list(ctx, options, take, pass)
 		if errors.Is(err, bounded.ErrPageTooLarge) && options.Limit > 1 {

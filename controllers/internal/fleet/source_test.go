@@ -29,7 +29,7 @@ func TestListsOfAClusterArePaced(t *testing.T) {
 	}
 	var err error
 	for range 3 {
-		_, err = lists.each(t.Context(), "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
+		_, err = lists.each(t.Context(), "", "", func(kruntime.Object) error { return nil }, func(bounded.Head) {})
 	}
 	if awaited != 3 || listed != 2 || !errors.Is(err, tooOften) {
 		t.Errorf("it was listed %d times after waiting %d times, and at last: %v", listed, awaited, err)

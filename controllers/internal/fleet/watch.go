@@ -69,6 +69,9 @@ func newKindWatch(c *Cluster, kind schema.GroupVersionKind) *kindWatch {
 // source implements watchConsumer.
 func (w *kindWatch) source(resource resources.Resource) source { return w.cluster.sourceFor(resource) }
 
+// fields implements watchConsumer.
+func (w *kindWatch) fields() string { return "" }
+
 // selector implements watchConsumer.
 func (w *kindWatch) selector() string {
 	return metav1alpha1.LabelManagedBy + "=" + w.cluster.connection.fleet.options.Installation
@@ -95,7 +98,7 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	seen := map[objects.Key]tracker.Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
 	unrecorded := map[objects.Key]bool{}
-	version, err := source.each(ctx, w.selector(), func(item runtime.Object) error {
+	version, err := source.each(ctx, w.selector(), w.fields(), func(item runtime.Object) error {
 		if key, sighting, ok := w.look(item, now); ok {
 			seen[key] = sighting
 		}

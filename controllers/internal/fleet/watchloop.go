@@ -45,6 +45,8 @@ type watchConsumer interface {
 	source(resources.Resource) source
 	// selector of the objects by their labels.
 	selector() string
+	// fields is a selector of the objects by their fields.
+	fields() string
 	// list takes in what is there, and returns the resource version to watch from.
 	list(context.Context, source) (version string, err error)
 	// handle takes in an event. After an error, the kind is listed again.
@@ -195,7 +197,7 @@ func (w *watchLoop) watch(ctx context.Context, source source) error {
 func (w *watchLoop) open(ctx context.Context, cancel context.CancelFunc, source source, duration time.Duration) (watch.Interface, error) {
 	patience := time.AfterFunc(w.cluster.connection.fleet.options.Timeouts.Request, cancel)
 	stream, err := source.watch(ctx, metav1.ListOptions{
-		LabelSelector: w.consumer.selector(), ResourceVersion: w.version, AllowWatchBookmarks: true,
+		LabelSelector: w.consumer.selector(), FieldSelector: w.consumer.fields(), ResourceVersion: w.version, AllowWatchBookmarks: true,
 		TimeoutSeconds: ptr.To(int64(duration / time.Second)),
 	})
 	inTime := patience.Stop()

@@ -1,6 +1,7 @@
 package issuance
 
 import (
+	"crypto"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -14,6 +15,9 @@ type candidate struct {
 	Parsed
 	wanted
 	now time.Time
+	// public is the key that the certificate has to be for, and keyName what it is called.
+	public  crypto.PublicKey
+	keyName string
 }
 
 // checks are all that need no chain to the CA. The first problem is told; what passes by itself comes last, in Check, so
@@ -53,7 +57,10 @@ func check(material Material, request Request, now time.Time) (Issued, *Problem)
 	if problem != nil {
 		return Issued{}, problem
 	}
-	c := candidate{Parsed: parsed, wanted: wanted, now: now}
+	return candidate{Parsed: parsed, wanted: wanted, now: now, public: parsed.Key.Public(), keyName: "the key in " + keyFile}.check()
+}
+
+func (c candidate) check() (Issued, *Problem) {
 	for _, check := range checks {
 		if problem := check(c); problem != nil {
 			return Issued{}, problem
@@ -90,18 +97,18 @@ func (c candidate) checkLeaf() *Problem {
 }
 
 func (c candidate) checkKey() *Problem {
-	if !belongsTo(c.Key, c.Chain[0]) {
-		return problemf(ReasonKeyMismatch, "the key in %s belongs to another certificate than %q: have it issued again", keyFile, nameOf(c.Chain[0]))
+	if !belongsTo(c.public, c.Chain[0]) {
+		return problemf(ReasonKeyMismatch, "%s belongs to another certificate than %q: have it issued again", c.keyName, nameOf(c.Chain[0]))
 	}
 	return nil
 }
 
 func (c candidate) checkAlgorithm() *Problem {
-	algorithm, size := algorithmOf(c.Key.Public())
+	algorithm, size := algorithmOf(c.public)
 	sized := algorithm != AlgorithmEd25519 && c.size != 0
 	if c.algorithm != "" && c.algorithm != algorithm || sized && c.size != size {
-		return problemf(ReasonKeyAlgorithmDiffers, "the key in %s is %s with %d bits, and not %s as was asked for: have it issued again with a new key",
-			keyFile, algorithm, size, c.describeAlgorithm())
+		return problemf(ReasonKeyAlgorithmDiffers, "%s is %s with %d bits, and not %s as was asked for: have it issued again with a new key",
+			c.keyName, algorithm, size, c.describeAlgorithm())
 	}
 	return nil
 }

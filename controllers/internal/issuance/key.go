@@ -98,8 +98,8 @@ func algorithmOf(public crypto.PublicKey) (string, int) {
 	}
 }
 
-// belongsTo is whether a private key is the one of a certificate.
-func belongsTo(key crypto.Signer, certificate *x509.Certificate) bool {
-	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
-	return ok && public.Equal(certificate.PublicKey)
+// belongsTo is whether a key is the one of a certificate.
+func belongsTo(public crypto.PublicKey, certificate *x509.Certificate) bool {
+	key, ok := public.(interface{ Equal(crypto.PublicKey) bool })
+	return ok && key.Equal(certificate.PublicKey)
 }

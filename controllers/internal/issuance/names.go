@@ -2,8 +2,10 @@ package issuance
 
 import (
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/asn1"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -47,37 +49,41 @@ func emailName(text string) name {
 
 // namesOf are the subject alternative names of a certificate.
 func namesOf(certificate *x509.Certificate) []name {
+	return namesIn(certificate.DNSNames, certificate.IPAddresses, certificate.URIs, certificate.EmailAddresses, certificate.Extensions)
+}
+
+func namesIn(dnsNames []string, addresses []net.IP, uris []*url.URL, emailAddresses []string, extensions []pkix.Extension) []name {
 	var names []name
-	for _, text := range certificate.DNSNames {
+	for _, text := range dnsNames {
 		names = append(names, dnsName(text))
 	}
-	for _, raw := range certificate.IPAddresses {
+	for _, raw := range addresses {
 		if address, ok := netip.AddrFromSlice(raw); ok {
 			names = append(names, ipName(address))
 		}
 	}
-	for _, uri := range certificate.URIs {
+	for _, uri := range uris {
 		names = append(names, uriName(*uri))
 	}
-	for _, text := range certificate.EmailAddresses {
+	for _, text := range emailAddresses {
 		names = append(names, emailName(text))
 	}
-	return append(names, otherNames(certificate)...)
+	return append(names, otherNames(extensions)...)
 }
 
 // countNames counts what namesOf returns, without making it.
 func countNames(certificate *x509.Certificate) int {
 	return len(certificate.DNSNames) + len(certificate.IPAddresses) + len(certificate.URIs) + len(certificate.EmailAddresses) +
-		len(otherNames(certificate))
+		len(otherNames(certificate.Extensions))
 }
 
 var subjectAlternativeName = asn1.ObjectIdentifier{2, 5, 29, 17}
 
 // otherNames are the names that crypto/x509 leaves out: the GeneralName of RFC 5280, section 4.2.1.6, except for the tags
 // 1 (email), 2 (DNS), 6 (URI) and 7 (IP).
-func otherNames(certificate *x509.Certificate) []name {
+func otherNames(extensions []pkix.Extension) []name {
 	var names []name
-	for _, extension := range certificate.Extensions {
+	for _, extension := range extensions {
 		if !extension.Id.Equal(subjectAlternativeName) {
 			continue
 		}

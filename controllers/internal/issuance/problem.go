@@ -70,6 +70,14 @@ const (
 	ReasonNotYetValid = "NotYetValid"
 	// ReasonChainNotYetValid is an intermediate or a CA that is not valid yet; Until says when it is.
 	ReasonChainNotYetValid = "ChainNotYetValid"
+	// ReasonRequestUnreadable is a PKCS#10 request that cannot be read, or that its own key did not sign.
+	ReasonRequestUnreadable = "RequestUnreadable"
+	// ReasonExtensionRefused is an extension or an attribute of a request that certificates are not issued with.
+	ReasonExtensionRefused = "ExtensionRefused"
+	// ReasonSubjectRefused is a subject with more than a common name.
+	ReasonSubjectRefused = "SubjectRefused"
+	// ReasonCARequested is a request for the certificate of a CA.
+	ReasonCARequested = "CARequested"
 	// ReasonNoAnchors is a bundle of which nothing is left.
 	ReasonNoAnchors = "NoAnchors"
 )
