@@ -95,6 +95,7 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.DriftExceptions, "drift-exceptions", "", "file of further rows for the catalog of drift exceptions, in the format of config/drift/exceptions.yaml")
 	set.BoolVar(&f.AllowPrivateSources, "allow-private-sources", false, "fetch charts from loopback, link-local and private addresses too, and through the HTTP proxy of the environment")
 	set.BoolVar(&f.AllowPrivateStorage, "allow-private-storage", false, "read backups from storage at loopback, link-local and private addresses too")
+	set.BoolVar(&f.AllowPrivateProbes, "allow-private-probes", false, "let CertificateBundles probe servers at loopback, link-local and private addresses too")
 	set.BoolVar(&f.AllowBackupHooks, "allow-backup-hooks", false, "let BackupPolicies run commands in the pods of customers before and after these are backed up")
 	set.StringVar(&f.clusterIssuers, "customer-cluster-issuers", "", "ClusterIssuers of cert-manager, separated by commas, that CertificateBundles outside of the provider's namespace may use")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")

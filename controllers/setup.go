@@ -82,6 +82,8 @@ type Options struct {
 	AllowPrivateSources bool
 	// AllowPrivateStorage lets the storage of backups be at any address.
 	AllowPrivateStorage bool
+	// AllowPrivateProbes lets the servers that CertificateBundles probe be at any address.
+	AllowPrivateProbes bool
 	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
 	AllowBackupHooks bool
 	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
@@ -273,7 +275,11 @@ func (b *base) evidenceSigner() (*evidence.Signer, error) {
 
 // storageGuard permits the addresses that the storage of backups may have.
 func (b *base) storageGuard() netguard.Guard {
-	if b.options.AllowPrivateStorage {
+	return guard(b.options.AllowPrivateStorage)
+}
+
+func guard(allowPrivate bool) netguard.Guard {
+	if allowPrivate {
 		return netguard.Guard{Rule: netguard.All}
 	}
 	return netguard.Guard{Rule: netguard.Public}
@@ -306,6 +312,7 @@ func (b *base) setUpDeliveries() error {
 			Orphans: b.orphans(), Metrics: b.metrics, Log: log,
 		},
 		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
+		Guard: guard(b.options.AllowPrivateProbes),
 	}
 	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager,
 		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))

@@ -2,6 +2,7 @@ package certificatebundle
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ type Checker struct {
 // Check returns what is wrong with a bundle, beside what its definition says; nil for nothing.
 func (c Checker) Check(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 	for _, check := range []func(*certificatesv1alpha1.CertificateBundle) *Problem{
-		c.checkIssuer, checkAuthority, checkNames, checkRequestPolicy, checkTargets, checkTrustTargets, checkDuplicates,
+		c.checkIssuer, checkAuthority, checkNames, checkRequestPolicy, checkTargets, checkTrustTargets, checkDuplicates, checkProbe,
 	} {
 		if problem := check(bundle); problem != nil {
 			return problem
@@ -124,6 +125,29 @@ func checkName(bundle *certificatesv1alpha1.CertificateBundle, field, text strin
 	return nil
 }
 
+// checkProbe reads the templates in the probe. Whether they come to an address is seen in each cluster.
+func checkProbe(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
+	probe := bundle.Spec.Probe
+	if probe == nil {
+		return nil
+	}
+	if err := clustertemplate.Check(probe.Address); err != nil {
+		return invalid("spec.probe.address", "%s", err)
+	}
+	if probe.Pod != nil {
+		if problem := checkSelector("spec.probe.pod.selector", &probe.Pod.Selector); problem != nil {
+			return problem
+		}
+	}
+	if _, port, err := net.SplitHostPort(probe.Address); probe.Address != "" && !clustertemplate.Uses(probe.Address) && (err != nil || port == "") {
+		return invalid("spec.probe.address", "%q is no host and port: write both, as in shop.acme.example:443", probe.Address)
+	}
+	if err := clustertemplate.Check(probe.ServerName); err != nil {
+		return invalid("spec.probe.serverName", "%s", err)
+	}
+	return nil
+}
+
 func checkTargets(bundle *certificatesv1alpha1.CertificateBundle) *Problem {
 	for i, target := range bundle.Spec.Targets {
 		field := fmt.Sprintf("spec.targets[%d]", i)
@@ -151,11 +175,15 @@ func checkPlace(field, nameField, name string, place certificatesv1alpha1.Placem
 	if err := clustertemplate.Check(name); err != nil {
 		return invalid(field+"."+nameField, "%s", err)
 	}
-	if _, err := metav1.LabelSelectorAsSelector(place.NamespaceSelector); err != nil {
-		return invalid(field+".namespaceSelector", "it is no valid selector: %s", err)
+	return checkSelector(field+".namespaceSelector", place.NamespaceSelector)
+}
+
+func checkSelector(field string, selector *metav1.LabelSelector) *Problem {
+	if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+		return invalid(field, "it is no valid selector: %s", err)
 	}
-	if size := len(metav1.FormatLabelSelector(place.NamespaceSelector)); size > certificatecontent.MaxSelector {
-		return invalid(field+".namespaceSelector", "it is %d bytes long, more than %d: label the namespaces, and select that label", size, certificatecontent.MaxSelector)
+	if size := len(metav1.FormatLabelSelector(selector)); size > certificatecontent.MaxSelector {
+		return invalid(field, "it is %d bytes long, more than %d: label what it selects, and select that label", size, certificatecontent.MaxSelector)
 	}
 	return nil
 }

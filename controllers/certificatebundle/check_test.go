@@ -111,7 +111,7 @@ func TestCheckNamesTheFieldAndTheWayOut(t *testing.T) {
 			changes: []bundleChange{secretTargets(certificatesv1alpha1.SecretTarget{SecretName: "a", Placement: selecting(metav1.LabelSelector{
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "name", Operator: "In", Values: strings.Split(strings.Repeat("shop,", 300), ",")}},
 			})})},
-			field: "spec.targets[0].namespaceSelector", hint: "more than 1024: label the namespaces",
+			field: "spec.targets[0].namespaceSelector", hint: "more than 1024: label what it selects",
 		},
 		"anchors whose name is no template": {
 			changes: []bundleChange{trustTargets(certificatesv1alpha1.TrustTarget{Kind: "ConfigMap", Name: "{{ . }}", Placement: in("shop")})},

@@ -45,6 +45,7 @@ func (r *Reconciler) SyncSettings(delivery *certificatesv1alpha1.CertificateDeli
 	drift := bundle.Spec.Drift.WithDefaults()
 	delivery.Spec.Drift = *drift.DeepCopy()
 	delivery.Spec.SignerName = signerOf(bundle)
+	delivery.Spec.Probe = bundle.Spec.Probe.DeepCopy()
 	if told, changes := r.authorityOf(delivery, bundle); changes {
 		delivery.Spec.Authority = told
 	}
@@ -67,7 +68,8 @@ func (r *Reconciler) authorityOf(delivery *certificatesv1alpha1.CertificateDeliv
 // SettingsCurrent implements policy.Kind.
 func (r *Reconciler) SettingsCurrent(delivery *certificatesv1alpha1.CertificateDelivery, bundle *certificatesv1alpha1.CertificateBundle) bool {
 	_, changes := r.authorityOf(delivery, bundle)
-	return !changes && delivery.Spec.SignerName == signerOf(bundle) && equality.Semantic.DeepEqual(delivery.Spec.Drift, bundle.Spec.Drift.WithDefaults())
+	return !changes && delivery.Spec.SignerName == signerOf(bundle) && equality.Semantic.DeepEqual(delivery.Spec.Drift, bundle.Spec.Drift.WithDefaults()) &&
+		equality.Semantic.DeepEqual(delivery.Spec.Probe, bundle.Spec.Probe)
 }
 
 // Gates implements policy.GatedKind.

@@ -26,6 +26,7 @@ var summed = [...]struct {
 	{certificatesv1alpha1.ConditionTrustDistributed, rollup.GoodIfTrue},
 	{certificatesv1alpha1.ConditionExpiringSoon, rollup.GoodIfFalse},
 	{certificatesv1alpha1.ConditionRequestsServed, rollup.GoodIfTrue},
+	{certificatesv1alpha1.ConditionReloadComplete, rollup.GoodIfTrue},
 }
 
 // part is what a bundle tells of one delivery.

@@ -1,16 +1,23 @@
 package certificatedelivery
 
 import (
+	"errors"
+
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/probe"
 	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/relay"
+	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/reload"
+	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
 // The verb manage tells the manager from everybody else: see config/admission/manager_only.yaml.
@@ -36,6 +43,11 @@ type Reconciler struct {
 	ProviderNamespace string
 
 	relay *relay.Reconciler
+	// Guard permits the addresses that servers may have which are probed.
+	Guard netguard.Guard
+
+	reloads *background.Tasks[reload.Result]
+	probes  *background.Tasks[probe.Served]
 }
 
 // Room is the life of CertificateDeliveries.
@@ -56,11 +68,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 		}
 		return []string{delivery.Spec.Content}
 	}
+	r.reloads, r.probes = newReloads(r.Clock), newProbes()
+	unwatched := error(nil)
+	r.Room.AddWatches = func(b *builder.Builder) {
+		unwatched = errors.Join(r.reloads.AddTo(mgr, b), r.probes.AddTo(mgr, b))
+	}
 	if err := r.setUpRelay(mgr, options); err != nil {
 		return err
 	}
 	declared := &declaredDeliveries{DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock}
-	return declared.SetupWithManager(mgr, options)
+	err := declared.SetupWithManager(mgr, options)
+	return errors.Join(err, unwatched)
 }
 
 // TargetKind is the kind CertificateDelivery, for the registry of target kinds.

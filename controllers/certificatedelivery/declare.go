@@ -45,6 +45,7 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 		return nil, err
 	}
 	o.Extra.declared = declaredIn(o, w)
+	o.Extra.declared.reload, o.Extra.declared.reloadsCertificate = reloadTargets(w, list)
 	return apply.Prepare(list, r.Installation, "")
 }
 
@@ -121,6 +122,9 @@ type declared struct {
 	namespaces string
 	// leftOut says what the cluster does not serve; empty for nothing.
 	leftOut string
+	// reload are the objects whose users are restarted; reloadsCertificate: the certificate is in one of them.
+	reload             []certificatesv1alpha1.ReloadTarget
+	reloadsCertificate bool
 }
 
 func declaredIn(o *observation, w wanted) *declared {

@@ -6,5 +6,8 @@
 // bundle says Adopt; what was delivered stays in the cluster whatever happens in the management cluster, and is put back when
 // somebody deletes it, with the key that the cluster has. What it tells was read back from the cluster.
 //
+// Where the bundle asks for it, the workloads that use what was delivered are restarted (package reload), and a server is asked
+// which certificate it serves (package probe), both beside the workers: ReloadComplete is loaded, not stored.
+//
 // It keeps no private key longer than it takes to deliver it, and tells nothing of one.
 package certificatedelivery

@@ -24,6 +24,9 @@ type extra struct {
 	requests relay.State
 	// again is when to look again; zero for never.
 	again time.Time
+	// reload is what is known of the workloads, and probe of the server.
+	reload reloadState
+	probe  probeState
 }
 
 // Observe implements target.StagedKind: namespaces that come and go change what is to be in the cluster.
@@ -31,6 +34,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	o.Extra.inputs = o.Inputs
 	if !o.Target.DeletionTimestamp.IsZero() {
 		cluster.RetainObservations(r.Room.Owner(o.Target), func(fleet.Selection) bool { return false })
+		r.forgetTasks(o)
 		return nil
 	}
 	o.Extra.inputs = withAuthority(o.Extra.inputs, o.Target.Spec.Authority)
@@ -45,5 +49,7 @@ func (r *Reconciler) Observe(ctx context.Context, o *observation, cluster *fleet
 	}
 	o.Extra.namespaces = found
 	o.Inputs = withNamespaces(o.Extra.inputs, hashOf(found))
+	r.observeReload(o, cluster)
+	r.observeProbe(o, cluster)
 	return nil
 }

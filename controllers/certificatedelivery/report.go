@@ -26,9 +26,14 @@ const (
 	warnAnchors = 30 * 24 * time.Hour
 )
 
-// Size implements target.StagedKind: a certificate, anchors, a denied request, and up to 32 selectors of namespaces.
-func (r *Reconciler) Size(*observation) int {
-	return 1024 + 10*512 + 2048 + 32*certificatecontent.MaxSelector
+// Size implements target.StagedKind: a certificate, anchors, a probe, a denied request, up to 32 selectors of namespaces, and whose
+// users are restarted.
+func (r *Reconciler) Size(o *observation) int {
+	size := 5*1024 + 10*512 + 32*certificatecontent.MaxSelector
+	if told := o.Extra.declared; told != nil {
+		size += target.SizeOf(told.reload)
+	}
+	return size
 }
 
 // Forget implements target.StagedKind.
@@ -38,6 +43,7 @@ func (r *Reconciler) Forget(status *certificatesv1alpha1.CertificateDeliveryStat
 		status.Authority.AnchorHash, status.Authority.TrustSince = "", metav1.Time{}
 	}
 	status.Requests = nil
+	status.Reload, status.Probe = nil, nil
 }
 
 // Outcome implements target.StagedKind.
@@ -45,6 +51,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	written := r.Clock.Now()
 	result := outcome{
 		Conclude: func(status *certificatesv1alpha1.CertificateDeliveryStatus) { conclude(o, status, written) },
+		DueBy:    func(status *certificatesv1alpha1.CertificateDeliveryStatus) time.Time { return beginsAt(o, status) },
 	}
 	if hasDifference(o) && o.Drift.Mode == metav1alpha1.DriftCorrect && !o.Suspension.Active && len(o.Contentions) == 0 {
 		result.Due = append(result.Due, o.Now.Add(lookForCorrection))
@@ -52,7 +59,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 	status := o.Status.DeepCopy()
 	tellDeclared(o.Extra.declared, status)
 	f := expiryOf(status, o.Now)
-	result.Due = append(result.Due, f.due, o.Extra.again)
+	result.Due = append(result.Due, f.due, o.Extra.again, o.Extra.reload.again, o.Extra.probe.again)
 	if f.reason == certificatesv1alpha1.ReasonExpired {
 		result.Unhealthy = &target.Verdict{Reason: f.reason, Message: f.message}
 	}
@@ -78,8 +85,10 @@ func tellDeclared(told *declared, status *certificatesv1alpha1.CertificateDelive
 	if told == nil {
 		return
 	}
+	before := status.Certificate
 	status.Certificate, status.Anchors = told.certificate, told.anchors
 	status.NamespaceSelectors, status.Namespaces = told.selectors, told.namespaces
+	tellReload(told, before, status)
 }
 
 // summaryOf says what is in the cluster; empty for how many objects there are.
@@ -168,6 +177,7 @@ func conclude(o *observation, status *certificatesv1alpha1.CertificateDeliverySt
 	tell(certificatesv1alpha1.ConditionDistributed, status.Certificate != nil || o.Target.Spec.Content != "", certificate, "")
 	tell(certificatesv1alpha1.ConditionTrustDistributed, status.Anchors != nil, anchors, leftOut(o, list))
 	concludeAuthority(o, status, written)
+	concludeReload(o, status, list)
 }
 
 // nowhere is told where the bundle has no object in the cluster.

@@ -27,7 +27,7 @@ func start(ctx context.Context, dir string) (end func() error, err error) {
 	mounted, stateDir = mount(filepath.Join(dir, "webhook")), filepath.Join(dir, "fleet")
 	env, err = environment.Start(ctx, environment.Options{
 		StateDir: stateDir, Clusters: 3, Bare: true, CertManager: true, Progress: os.Stderr,
-		ManagerArgs:   []string{"--leader-election=off", "--webhook-cert-dir=" + string(mounted)},
+		ManagerArgs:   []string{"--leader-election=off", "--allow-private-probes", "--webhook-cert-dir=" + string(mounted)},
 		BeforeManager: deployWebhooks,
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ func (s *suite) startPeers(clusters []string) *peers {
 	s.Cleanup(cancel)
 	for _, cluster := range clusters {
 		p.loaded[cluster] = &atomic.Pointer[identity]{}
-		first, err := s.load(ctx, cluster)
+		first, err := s.loadIdentity(ctx, cluster)
 		must(s, err)
 		p.loaded[cluster].Store(first)
 	}
@@ -50,8 +50,8 @@ func (s *suite) startPeers(clusters []string) *peers {
 	return p
 }
 
-// load reads what is stored in a cluster.
-func (s *suite) load(ctx context.Context, cluster string) (*identity, error) {
+// loadIdentity reads what is stored in a cluster.
+func (s *suite) loadIdentity(ctx context.Context, cluster string) (*identity, error) {
 	secret, err := s.secret(ctx, cluster, "ingress")
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *suite) load(ctx context.Context, cluster string) (*identity, error) {
 
 func (p *peers) reload(ctx context.Context, s *suite, cluster string) {
 	for pause(ctx, reloading) {
-		next, err := s.load(ctx, cluster)
+		next, err := s.loadIdentity(ctx, cluster)
 		if err == nil {
 			p.loaded[cluster].Store(next)
 		} else if ctx.Err() == nil {

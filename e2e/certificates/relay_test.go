@@ -259,4 +259,3 @@ func (s *suite) testKeyIsNowhere(key *ecdsa.PrivateKey, answered *certificatesv1
 		s.Error("a key that is there is not found, so nothing is shown here")
 	}
 }
-

@@ -23,6 +23,9 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionRequestsServed: the CertificateSigningRequests in the cluster are looked at, and answered as requestPolicy says.
 	ConditionRequestsServed = "RequestsServed"
+	// ConditionReloadComplete: the workloads that use what was delivered have been restarted since, and what the probe connects
+	// to serves the certificate. Absent where neither is asked for.
+	ConditionReloadComplete = "ReloadComplete"
 )
 
 // Reasons of these conditions, beside the common ones.
@@ -73,6 +76,18 @@ const (
 	ReasonRequestsLimited = "RequestsLimited"
 	// ReasonSignerTaken: the provider has a bundle of that name in mode Relay in the cluster.
 	ReasonSignerTaken = "SignerTaken"
+	// ReasonReloaded: everything that is asked for has loaded what was delivered.
+	ReasonReloaded = "Reloaded"
+	// ReasonRestarting: workloads are being restarted; the message names them.
+	ReasonRestarting = "Restarting"
+	// ReasonRestartRefused: a workload cannot be restarted, or cannot be told to be; the message names it and says why.
+	ReasonRestartRefused = "RestartRefused"
+	// ReasonCertificateNotServed: the server that is probed serves another certificate than the one that was delivered.
+	ReasonCertificateNotServed = "CertificateNotServed"
+	// ReasonProbeFailed: the server that is probed does not answer, or may not be connected to.
+	ReasonProbeFailed = "ProbeFailed"
+	// ReasonProbePending: the server was not probed since the certificate was delivered.
+	ReasonProbePending = "ProbePending"
 )
 
 // BundleMode says where certificates come from.
@@ -103,6 +118,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Relay' || has(self.issuerRef)",message="mode Relay needs issuerRef"
 // +kubebuilder:validation:XValidation:rule="(self.mode == 'Relay') == has(self.requestPolicy)",message="mode Relay needs requestPolicy, and no other mode has it"
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Relay' || !has(self.certificate) && !has(self.ca) && !has(self.targets) && !has(self.rollbackTo) && (!has(self.sharedKey) || !self.sharedKey)",message="mode Relay makes no key: remove certificate, targets, sharedKey and rollbackTo, or use mode Distribute"
+// +kubebuilder:validation:XValidation:rule="!has(self.probe) || has(self.certificate)",message="probe looks for a certificate, and the bundle has none: remove probe, or use mode Distribute"
 // +kubebuilder:validation:XValidation:rule="self.mode == oldSelf.mode",message="mode is immutable: create another bundle"
 type CertificateBundleSpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
@@ -166,6 +182,11 @@ type CertificateBundleSpec struct {
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
 	RollbackTo []string `json:"rollbackTo,omitempty"`
+
+	// probe connects to a TLS server of each cluster, and compares the certificate that it serves with the one that was
+	// delivered.
+	// +optional
+	Probe *Probe `json:"probe,omitempty"`
 
 	// drift says what happens when somebody else changes what Daytwo delivered.
 	// +optional
@@ -350,6 +371,87 @@ const (
 	ConflictAdopt ConflictPolicy = "Adopt"
 )
 
+// ReloadPolicy says what happens to the workloads that use an object when it changes.
+//
+// +kubebuilder:validation:Enum=None;RestartWorkloads
+type ReloadPolicy string
+
+// Reload policies.
+const (
+	// ReloadNone leaves it to them to load what changed.
+	ReloadNone ReloadPolicy = "None"
+	// ReloadRestartWorkloads restarts the Deployments, StatefulSets and DaemonSets that mount the object, or have environment
+	// variables from it, within maintenance windows.
+	ReloadRestartWorkloads ReloadPolicy = "RestartWorkloads"
+)
+
+// Probe is a TLS server of each cluster: a pod, one behind a service, which are connected to by way of the cluster's API server,
+// or an address.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.service), has(self.pod), has(self.address)].filter(one, one).size() == 1",message="set one of service, pod and address"
+// +kubebuilder:validation:XValidation:rule="has(self.port) != has(self.address)",message="a service or a pod needs port, and an address has its own"
+type Probe struct {
+	// service of which a ready pod is connected to.
+	// +optional
+	Service *ProbeService `json:"service,omitempty"`
+
+	// pod that is connected to.
+	// +optional
+	Pod *ProbePod `json:"pod,omitempty"`
+
+	// port of the service or of the pod.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+
+	// address of the server, as in "shop.{{ .Cluster.Name }}.acme.example:443". It may hold what is known of the cluster, as
+	// names in the certificate may.
+	// +optional
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=253
+	Address string `json:"address,omitempty"`
+
+	// serverName that the server is asked for (SNI); the host of the address by default. It may hold what is known of the cluster.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServerName string `json:"serverName,omitempty"`
+}
+
+// ProbeService names a service of each cluster.
+type ProbeService struct {
+	// namespace of the service.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+
+	// name of the service.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+}
+
+// ProbePod selects a pod of each cluster.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0 || has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0",message="select pods by a label"
+type ProbePod struct {
+	// namespace of the pod.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+
+	// selector of its labels. Of several pods, one that is ready is connected to.
+	// +required
+	Selector metav1.LabelSelector `json:"selector,omitzero"`
+}
+
 // SecretTarget is a Secret that holds the certificate.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) != has(self.namespaceSelector)",message="set namespaces or namespaceSelector"
@@ -365,6 +467,11 @@ type SecretTarget struct {
 	// includeCA adds the issuer's authority as ca.crt.
 	// +optional
 	IncludeCA bool `json:"includeCA,omitempty"`
+
+	// reload says what happens to the workloads that use the Secret when it changes: None, which is the default, or
+	// RestartWorkloads.
+	// +optional
+	Reload ReloadPolicy `json:"reload,omitempty"`
 
 	// keys of the Secret beside tls.crt and tls.key, which it always has.
 	// +optional
@@ -451,6 +558,7 @@ type TrustSource struct {
 
 // TrustTarget is an object that holds the trust anchors.
 //
+// +kubebuilder:validation:XValidation:rule="self.kind != 'ClusterTrustBundle' || !has(self.reload) || self.reload == 'None'",message="nothing tells which workloads use a ClusterTrustBundle: remove reload"
 // +kubebuilder:validation:XValidation:rule="self.kind == 'ClusterTrustBundle' ? !has(self.namespaces) && !has(self.namespaceSelector) : has(self.namespaces) != has(self.namespaceSelector)",message="set namespaces or namespaceSelector, and neither for a ClusterTrustBundle"
 type TrustTarget struct {
 	Placement `json:",inline"`
@@ -465,6 +573,11 @@ type TrustTarget struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
+
+	// reload says what happens to the workloads that use the object when it changes: None, which is the default, or
+	// RestartWorkloads. A ClusterTrustBundle has none.
+	// +optional
+	Reload ReloadPolicy `json:"reload,omitempty"`
 
 	// key of its data that holds all anchors in PEM; a ClusterTrustBundle has none.
 	// +optional

@@ -19,6 +19,10 @@ type CertificateDeliverySpec struct {
 	// +kubebuilder:validation:MaxLength=128
 	SignerName string `json:"signerName,omitempty"`
 
+	// probe is the policy's.
+	// +optional
+	Probe *Probe `json:"probe,omitempty"`
+
 	// drift is the policy's.
 	// +optional
 	// +default={}
@@ -58,6 +62,102 @@ type CertificateDeliveryStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Namespaces string `json:"namespaces,omitempty"`
+
+	// reload tells what workloads are to have loaded, where the bundle has them restarted.
+	// +optional
+	Reload *ReloadStatus `json:"reload,omitempty"`
+
+	// probe tells what the server that is probed served last.
+	// +optional
+	Probe *ProbeStatus `json:"probe,omitempty"`
+}
+
+// ReloadStatus tells what workloads are to have loaded, and whether they have.
+type ReloadStatus struct {
+	// targets are the objects whose workloads are restarted.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Targets []ReloadTarget `json:"targets,omitempty"`
+
+	// loaded is the hash of what all workloads have loaded: that of targets, once none of them is waited for.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Loaded string `json:"loaded,omitempty"`
+
+	// loadedUntil is when the certificate expires that workloads may still have loaded in the place of the one that was
+	// delivered.
+	// +optional
+	LoadedUntil *metav1.Time `json:"loadedUntil,omitempty"`
+}
+
+// ReloadTarget is the objects of one target of the bundle.
+type ReloadTarget struct {
+	// kind is Secret or ConfigMap.
+	// +required
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	Kind string `json:"kind,omitempty"`
+
+	// name of the objects.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// hash of their data.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Hash string `json:"hash,omitempty"`
+
+	// namespaces in which they are, where the target names them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// selector of the namespaces, where the target selects them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	Selector string `json:"selector,omitempty"`
+}
+
+// ProbeStatus tells what a TLS server served.
+type ProbeStatus struct {
+	// checkedAt is when it was connected to.
+	// +required
+	CheckedAt metav1.Time `json:"checkedAt,omitzero"`
+
+	// asked is the hash of what was asked: of the server, and of the certificate that it was to serve.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Asked string `json:"asked,omitempty"`
+
+	// fails is how often in a row the server did not serve the certificate.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Fails int32 `json:"fails,omitempty"`
+
+	// fingerprint is the SHA-256 of the certificate that it served, in hexadecimal. Empty if it served none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Fingerprint string `json:"fingerprint,omitempty"`
+
+	// serialNumber of that, in hexadecimal.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SerialNumber string `json:"serialNumber,omitempty"`
+
+	// notAfter is when that expires.
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+
+	// message says why it served none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
 }
 
 // DeliveredCertificate tells of a certificate, and nothing that is secret.

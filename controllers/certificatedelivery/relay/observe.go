@@ -144,7 +144,7 @@ func (r *Reconciler) observeRequests(ctx context.Context, key types.NamespacedNa
 	case shown.Pending():
 		o.wait = true
 	default:
-		o.requests, o.incomplete = known.check(requestsOf(shown.Objects)), shown.Incomplete
+		o.requests, o.incomplete = known.check(requestsOf(shown.Objects, o.policy.signer)), shown.Incomplete
 	}
 	return nil
 }
@@ -167,6 +167,9 @@ func (r *Reconciler) observeMade(ctx context.Context, key types.NamespacedName, 
 	}
 	o.made = map[string]certificateRequest{}
 	for _, one := range list.Items {
+		if owner := metav1.GetControllerOf(&one); owner == nil || owner.Kind != "CertificateDelivery" || owner.Name != key.Name {
+			continue // It has the label from somebody else.
+		}
 		o.made[one.Name] = certificateRequest{name: one.Name, uid: one.UID, created: one.CreationTimestamp.Time, deleted: one.DeletionTimestamp != nil}
 	}
 	if known == nil {

@@ -82,14 +82,12 @@ func (keptParts) Reduce(object *unstructured.Unstructured) (spent bool) {
 	}}
 	object.Object = kept
 	answer, status := answerOf(whole)
-	kept["status"] = status
+	spec := map[string]any{"signerName": truncate.Cut(textIn(whole, "spec", "signerName"), maxMessage)}
+	kept["status"], kept["spec"] = status, spec
 	if answer != "" {
 		return true
 	}
-	spec := map[string]any{}
-	for _, field := range []string{"signerName", "username"} {
-		spec[field] = truncate.Cut(textIn(whole, "spec", field), maxMessage)
-	}
+	spec["username"] = truncate.Cut(textIn(whole, "spec", "username"), maxMessage)
 	spec["usages"], spec["groups"] = textsIn(whole, maxUsages, "spec", "usages"), textsIn(whole, maxGroups, "spec", "groups")
 	if seconds, found, _ := unstructured.NestedInt64(whole, "spec", "expirationSeconds"); found {
 		spec["expirationSeconds"] = seconds
@@ -99,7 +97,6 @@ func (keptParts) Reduce(object *unstructured.Unstructured) (spent bool) {
 	} else {
 		spec["request"] = text
 	}
-	kept["spec"] = spec
 	return false
 }
 
@@ -185,13 +182,14 @@ func textsOf(object map[string]any, fields ...string) []string {
 	return texts
 }
 
-// requestsOf are the requests that a watch shows, the oldest first.
-func requestsOf(shown []*unstructured.Unstructured) []request {
+// requestsOf are the requests for a signer that a watch shows, the oldest first. A server that pays no heed to the selector may
+// show those of other signers, and one that is hostile names that become another path.
+func requestsOf(shown []*unstructured.Unstructured, signer string) []request {
 	found := make([]request, 0, len(shown))
 	for _, one := range shown {
-		// A name becomes part of a path.
-		if len(validation.IsDNS1123Subdomain(one.GetName())) == 0 {
-			found = append(found, requestOf(one))
+		r := requestOf(one)
+		if r.signer == signer && len(validation.IsDNS1123Subdomain(r.name)) == 0 {
+			found = append(found, r)
 		}
 	}
 	slices.SortFunc(found, oldestFirst)

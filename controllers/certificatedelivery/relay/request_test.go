@@ -91,10 +91,15 @@ func TestLittleIsKeptOfALargeRequest(t *testing.T) {
 	}
 }
 
-// A name that an API server does not give becomes part of no path.
-func TestARequestWithAnImpossibleNameIsPassedOver(t *testing.T) {
-	evil := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "../../api/v1/namespaces/x"}}}
-	if got := requestsOf([]*unstructured.Unstructured{evil}); len(got) != 0 {
+// A server may pay no heed to the selector, and a name that no API server gives becomes part of no path.
+func TestRequestsThatNobodyAskedForArePassedOver(t *testing.T) {
+	shown := func(name, signer string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{"signerName": signer}}}
+	}
+	got := requestsOf([]*unstructured.Unstructured{
+		shown("../../api/v1/namespaces/x", signer), shown("kubelet", "kubernetes.io/kube-apiserver-client"), shown("none", ""), shown("ours", signer),
+	}, signer)
+	if len(got) != 1 || got[0].name != "ours" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -5,6 +5,7 @@
 package background
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -40,6 +41,9 @@ type ID struct {
 
 	UID  types.UID
 	Task string
+	// Tenant has few tasks done at a time; the namespace if it is empty. It is for objects that work for others than those who
+	// own their namespace.
+	Tenant string
 }
 
 // IDOf a task of an object.
@@ -49,7 +53,7 @@ func IDOf(object client.Object, task string) ID {
 
 // Progress of a task. The zero Progress is that of one that nobody does.
 type Progress[R any] struct {
-	// Running: it is being done, or waits for a place.
+	// Running: it is being done, or waits for a place. Result is that of the try before.
 	Running bool
 	// Done: it has ended, with Result, or with an Err that no other try would mend.
 	Done   bool
@@ -124,20 +128,21 @@ func (t *Tasks[R]) Start(id ID, deadline time.Time, do func(context.Context) (R,
 	if t.closed {
 		return
 	}
-	backoff := t.retries
+	backoff, progress := t.retries, Progress[R]{Running: true}
 	if before := t.byObject[id.NamespacedName]; before != nil {
 		before.cancel()
 		if before.id == id {
-			backoff = before.backoff
+			backoff, progress.Result = before.backoff, before.Result
 		}
 	}
-	ofOne := t.ofOne[id.Namespace]
+	tenant := cmp.Or(id.Tenant, id.Namespace)
+	ofOne := t.ofOne[tenant]
 	if ofOne == nil {
 		ofOne = make(chan struct{}, maxTasksOfOne)
-		t.ofOne[id.Namespace] = ofOne
+		t.ofOne[tenant] = ofOne
 	}
 	life, cancel := context.WithCancel(context.Background())
-	one := &task[R]{id: id, cancel: cancel, backoff: backoff, Progress: Progress[R]{Running: true}}
+	one := &task[R]{id: id, cancel: cancel, backoff: backoff, Progress: progress}
 	t.byObject[id.NamespacedName] = one
 	t.running.Go(func() {
 		defer cancel()

@@ -124,6 +124,27 @@ func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, bod
 	})
 }
 
+// ApplyAs applies an object, given as JSON, in the name of another field manager, to the object that has the given UID, and
+// returns its metadata. A field that somebody else owns with another value is a conflict.
+func (c *Cluster) ApplyAs(ctx context.Context, manager string, ref objects.Ref, uid types.UID, body []byte) (*metav1.PartialObjectMetadata, error) {
+	if uid == "" {
+		return nil, fmt.Errorf("apply %s: it has no uid", ref)
+	}
+	body, err := withUID(body, uid)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ref, err)
+	}
+	force := false
+	return c.exchange(ctx, ref, c.raw.Patch(types.ApplyPatchType).Body(body), &metav1.PatchOptions{
+		FieldManager: manager, Force: &force, FieldValidation: metav1.FieldValidationStrict,
+	})
+}
+
+// ReloadManager is the field manager of an annotation by which workloads are restarted: see package managedfields.
+func (c *Cluster) ReloadManager(id string) string {
+	return c.connection.fleet.options.Rules.ReloadManager(id)
+}
+
 // Create creates an object, given as JSON, in Daytwo's name, and returns its metadata. Unknown and duplicate fields are
 // refused. Where there is an object of that name already, apierrors.IsAlreadyExists is true for the error, and nothing is
 // written.

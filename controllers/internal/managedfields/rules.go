@@ -13,7 +13,7 @@ import (
 )
 
 // edition changes whenever the places do, or the order of the rules.
-const edition = 1
+const edition = 2
 
 // Rules decide which fields of an object others may set. Immutable, so safe for concurrent use.
 type Rules struct {
@@ -95,7 +95,7 @@ func (s Subject) itemsDeclared(path fieldpath.Path) bool {
 
 // tolerates says whether a field that an entry owns may stay. The order of the rules is the policy.
 func (r Rules) tolerates(s Subject, entry *metav1.ManagedFieldsEntry, path fieldpath.Path) bool {
-	if r.catalog.excepts(s, entry, path) {
+	if r.catalog.excepts(s, entry, path) || reloads(s, entry, path) {
 		return true
 	}
 	for _, pointer := range s.Ignored {

@@ -238,3 +238,32 @@ func TestRulesHaveAVersion(t *testing.T) {
 		seen[version] = name
 	}
 }
+
+func TestAnAnnotationThatRestartsPodsIsLeftAndNothingElseOfItsManager(t *testing.T) {
+	const annotation = `{"f:spec":{"f:template":{"f:metadata":{"f:annotations":{"f:reload.certificates.daytwo.dev/00112233":{}}}}}}`
+	as := func(manager string, operation metav1.ManagedFieldsOperationType, fields string) metav1.ManagedFieldsEntry {
+		return entry(manager, operation, "", fields)
+	}
+	const apply, update = metav1.ManagedFieldsOperationApply, metav1.ManagedFieldsOperationUpdate
+	for name, test := range map[string]struct {
+		kind  string
+		entry metav1.ManagedFieldsEntry
+		left  bool
+	}{
+		"of this installation":    {"Deployment.apps", as("daytwo-reload-00112233", apply, annotation), true},
+		"of another installation": {"StatefulSet.apps", as("daytwo-0badcafe-reload-00112233", apply, annotation), true},
+		"of a DaemonSet":          {"DaemonSet.apps", as("daytwo-0badcafe-reload-00112233", apply, annotation), true},
+		"of a person":             {"Deployment.apps", as("kubectl-edit", update, annotation), false},
+		"by another operation":    {"Deployment.apps", as("daytwo-0badcafe-reload-00112233", update, annotation), false},
+		"of another kind":         {"Job.batch", as("daytwo-0badcafe-reload-00112233", apply, annotation), false},
+		"another annotation":      {"Deployment.apps", as("daytwo-0badcafe-reload-00112233", apply, strings.ReplaceAll(annotation, "reload.cert", "sidecar.cert")), false},
+		"an image":                {"Deployment.apps", as("daytwo-0badcafe-reload-00112233", apply, sidecarFields), false},
+	} {
+		for _, additions := range []Additions{RevertAll, RevertPeopleAndSensitive} {
+			rest := remaining(test.kind, Tolerance{Additions: additions}, ownFields, test.entry)
+			if (rest == "") != test.left {
+				t.Errorf("%s, with %q: %q is taken back", name, additions, rest)
+			}
+		}
+	}
+}

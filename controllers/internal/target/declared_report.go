@@ -2,6 +2,7 @@ package target
 
 import (
 	"cmp"
+	"slices"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -19,7 +20,10 @@ func (d *Declared[T, S, X]) NewReport(
 	}
 	next := d.nextStatus(o, done, findings)
 	told, beside := d.Parts(next), d.staged().Beside(next)
-	due := outcome.Due
+	due := slices.Clone(outcome.Due)
+	if outcome.DueBy != nil {
+		due = append(due, outcome.DueBy(next))
+	}
 	if o.Problem != nil && o.isDeleted() {
 		due = append(due, o.Now.Add(apply.RetryStalled))
 	}

@@ -83,8 +83,9 @@ type Outcome[S any] struct {
 	Unhealthy *Verdict
 	// Summary says in a few words that all is well; empty for how many objects there are.
 	Summary string
-	// Due is when the target must be looked at again.
-	Due []time.Time
+	// Due is when the target must be looked at again, and DueBy the same by all that is told in a status; nil for never.
+	Due   []time.Time
+	DueBy func(status *S) time.Time
 	// Warning is an event for people; nil for none.
 	Warning *Warning
 }
