@@ -3,7 +3,7 @@
 // (package faults), in the same run, and by turns with it: ratios are worth more than times on a machine
 // that does other things as well.
 //
-// It brings up a fleet of bare clusters and the manager as a process of its own, writes a JSON list,
+// It brings up fleets of bare clusters and the manager as a process of its own, writes a JSON list,
 // and prints a table. It asserts nothing about time: it fails only if something could not be
 // measured.
 package main
@@ -28,6 +28,7 @@ type options struct {
 	stateDir string
 	only     []string
 	clusters int
+	bundles  int
 	edits    int
 	rounds   int
 	idle     time.Duration
@@ -52,6 +53,7 @@ func parse(arguments []string) (options, error) {
 	set.StringVar(&o.stateDir, "state-dir", ".daytwo-bench", "where the fleet lives while it runs; its logs stay")
 	set.StringVar(&only, "only", "", "measure only rows whose names begin like this, separated by commas")
 	set.IntVar(&o.clusters, "clusters", 20, "workload clusters, at least 3")
+	set.IntVar(&o.bundles, "bundles", 50, "CertificateBundles that are delivered to all clusters")
 	set.IntVar(&o.edits, "edits", 200, "edits of each kind")
 	set.IntVar(&o.rounds, "rounds", 11, "rounds of what is measured in seconds")
 	set.DurationVar(&o.idle, "idle", 2*longestProbeInterval, "how long to watch an idle fleet")
@@ -62,8 +64,8 @@ func parse(arguments []string) (options, error) {
 		return o, err
 	}
 	o.only = strings.FieldsFunc(only, func(r rune) bool { return r == ',' })
-	if o.clusters < 3 || min(o.edits, o.rounds, o.cycles, o.hostileObjects) < 1 || min(o.idle, o.hostileTime) <= 0 {
-		return o, errors.New("--clusters must be at least 3, --edits, --rounds, --idle, --cycles, --hostile-objects and --hostile-time more than 0")
+	if o.clusters < 3 || min(o.bundles, o.edits, o.rounds, o.cycles, o.hostileObjects) < 1 || min(o.idle, o.hostileTime) <= 0 {
+		return o, errors.New("--clusters must be at least 3, --bundles, --edits, --rounds, --idle, --cycles, --hostile-objects and --hostile-time more than 0")
 	}
 	return o, nil
 }
@@ -94,13 +96,10 @@ func command(ctx context.Context, arguments []string) error {
 // run measures, and writes what could be measured even if something could not.
 func run(ctx context.Context, o options, out io.Writer) error {
 	start := time.Now()
-	b, err := newBench(ctx, o, out)
-	if err != nil {
-		return err
-	}
+	b := &bench{options: o, out: out}
 	results, err := b.measure(ctx)
 	arrange(results)
-	err = errors.Join(err, b.close(), writeResults(o.output, results))
+	err = errors.Join(err, writeResults(o.output, results))
 	fmt.Fprintf(out, "\n%d clusters, %d edits, %s:\n\n", o.clusters, o.edits, time.Since(start).Round(time.Second))
 	return errors.Join(err, printTable(out, results))
 }

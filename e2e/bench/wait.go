@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,10 +30,13 @@ func (b *bench) watchTargets(ctx context.Context, addon string) (watch.Interface
 }
 
 // arrival tells whether a target has done all that is measured.
-type arrival func(*addonsv1alpha1.AddonRelease) bool
+type arrival = func(*addonsv1alpha1.AddonRelease) bool
 
-// awaitTargets returns when so many targets have arrived.
-func awaitTargets(ctx context.Context, watching watch.Interface, count int, arrived arrival) error {
+// errWatchEnded is that the API server ended a watch, as it does with one that nobody reads from for a while.
+var errWatchEnded = errors.New("the watch of the targets ended")
+
+// awaitTargets returns when so many targets have arrived. It fails with errWatchEnded if the watch ends before.
+func awaitTargets[T client.Object](ctx context.Context, watching watch.Interface, count int, arrived func(T) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	there := map[string]bool{}
@@ -41,13 +45,13 @@ func awaitTargets(ctx context.Context, watching watch.Interface, count int, arri
 		case <-ctx.Done():
 			return fmt.Errorf("%d of %d targets have arrived: %w", len(there), count, ctx.Err())
 		case event, open := <-watching.ResultChan():
-			target, ok := event.Object.(*addonsv1alpha1.AddonRelease)
+			target, ok := event.Object.(T)
 			if !open || !ok {
-				return fmt.Errorf("the watch of the targets ended: %v", event.Object)
+				return fmt.Errorf("%w: %v", errWatchEnded, event.Object)
 			}
-			delete(there, target.Name)
+			delete(there, target.GetName())
 			if arrived(target) {
-				there[target.Name] = true
+				there[target.GetName()] = true
 			}
 			if len(there) == count {
 				return nil

@@ -67,13 +67,21 @@ func newPlan(o observation) plan {
 		return plan{state: State{Reason: certificatesv1alpha1.ReasonIssuanceFailed, Message: o.refused.Error()}}
 	}
 	p := planIssuance(o)
-	is := stateOf(o.certificate)
-	p.needsIssuer = o.authority.Generation != 0 && o.presence != optionalkind.NotInstalled && (!is.ready || is.issuing || p.update != nil || p.state.Reason != "")
+	p.needsIssuer = needsIssuer(o, p)
 	current := Current(o.issuances, o.bundle.Spec.RollbackTo, o.requestHash(), o.now)
 	p.removeSecrets = append(p.removeSecrets, prunable(o.issuances, int(max(o.bundle.Spec.HistoryLimit, 1)), func(name string) bool {
 		return o.inUse[name] || current != nil && current.Name == name || slices.Contains(o.bundle.Spec.RollbackTo, name)
 	})...)
 	return p
+}
+
+// needsIssuer is whether cert-manager is about to issue from the bundle's own authority.
+func needsIssuer(o observation, p plan) bool {
+	if o.authority.Generation == 0 || o.presence == optionalkind.NotInstalled {
+		return false
+	}
+	is := stateOf(o.certificate)
+	return !is.ready || is.issuing || p.update != nil || p.state.Reason != ""
 }
 
 // removal removes everything that was made for a certificate, apart from issuances that are in use.
