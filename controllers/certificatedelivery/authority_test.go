@@ -181,4 +181,8 @@ func TestTheAuthorityIsTrustedBeforeThereIsACertificate(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].GetKind() != "ConfigMap" {
 		t.Errorf("it declares %v, %v", list, err)
 	}
+	w.Targets[0].Reload = certificatesv1alpha1.ReloadRestartWorkloads
+	if targets, certificate := reloadTargets(w, list); len(targets) != 0 || certificate {
+		t.Errorf("workloads are restarted for %v, which is not there", targets)
+	}
 }

@@ -35,7 +35,7 @@ func reloadTargets(w wanted, list []apply.Declaration) (targets []certificatesv1
 		targets = append(targets, target)
 		return true
 	}
-	for _, secret := range w.Targets {
+	for _, secret := range w.secretTargets() {
 		certificate = add("Secret", secret.SecretName, secret.Placement, secret.Reload) || certificate
 	}
 	if w.Trust != nil {
