@@ -27,7 +27,7 @@ type suite struct {
 func newSuite(t *testing.T, namespace string) *suite {
 	t.Helper()
 	s := &suite{T: t, namespace: namespace}
-	s.must(shared.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	s.must(shared.Admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	return s
 }
 
@@ -60,19 +60,19 @@ func (s *suite) deployment(name string) *appsv1.Deployment {
 	meta, selector, pods := template(name)
 	meta.Namespace = s.namespace
 	object := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(2)), Selector: selector, Template: pods}}
-	s.must(shared.admin.Create(s.Context(), object))
+	s.must(shared.Admin.Create(s.Context(), object))
 	return object
 }
 
 // run makes one pass, in the place of the one that came before.
 func (s *suite) run(before Result, may bool, objects ...Object) Result {
 	s.Helper()
-	return Pass{Cluster: shared.cluster(s.T), Objects: objects, May: func() bool { return may }, Before: before}.Run(s.Context())
+	return Pass{Cluster: shared.Cluster(s.T), Objects: objects, May: func() bool { return may }, Before: before}.Run(s.Context())
 }
 
 func (s *suite) read(object client.Object) {
 	s.Helper()
-	s.must(shared.admin.Get(s.Context(), client.ObjectKeyFromObject(object), object))
+	s.must(shared.Admin.Get(s.Context(), client.ObjectKeyFromObject(object), object))
 }
 
 // rollOut tells of a rollout as the controllers of Kubernetes do, of which none run here.
@@ -80,7 +80,7 @@ func (s *suite) rollOut(object *appsv1.Deployment) {
 	s.Helper()
 	s.read(object)
 	object.Status = appsv1.DeploymentStatus{ObservedGeneration: object.Generation, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2}
-	s.must(shared.admin.Status().Update(s.Context(), object))
+	s.must(shared.Admin.Status().Update(s.Context(), object))
 }
 
 func (s *suite) expectHash(object *appsv1.Deployment, hash string) {
@@ -96,13 +96,13 @@ func TestUsersAreRestartedOnceForEachContent(t *testing.T) {
 	web := s.deployment("web")
 	meta, selector, pods := template("store")
 	meta.Namespace = s.namespace
-	s.must(shared.admin.Create(t.Context(), &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To(int32(0)), Selector: selector, Template: pods}}))
+	s.must(shared.Admin.Create(t.Context(), &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: ptr.To(int32(0)), Selector: selector, Template: pods}}))
 	meta, selector, pods = template("agent")
 	meta.Namespace = s.namespace
-	s.must(shared.admin.Create(t.Context(), &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: pods}}))
+	s.must(shared.Admin.Create(t.Context(), &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: pods}}))
 	other := s.deployment("other")
 	other.Spec.Template.Spec.Volumes = nil
-	s.must(shared.admin.Update(t.Context(), other))
+	s.must(shared.Admin.Update(t.Context(), other))
 
 	first := s.run(Result{}, true, s.secret("aaaa"))
 	if first.IsComplete() || first.Waiting.Count != 3 || first.Refused.Count+first.Held.Count != 0 {
@@ -168,7 +168,7 @@ func TestAnAnnotationThatSomebodyElseSetsIsLeft(t *testing.T) {
 	s := newSuite(t, "taken")
 	web := s.deployment("web")
 	web.Spec.Template.Annotations = map[string]string{managedfields.ReloadAnnotation(s.secret("").id()): "theirs"}
-	s.must(shared.admin.Update(t.Context(), web, client.FieldOwner("gitops")))
+	s.must(shared.Admin.Update(t.Context(), web, client.FieldOwner("gitops")))
 	got := s.run(Result{}, true, s.secret("aaaa"))
 	if got.Refused.Count != 1 || !strings.Contains(got.Refused.First[0], "Deployment taken/web") || !strings.Contains(got.Refused.First[0], "gitops") {
 		t.Errorf("got %+v", got)
@@ -184,7 +184,7 @@ func TestAnAnnotationThatIsTakenAwayIsNotFoughtOver(t *testing.T) {
 		last = s.run(last, true, s.secret("aaaa"))
 		s.read(web)
 		web.Spec.Template.Annotations = nil
-		s.must(shared.admin.Update(t.Context(), web, client.FieldOwner("operator")))
+		s.must(shared.Admin.Update(t.Context(), web, client.FieldOwner("operator")))
 	}
 	if last.Refused.Count != 1 || !strings.Contains(last.Refused.First[0], "annotated 3 times") {
 		t.Errorf("got %+v", last)
@@ -225,14 +225,14 @@ func (s *suite) refuse() {
 			Validations: []admissionv1.Validation{{Expression: "false", Message: "frozen", Reason: ptr.To(metav1.StatusReasonForbidden)}},
 		},
 	}
-	s.must(shared.admin.Create(s.Context(), policy))
-	s.must(shared.admin.Create(s.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
+	s.must(shared.Admin.Create(s.Context(), policy))
+	s.must(shared.Admin.Create(s.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
 		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: policy.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
 	}))
 	expect.Eventually(s, "changes are forbidden", func(ctx context.Context) error {
 		object := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "web"}}
-		err := shared.admin.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.DryRunAll)
+		err := shared.Admin.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"a":"b"}}}`)), client.DryRunAll)
 		if !apierrors.IsForbidden(err) {
 			return fmt.Errorf("the answer is %w", err)
 		}
@@ -245,7 +245,7 @@ func TestMoreWorkloadsThanAreReadAreTold(t *testing.T) {
 	for i := range maxOfKind + 1 {
 		meta, selector, pods := template(fmt.Sprintf("web-%d", i))
 		meta.Namespace, pods.Spec.Volumes = s.namespace, nil
-		s.must(shared.admin.Create(t.Context(), &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: pods}}))
+		s.must(shared.Admin.Create(t.Context(), &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Selector: selector, Template: pods}}))
 	}
 	web := other.deployment("web")
 	got := s.run(Result{}, true, s.secret("aaaa"), other.secret("aaaa"))
@@ -259,7 +259,7 @@ func TestAPassThatEndsEarlyIsGoneOnWith(t *testing.T) {
 	s, other := newSuite(t, "early-a"), newSuite(t, "early-b")
 	ended, end := context.WithCancel(t.Context())
 	end()
-	pass := Pass{Cluster: shared.cluster(t), Objects: []Object{s.secret("aaaa"), other.secret("aaaa")}, May: func() bool { return true }}
+	pass := Pass{Cluster: shared.Cluster(t), Objects: []Object{s.secret("aaaa"), other.secret("aaaa")}, May: func() bool { return true }}
 	got := pass.Run(ended)
 	if !got.Unseen || got.IsComplete() || got.IsHeld() {
 		t.Errorf("of a pass that looked nowhere: %+v", got)

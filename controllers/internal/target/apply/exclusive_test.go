@@ -21,7 +21,7 @@ import (
 func newWriter(t *testing.T) *Writer {
 	t.Helper()
 	return &Writer{
-		Cluster: shared.cluster(t), Tracker: tracker.New(func(tracker.Owner, bool) {}), Rules: managedfields.DefaultRules(installation),
+		Cluster: shared.Cluster(t), Tracker: tracker.New(func(tracker.Owner, bool) {}), Rules: managedfields.DefaultRules(installation),
 		Installation: installation, Owns: func(metav1.Object) bool { return false }, Now: time.Now,
 	}
 }
@@ -46,7 +46,7 @@ func creating(t *testing.T, name, color string, exclusive bool) Write {
 func configMapNow(t *testing.T, name string) *corev1.ConfigMap {
 	t.Helper()
 	found := &corev1.ConfigMap{}
-	if err := shared.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, found); err != nil {
+	if err := shared.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, found); err != nil {
 		t.Fatal(err)
 	}
 	return found
@@ -57,10 +57,10 @@ func TestAnExclusiveObjectOfSomebodyElseIsUntouched(t *testing.T) {
 		return func(object *unstructured.Unstructured) { object.SetLabels(labels) }
 	}
 	create := func(t *testing.T, object *unstructured.Unstructured) error {
-		return shared.admin.Create(t.Context(), object, client.FieldOwner("kubectl-create"))
+		return shared.Admin.Create(t.Context(), object, client.FieldOwner("kubectl-create"))
 	}
 	apply := func(t *testing.T, object *unstructured.Unstructured) error {
-		return shared.admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("somebody"))
+		return shared.Admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("somebody"))
 	}
 	for name, test := range map[string]struct {
 		make   func(*testing.T, *unstructured.Unstructured) error
@@ -76,7 +76,7 @@ func TestAnExclusiveObjectOfSomebodyElseIsUntouched(t *testing.T) {
 		"made by Helm":                  {make: create, color: "red", change: labelled(map[string]string{objects.LabelTool: objects.ToolHelm}), owner: "Helm"},
 		"made by hand with our label":   {make: create, color: "red", change: labelled(map[string]string{metav1alpha1.LabelManagedBy: installation}), owner: "somebody who used kubectl-create"},
 		"made by nobody who left a name": {make: func(t *testing.T, object *unstructured.Unstructured) error {
-			return shared.admin.Create(t.Context(), object)
+			return shared.Admin.Create(t.Context(), object)
 		}, color: "red", owner: "somebody"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAnExclusiveObjectWhoseRecordWasLostIsTakenUp(t *testing.T) {
 	}
 	edited := configMapNow(t, "exclusive-lost")
 	edited.Data["color"] = "red"
-	if err := shared.admin.Update(t.Context(), edited, client.FieldOwner("kubectl-edit")); err != nil {
+	if err := shared.Admin.Update(t.Context(), edited, client.FieldOwner("kubectl-edit")); err != nil {
 		t.Fatal(err)
 	}
 	second := newWriter(t).Do(t.Context(), creating(t, "exclusive-lost", "blue", true))
@@ -139,7 +139,7 @@ func TestAnExclusiveObjectWhoseRecordWasLostIsTakenUp(t *testing.T) {
 
 // The contrast: onConflict Adopt.
 func TestAnObjectThatIsNotExclusiveIsTakenOver(t *testing.T) {
-	if err := shared.admin.Create(t.Context(), configMap("shared-one", "red"), client.FieldOwner("kubectl-create")); err != nil {
+	if err := shared.Admin.Create(t.Context(), configMap("shared-one", "red"), client.FieldOwner("kubectl-create")); err != nil {
 		t.Fatal(err)
 	}
 	if refused := newWriter(t).Do(t.Context(), creating(t, "shared-one", "blue", true)); refused.Owner == "" {
