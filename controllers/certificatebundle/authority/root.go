@@ -108,7 +108,7 @@ func AnchorOf(der []byte) string {
 }
 
 // ErrOther is that a certificate is from another authority than the bundle's.
-var ErrOther = errors.New("it was issued by another authority than the bundle's own, since somebody changed the Issuer: that is put back, and it is issued again within some minutes")
+var ErrOther = errors.New("another authority than the bundle's own issued it, since somebody changed the Issuer: Daytwo restores the Issuer, and has the certificate issued again within some minutes")
 
 // Check returns ErrOther unless what an issuer told as its authority is the one with the anchor, and no other.
 func Check(told []byte, anchor string) error {

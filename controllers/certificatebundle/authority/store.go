@@ -9,12 +9,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
@@ -207,53 +205,6 @@ func (s *Store) Retire(ctx context.Context, bundle *certificatesv1alpha1.Certifi
 	return s.remove(ctx, bundle, name)
 }
 
-// removeIssuer leaves one of somebody else.
-func (s *Store) removeIssuer(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, name string) error {
-	issuer := issuerNamed(bundle.Namespace, name)
-	if err := s.APIReader.Get(ctx, client.ObjectKeyFromObject(issuer), issuer); err != nil || !isOf(issuer, bundle) {
-		return err
-	}
-	return s.Client.Delete(ctx, issuer, client.Preconditions{UID: ptr.To(issuer.GetUID())})
-}
-
-// EnsureIssuer has the Issuer of an authority there, as it was made: who may write in the namespace may have changed it. Without
-// cert-manager there is nothing to do. It returns a *TakenError where somebody else has the name.
-func (s *Store) EnsureIssuer(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, generation int64) error {
-	wanted := newIssuer(bundle, generation)
-	live := issuerNamed(wanted.GetNamespace(), wanted.GetName())
-	err := s.APIReader.Get(ctx, client.ObjectKeyFromObject(live), live)
-	switch {
-	case meta.IsNoMatchError(err):
-		return nil
-	case apierrors.IsNotFound(err):
-		if err := s.Client.Create(ctx, wanted); err != nil && !apierrors.IsAlreadyExists(err) { // Another certificate's turn made it.
-			return fmt.Errorf("create Issuer %s/%s: %w", live.GetNamespace(), live.GetName(), err)
-		}
-		return nil
-	case err != nil:
-		return fmt.Errorf("read Issuer %s/%s: %w", live.GetNamespace(), live.GetName(), err)
-	case !isOf(live, bundle):
-		return &TakenError{Object: fmt.Sprintf("Issuer %s/%s", live.GetNamespace(), live.GetName())}
-	}
-	changed := live.DeepCopy()
-	changed.Object["spec"] = wanted.Object["spec"]
-	if equality.Semantic.DeepEqual(live.Object["spec"], changed.Object["spec"]) {
-		return nil
-	}
-	if err := s.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("restore Issuer %s/%s: %w", live.GetNamespace(), live.GetName(), err)
-	}
-	return nil
-}
-
-// TakenError is that somebody else has the name of what an authority needs.
-type TakenError struct{ Object string }
-
-// Error implements error.
-func (e *TakenError) Error() string {
-	return e.Object + " is in the way of an authority: somebody else made it; delete it"
-}
-
 // RemoveAll removes the authorities of a bundle, and the names of the clusters that take part in a rotation.
 func (s *Store) RemoveAll(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle) error {
 	secrets := &metav1.PartialObjectMetadataList{}
@@ -284,40 +235,4 @@ func (s *Store) remove(ctx context.Context, bundle *certificatesv1alpha1.Certifi
 		return fmt.Errorf("delete Secret %s/%s: %w", bundle.Namespace, name, err)
 	}
 	return nil
-}
-
-// ReadMembers returns the encoded names of the clusters that take part in a rotation; nil if they are not there.
-func (s *Store) ReadMembers(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, hash string) ([]byte, error) {
-	secret := &corev1.Secret{}
-	key := types.NamespacedName{Namespace: bundle.Namespace, Name: membersName(bundle.Name, hash)}
-	err := s.APIReader.Get(ctx, key, secret)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read Secret %s: %w", key, err)
-	}
-	return secret.Data[membersKey], nil
-}
-
-// WriteMembers stores the encoded names under their hash.
-func (s *Store) WriteMembers(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, hash string, encoded []byte) error {
-	secret := membersSecret(bundle, hash, encoded)
-	if err := s.Client.Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("store the clusters that take part in a rotation as %s/%s: %w", secret.Namespace, secret.Name, err)
-	}
-	return nil
-}
-
-// PruneMembers removes the names that no record refers to.
-func (s *Store) PruneMembers(ctx context.Context, bundle *certificatesv1alpha1.CertificateBundle, hash string) error {
-	secrets, err := s.list(ctx, bundle)
-	errs := []error{err}
-	for i := range secrets {
-		name := secrets[i].Name
-		if generationOf(bundle.Name, name) == 0 && isOf(&secrets[i], bundle) && name != membersName(bundle.Name, hash) {
-			errs = append(errs, s.remove(ctx, bundle, name))
-		}
-	}
-	return errors.Join(errs...)
 }
