@@ -6,6 +6,27 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
+// ManagedAuthority is a root that Daytwo makes for the bundle and for nothing else. Each rotation makes another one, its next generation.
+type ManagedAuthority struct {
+	// commonName of the subject; the namespace and the name of the bundle by default. The generation is appended, as in "web 3".
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=48
+	CommonName string `json:"commonName,omitempty"`
+
+	// duration for which a generation is valid, from 24h. It holds for the next generation that is made.
+	// +optional
+	// +default="87600h"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('24h')",message="use 24h or more"
+	Duration *metav1.Duration `json:"duration,omitempty"`
+
+	// algorithm of the key, ECDSA on P-256 or RSA with 4096 bits. It holds for the next generation that is made.
+	// +optional
+	// +default="ECDSA"
+	// +kubebuilder:validation:Enum=ECDSA;RSA
+	Algorithm string `json:"algorithm,omitempty"`
+}
+
 // RotationSpec says when and how the authority of a bundle is replaced.
 type RotationSpec struct {
 	// ca is a token: a rotation starts when it changes. The one that a policy is created with starts none.
