@@ -71,7 +71,7 @@ var apart = []measurement{
 	{[]string{orderRow}, (*bench).orders},
 	{[]string{drillRow}, (*bench).drills},
 	{[]string{enrollmentsRow}, (*bench).enrollments},
-	{[]string{deliveriesRow, issuedRow, rotationRow}, (*bench).certificates},
+	{[]string{deliveriesRow, recordedRow, issuedRow, rotationRow}, (*bench).certificates},
 }
 
 // open starts the shared fleet.

@@ -51,12 +51,12 @@ func (b *bench) certificates(ctx context.Context) (results []result, err error) 
 	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
-	for _, measure := range []func(context.Context) (result, error){c.deliver, c.issue, c.rotate} {
+	for _, measure := range []func(context.Context) ([]result, error){c.deliver, c.issue, c.rotate} {
 		measured, err := measure(ctx)
 		if err != nil {
 			return results, err
 		}
-		results = append(results, measured)
+		results = append(results, measured...)
 	}
 	return results, nil
 }

@@ -27,7 +27,7 @@ const (
 // issue measures how long it takes from bundles with a certificate for each cluster, which is what a bundle has unless it says
 // otherwise, until all of them are issued and delivered. The floor asks the same cert-manager for the same certificates, and
 // applies each as soon as it is there.
-func (c *certified) issue(ctx context.Context) (result, error) {
+func (c *certified) issue(ctx context.Context) ([]result, error) {
 	var ours, floors []float64
 	for round := range certificateRounds {
 		var bundles []*certificatesv1alpha1.CertificateBundle
@@ -36,16 +36,16 @@ func (c *certified) issue(ctx context.Context) (result, error) {
 		}
 		took, err := c.timeDeliveries(ctx, bundles, func() error { return c.createBundles(ctx, bundles) })
 		if err != nil {
-			return result{}, err
+			return nil, err
 		}
 		bare, err := c.issueBare(ctx, c.wantedOf(bundles), fmt.Sprintf("round-%d", round), c.authority)
 		if err != nil {
-			return result{}, err
+			return nil, err
 		}
 		c.progressf("round %d: %d certificates issued and delivered after %.2f s, floor %.2f s", round, len(bundles)*c.clusters, took.Seconds(), bare.Seconds())
 		ours, floors = append(ours, took.Seconds()), append(floors, bare.Seconds())
 	}
-	return newResult(issuedRow, "s", median(ours), median(floors)), nil
+	return []result{newResult(issuedRow, "s", median(ours), median(floors))}, nil
 }
 
 // bareCertificate is one that the floor asks for.

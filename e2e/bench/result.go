@@ -60,6 +60,7 @@ var table = []row{
 	{drillRow, 1.3},
 	{enrollmentsRow, noAim},
 	{deliveriesRow, 1.5},
+	{recordedRow, noAim},
 	{issuedRow, 1.5},
 	{rotationRow, noAim},
 	{unreachableDriftRow, 1.1},

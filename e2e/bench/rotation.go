@@ -28,29 +28,29 @@ const (
 // rotate measures how long it takes from the token of a rotation until all clusters have a leaf of the new authority and trust no
 // other. The floor makes an authority, and does the same in the same order, with the same two waits; it acknowledges nothing and
 // remembers nothing.
-func (c *certified) rotate(ctx context.Context) (result, error) {
+func (c *certified) rotate(ctx context.Context) ([]result, error) {
 	bundle, err := c.createRotated(ctx)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
 	bare, err := c.openBareRotation(ctx)
 	if err != nil {
-		return result{}, err
+		return nil, err
 	}
 	var ours, floors []float64
 	for round := range certificateRounds {
 		took, err := c.timeRotation(ctx, bundle)
 		if err != nil {
-			return result{}, err
+			return nil, err
 		}
 		least, err := bare.rotate(ctx)
 		if err != nil {
-			return result{}, err
+			return nil, err
 		}
 		c.progressf("round %d: rotated after %.2f s, floor %.2f s, of which %s are waits", round, took.Seconds(), least.Seconds(), 2*rotationWait)
 		ours, floors = append(ours, took.Seconds()), append(floors, least.Seconds())
 	}
-	return newResult(rotationRow, "s", median(ours), median(floors)), nil
+	return []result{newResult(rotationRow, "s", median(ours), median(floors))}, nil
 }
 
 // createRotated makes a bundle with an authority of its own, and returns when it is in all clusters.
