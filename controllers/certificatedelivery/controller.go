@@ -46,6 +46,7 @@ type Reconciler struct {
 	// Guard permits the addresses that servers may have which are probed.
 	Guard netguard.Guard
 
+	reads   sharedReads
 	reloads *background.Tasks[reload.Result]
 	probes  *background.Tasks[probe.Served]
 }
@@ -68,6 +69,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 		}
 		return []string{delivery.Spec.Content}
 	}
+	r.reads.open()
 	r.reloads, r.probes = newReloads(r.Clock), newProbes()
 	unwatched := error(nil)
 	r.Room.AddWatches = func(b *builder.Builder) {

@@ -23,7 +23,7 @@ import (
 
 // Declare implements target.DeclaredKind.
 func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet.Cluster) ([]apply.Object, error) {
-	content, err := certificatecontent.Read(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
+	content, err := r.reads.content(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,7 @@ func (r *Reconciler) readIssuance(ctx context.Context, o *observation, w wanted)
 	if w.Certificate == nil || name == "" && o.Target.Spec.Authority != nil {
 		return nil, nil //nolint:nilnil // There is none, or none until the authority is trusted that it is to be from.
 	}
-	secret := &corev1.Secret{}
-	err := r.Room.APIReader.Get(ctx, types.NamespacedName{Namespace: o.Target.Namespace, Name: name}, secret)
+	secret, err := r.reads.issuance(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err) || name == "":
 		return nil, refused(certificatesv1alpha1.ReasonIssuanceNotFound, "the issuance %s/%s is gone; what is in the cluster stays until the next one", o.Target.Namespace, name)

@@ -49,6 +49,19 @@ func Read(ctx context.Context, reader client.Reader, key types.NamespacedName) (
 	return revision.ReadAs[Content](ctx, reader, key)
 }
 
+// Size of the content in bytes, roughly: of what may be large.
+func (c Content) Size() int {
+	const overhead = 1024
+	size := overhead * (1 + len(c.Targets))
+	for _, password := range c.Passwords {
+		size += len(password)
+	}
+	if c.Trust != nil {
+		size += len(c.Trust.PEM) + overhead*len(c.Trust.Targets)
+	}
+	return size
+}
+
 // PasswordKey is where the password of a keystore is in Content.Passwords.
 func PasswordKey(name, key string) string { return name + "/" + key }
 
