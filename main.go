@@ -100,6 +100,8 @@ func parse(arguments []string) (flags, error) {
 	set.StringVar(&f.clusterIssuers, "customer-cluster-issuers", "", "ClusterIssuers of cert-manager, separated by commas, that CertificateBundles outside of the provider's namespace may use")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
+	set.BoolVar(&f.AllowPrivateClusters, "allow-private-clusters", true, "let kubeconfigs lead to private addresses")
+	set.BoolVar(&f.AllowLoopbackClusters, "allow-loopback-clusters", false, "let kubeconfigs lead to loopback addresses: for development, where workload clusters are on the manager's own machine")
 	set.BoolVar(&f.AllowProxyURL, "allow-proxy-url", false, "accept kubeconfigs with a proxy-url")
 	set.DurationVar(&f.CredentialsExpiryWarning, "credentials-expiry-warning", tenantcluster.DefaultCredentialsExpiryWarning, "how long before the end of a kubeconfig's credentials a condition warns")
 	set.IntVar(&f.ConcurrentTargets, "concurrent-targets", 32, "how many targets are worked on at a time")

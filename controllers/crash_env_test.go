@@ -190,7 +190,7 @@ func (w *crashEnv) begin() {
 	end, err := w.setUp(ctx, mgr, Options{
 		Installation:      identity,
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
-		AllowPrivateSources: true, AllowPrivateStorage: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),
+		AllowPrivateSources: true, AllowPrivateStorage: true, AllowLoopbackClusters: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/netip"
 	"os"
 	"time"
 
@@ -36,6 +38,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
@@ -92,6 +95,10 @@ type Options struct {
 	EvidenceKey string
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
 	ChartMirrors []string
+	// AllowPrivateClusters lets kubeconfigs lead to private addresses.
+	AllowPrivateClusters bool
+	// AllowLoopbackClusters lets kubeconfigs lead to loopback addresses.
+	AllowLoopbackClusters bool
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
 	AllowProxyURL bool
 	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
@@ -122,7 +129,11 @@ func targetKinds() targets.Registry {
 }
 
 // CacheOptions narrows what the manager's cache holds. They belong into its cache.Options.ByObject.
-func CacheOptions() map[client.Object]cache.ByObject { return optionalkind.CacheOptions() }
+func CacheOptions() map[client.Object]cache.ByObject {
+	options := optionalkind.CacheOptions()
+	maps.Copy(options, managementserver.CacheOptions())
+	return options
+}
 
 // SetupAll adds every controller to the manager. What they stand on ends with the returned function,
 // to be called when the manager has ended: reconciles in flight need it until then.
@@ -134,7 +145,11 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err != nil {
 		return nil, err
 	}
-	b := newBase(mgr, options, rules)
+	management, err := managementserver.New(ctx, mgr.GetConfig(), mgr.GetCache())
+	if err != nil {
+		return nil, err
+	}
+	b := newBase(mgr, options, rules, management)
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
 		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())
 }
@@ -151,11 +166,12 @@ type base struct {
 	charts      *charts.AsyncFetcher[types.NamespacedName]
 }
 
-func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules) *base {
+func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules, management *managementserver.Server) *base {
 	return &base{
 		Manager: mgr, options: options, rules: rules, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
 			Installation: options.Installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
+			Guard:   options.clusterGuard(management),
 			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
 		}),
 	}
@@ -271,6 +287,24 @@ func (b *base) evidenceSigner() (*evidence.Signer, error) {
 		return nil, fmt.Errorf("--evidence-key=%s: %w", b.options.EvidenceKey, err)
 	}
 	return signer, nil
+}
+
+// clusterGuard permits the addresses that kubeconfigs may lead to. The API server of the management cluster is a workload
+// cluster's for the provider alone.
+func (o Options) clusterGuard(management *managementserver.Server) func(types.NamespacedName) netguard.Guard {
+	rule := netguard.Public
+	if o.AllowPrivateClusters {
+		rule = netguard.PublicAndPrivate
+	}
+	if o.AllowLoopbackClusters {
+		rule = netguard.AndLoopback(rule)
+	}
+	return func(cluster types.NamespacedName) netguard.Guard {
+		if cluster.Namespace == o.ProviderNamespace {
+			return netguard.Guard{Rule: rule}
+		}
+		return netguard.Guard{Rule: func(address netip.AddrPort) bool { return rule(address) && !management.Is(address) }}
+	}
 }
 
 // storageGuard permits the addresses that the storage of backups may have.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,14 @@ func testTenantClusterConditions(t *testing.T) {
 			[]string{"refused"}},
 		{"silent", connected, unreachable, func(k *clientcmdapi.Config) { server(k).Server = "https://" + silent },
 			[]string{"https://" + silent, "no answer in time"}},
+		{"management", connected, unreachable, func(k *clientcmdapi.Config) {
+			management, err := clientcmd.Load(env.Fleet.Management().Kubeconfig())
+			must(t, err)
+			*server(k) = *server(management)
+		}, []string{"has an address that is not connected to"}},
+		{"metrics", connected, unreachable, func(k *clientcmdapi.Config) {
+			server(k).Server = "https" + strings.TrimSuffix(strings.TrimPrefix(env.Manager.MetricsURL(), "http"), "/metrics")
+		}, []string{"what answers there, if anything does, is no Kubernetes API server"}},
 		{"other-ca", connected, unreachable, func(k *clientcmdapi.Config) {
 			other, err := clientcmd.Load(env.Fleet.Management().Kubeconfig())
 			must(t, err)

@@ -28,6 +28,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/fleettest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -114,7 +115,7 @@ func (w *env) prepare(ctx context.Context) (ctrl.Manager, error) {
 	timeouts.KindPatience, timeouts.RetryMax = time.Second, 3*time.Second // What fails is told, and tried again, soon.
 	w.connections = fleet.New(fleet.Options{
 		Installation: installation, Rules: rules, Timeouts: timeouts,
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	w.registry = prometheus.NewRegistry()
 	r := newReconciler(mgr, w.connections, rules, w.registry)

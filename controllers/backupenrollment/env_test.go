@@ -28,6 +28,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/fleettest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
@@ -101,7 +102,7 @@ func (w *env) start(mgr ctrl.Manager) {
 	rules := managedfields.DefaultRules(installation)
 	connections := fleet.New(fleet.Options{
 		Installation: installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(),
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r := &Reconciler{
 		Room: &Room{

@@ -29,6 +29,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/fleettest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -153,7 +154,7 @@ func (r *rig) key() types.NamespacedName { return client.ObjectKeyFromObject(r.t
 func (r *rig) connect(access kubeconfig.Access) *fleet.Fleet {
 	connections := fleet.New(fleet.Options{
 		Installation: installation, Rules: managedfields.DefaultRules(installation), Timeouts: fleet.DefaultTimeouts(),
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	r.Cleanup(connections.Close)
 	connections.Connect(r.key(), access)

@@ -42,7 +42,6 @@ type connections interface {
 	Withdraw(key types.NamespacedName)
 	Get(key types.NamespacedName) (*fleet.Cluster, bool)
 	Renew(key types.NamespacedName, access kubeconfig.Access)
-	Try(ctx context.Context, access kubeconfig.Access) (*fleet.Trial, error)
 }
 
 // reconciler keeps TenantClusters connected.

@@ -20,6 +20,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/fleettest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -118,7 +119,7 @@ func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 	}
 	w.connections = fleet.New(fleet.Options{
 		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: timeouts(),
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: w.log.logger(),
+		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: w.log.logger(),
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{
 		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), backupenrollment.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,

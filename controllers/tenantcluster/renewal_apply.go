@@ -64,7 +64,7 @@ func (r *reconciler) requestToken(ctx context.Context, live *fleet.Cluster, acco
 // tryToken opens a connection of its own with a token. It must lead to the same cluster, and be permitted what the credentials
 // in use are.
 func (r *reconciler) tryToken(ctx context.Context, live *fleet.Cluster, account tenancyv1alpha1.ServiceAccountReference, access kubeconfig.Access) error {
-	trial, err := r.connections.Try(ctx, access)
+	trial, err := live.Try(ctx, access)
 	if fleet.IsUnauthorized(err) {
 		return &renewalFailure{tenancyv1alpha1.ReasonTokenRefused, fmt.Sprintf(
 			"The cluster does not accept the token that it gave for ServiceAccount %s, or does not permit it to get namespace kube-system: grant the ServiceAccount the rights of the kubeconfig's credentials.", account)}

@@ -17,6 +17,7 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/fleettest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
@@ -127,7 +128,7 @@ func requestOf(t *testing.T, cluster impostor) (renewedToken, error) {
 	})
 	connections := fleet.New(fleet.Options{
 		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: timeouts(),
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	t.Cleanup(connections.Close)
 	own := kubeconfig.Access{Server: server.URL, Token: ownToken, CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}

@@ -15,6 +15,13 @@ func Public(address netip.AddrPort) bool { return isPublic(address.Addr()) && !i
 // that the manager is on, of the link that the machine is on, and of what a cloud tells its machines.
 func PublicAndPrivate(address netip.AddrPort) bool { return !isNear(address.Addr()) }
 
+// AndLoopback permits the addresses of the machine that the manager is on beside what another rule permits.
+func AndLoopback(rule Rule) Rule {
+	return func(address netip.AddrPort) bool {
+		return lookThrough(address.Addr(), translated, translatedLocally).IsLoopback() || rule(address)
+	}
+}
+
 // All permits every address.
 func All(netip.AddrPort) bool { return true }
 

@@ -154,3 +154,15 @@ func TestWhatIsNoAddressIsPermittedByNoGuard(t *testing.T) {
 		}
 	}
 }
+
+func TestLoopbackIsPermittedBesideWhatARulePermits(t *testing.T) {
+	for text, want := range map[string]bool{
+		"127.0.0.1": true, "127.255.255.254": true, "::1": true, "::ffff:127.0.0.1": true, "64:ff9b::127.0.0.1": true,
+		"10.0.0.1": true, "1.1.1.1": true, "fd00::1": true,
+		"0.0.0.0": false, "::": false, "169.254.169.254": false, "fe80::1": false, "fd00:ec2::254": false, "100.100.100.200": false,
+	} {
+		if got := AndLoopback(PublicAndPrivate)(netip.AddrPortFrom(netip.MustParseAddr(text), 443)); got != want {
+			t.Errorf("%s: permitted %t, want %t", text, got, want)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func (c *connection) run(ctx context.Context) {
 func (c *connection) contact(ctx context.Context) (*transport.Transport, error) {
 	config := c.accessInUse().RESTConfig()
 	config.UserAgent = metav1alpha1.FieldManager
-	l, err := transport.New(config, c.fleet.options.Timeouts.transport(), c.fleet.options.Fence, func() { notify(c.suspicious) })
+	l, err := transport.New(config, c.fleet.options.transport(c.key), func() { notify(c.suspicious) })
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +208,12 @@ func (c *connection) lost(ctx context.Context, err error) {
 	if IsUnauthorized(err) {
 		phase = Unauthorized
 	}
+	// What answered is the provider's to know: whoever wrote the kubeconfig reads the status.
+	c.fleet.options.Log.V(1).Info("no connection", "cluster", c.key, "reason", err.Error())
 	c.set(func(state *State) {
 		state.Since = state.since(phase, c.fleet.clock.Now())
 		state.Phase = phase
-		state.Message = fmt.Sprintf("%s: %s", c.server, describe(err))
+		state.Message = fmt.Sprintf("%s: %s", c.server, Describe(err))
 	})
 }
 

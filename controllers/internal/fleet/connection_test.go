@@ -289,7 +289,7 @@ func TestMessageIsTheSameInEveryAttempt(t *testing.T) {
 			Source: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 6443},
 		})
 	}
-	if one, two := describe(attempt(40001)), describe(attempt(40002)); one != two {
+	if one, two := Describe(attempt(40001)), Describe(attempt(40002)); one != two {
 		t.Errorf("%q is not %q", one, two)
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
 // ErrClaimed tells that another TenantCluster was admitted with the same identity.
@@ -26,6 +28,8 @@ type Options struct {
 	// Rules that say which changes are drift.
 	Rules    managedfields.Rules
 	Timeouts Timeouts
+	// Guard says which addresses the kubeconfig of a TenantCluster may lead to; if nil, public ones.
+	Guard func(cluster types.NamespacedName) netguard.Guard
 	// Fence refuses writes where another manager may lead; nil where there is none.
 	Fence   *fencing.Fence
 	Metrics *Metrics
@@ -44,6 +48,15 @@ type Fleet struct {
 	connections map[types.NamespacedName]*connection
 	trackers    map[types.NamespacedName]*tracker.Tracker
 	admitted    map[types.UID]types.NamespacedName
+}
+
+// transport are the options of a connection to a cluster.
+func (o Options) transport(cluster types.NamespacedName) transport.Options {
+	options := transport.Options{Timeouts: o.Timeouts.transport(), Fence: o.Fence}
+	if o.Guard != nil {
+		options.Guard = o.Guard(cluster)
+	}
+	return options
 }
 
 // New returns a fleet without connections.

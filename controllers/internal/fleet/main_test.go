@@ -22,6 +22,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -102,6 +103,9 @@ func timeouts() Timeouts {
 	}
 }
 
+// anywhere permits the loopback addresses that the API servers of tests have.
+func anywhere(types.NamespacedName) netguard.Guard { return netguard.Guard{Rule: netguard.All} }
+
 // rig is a fleet of one test.
 type rig struct {
 	*testing.T
@@ -115,7 +119,7 @@ func newRig(t *testing.T, limits Timeouts) *rig {
 	r := &rig{
 		T: t, key: types.NamespacedName{Namespace: "acme", Name: "prod"}, admin: kubernetes.NewForConfigOrDie(shared.first.Config()),
 		fleet: New(Options{
-			Installation: installation, Rules: managedfields.DefaultRules(installation), Timeouts: limits,
+			Installation: installation, Rules: managedfields.DefaultRules(installation), Timeouts: limits, Guard: anywhere,
 			Metrics: NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 		}),
 	}

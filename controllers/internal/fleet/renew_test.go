@@ -93,7 +93,7 @@ func TestNoRequestIsAnonymousWhileCredentialsAreRenewed(t *testing.T) {
 	t.Cleanup(server.Close)
 	pair.Server, pair.TLSServerName = server.URL, ""
 	pair.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	opened, err := transport.New(pair.RESTConfig(), timeouts().transport(), nil, func() {})
+	opened, err := transport.New(pair.RESTConfig(), Options{Timeouts: timeouts(), Guard: anywhere}.transport(types.NamespacedName{}), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestATrialTellsWhoIsThereAndWhetherTheCredentialsAreGood(t *testing.T) {
 	r := newRig(t, timeouts())
 	access := certified(t)
 	cluster := r.connected(access)
-	trial, err := r.fleet.Try(t.Context(), access)
+	trial, err := r.fleet.try(t.Context(), r.key, access)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestATrialTellsWhoIsThereAndWhetherTheCredentialsAreGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.fleet.Try(t.Context(), bad); !IsUnauthorized(err) {
+	if _, err := r.fleet.try(t.Context(), r.key, bad); !IsUnauthorized(err) {
 		t.Errorf("with a token of nobody's: %v", err)
 	}
 }

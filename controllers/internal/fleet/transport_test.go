@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/http2"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -32,7 +33,7 @@ func TestCredentialPluginIsNotRun(t *testing.T) {
 			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 		},
 	}
-	link, err := transport.New(config, timeouts().transport(), nil, func() {})
+	link, err := transport.New(config, Options{Timeouts: timeouts(), Guard: anywhere}.transport(types.NamespacedName{}), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,12 +31,16 @@ type Trial struct {
 	requests  *http.Client
 }
 
-// Try opens a connection with the given access, and learns who is there. IsUnauthorized is true for the error if the cluster
+// Try opens another connection, with the given access, and learns who is there. IsUnauthorized is true for the error if the cluster
 // answers and refuses the credentials. Close it.
-func (f *Fleet) Try(ctx context.Context, access kubeconfig.Access) (*Trial, error) {
+func (c *Cluster) Try(ctx context.Context, access kubeconfig.Access) (*Trial, error) {
+	return c.connection.fleet.try(ctx, c.connection.key, access)
+}
+
+func (f *Fleet) try(ctx context.Context, cluster types.NamespacedName, access kubeconfig.Access) (*Trial, error) {
 	config := access.RESTConfig()
 	config.UserAgent = metav1alpha1.FieldManager
-	opened, err := transport.New(config, f.options.Timeouts.transport(), f.options.Fence, func() {})
+	opened, err := transport.New(config, f.options.transport(cluster), func() {})
 	if err != nil {
 		return nil, err
 	}

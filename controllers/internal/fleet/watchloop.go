@@ -127,7 +127,7 @@ func (w *watchLoop) pause(ctx context.Context) {
 // failed tells of a watch that ended, and lets the connection look whether the cluster still answers.
 func (w *watchLoop) failed(err error) {
 	w.version = ""
-	w.news.failing(describe(err))
+	w.news.failing(describeWatch(err))
 	connection := w.cluster.connection
 	connection.fleet.options.Log.V(1).Info("watch ended", "cluster", connection.key, "kind", w.kind.Kind, "reason", err.Error())
 	notify(connection.suspicious)

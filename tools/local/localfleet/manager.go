@@ -139,6 +139,7 @@ func (f *Fleet) runManager(ctx context.Context, path string, args []string, port
 			fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", ports.ProfilesPort),
 			fmt.Sprintf("--webhook-bind-address=127.0.0.1:%d", ports.WebhookPort),
 			"--webhook-cert-dir=" + f.paths.pki(managerName),
+			"--allow-loopback-clusters", // All clusters of the fleet are there.
 		}, args...),
 		env:   []string{"KUBECONFIG=" + f.paths.managerKubeconfig()},
 		ports: ports.all(),

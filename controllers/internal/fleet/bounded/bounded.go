@@ -33,17 +33,23 @@ const (
 // SizeLimit of a body: its length, and how many JSON values are in it.
 type SizeLimit struct{ Bytes, Values int }
 
-// limitError tells that an answer is larger than what is read of one.
-type limitError struct {
+// LimitError tells that an answer is larger than what is read of one.
+type LimitError struct {
 	// what is too large, as in "the answer to GET /api/v1".
 	what  string
 	limit SizeLimit
 }
 
-func (e *limitError) Error() string {
+func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s is larger than %d KiB or holds more than %d values, and is not read any further; "+
 		"look at what answers at the cluster's address, and at the size of its objects", e.what, e.limit.Bytes>>10, e.limit.Values)
 }
+
+// AnswerError tells what is wrong with an answer, without anything of what is in it.
+type AnswerError struct{ message string }
+
+// Error implements error.
+func (e *AnswerError) Error() string { return e.message }
 
 // RoundTripper reads no more of any answer than a real API server sends: whatever answers may be broken, or mean harm.
 // Requests ask for JSON without compression, and other answers are refused, since only for that can be told from what
@@ -83,12 +89,12 @@ func (b RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func (b RoundTripper) bound(request *http.Request, response *http.Response) error {
 	name := request.Method + " " + request.URL.Path
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return fmt.Errorf("%s: the answer is compressed (Content-Encoding %.20q) though that was not asked for; is this a Kubernetes API server?", name, encoding)
+		return &AnswerError{name + ": the answer is compressed though that was not asked for; is this a Kubernetes API server?"}
 	}
 	success := response.StatusCode/100 == 2
 	if format, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); strings.HasPrefix(format, "application/") && format != "application/json" {
 		if success {
-			return fmt.Errorf("%s: the answer is %.60q instead of JSON; is this a Kubernetes API server?", name, format)
+			return &AnswerError{name + ": the answer is something else instead of JSON; is this a Kubernetes API server?"}
 		}
 		response.Header.Set("Content-Type", "text/plain") // The status tells enough.
 	}
@@ -100,7 +106,7 @@ func (b RoundTripper) bound(request *http.Request, response *http.Response) erro
 	}
 	limit := b.limitOf(request, response)
 	if response.ContentLength > int64(limit.Bytes) {
-		return &limitError{"the answer to " + name, limit}
+		return &LimitError{"the answer to " + name, limit}
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, request: name, limit: limit, left: limit.Bytes}
 	return nil
@@ -160,5 +166,5 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 func (b *boundedBody) exceeded() error {
 	b.left = -1
 	_ = b.Close() // Nothing more is read of it.
-	return &limitError{"the answer to " + b.request, b.limit}
+	return &LimitError{"the answer to " + b.request, b.limit}
 }

@@ -94,7 +94,7 @@ func (r Reader) Collect(ctx context.Context, selector string, take func(runtime.
 			return nil
 		}
 		if size.Scan(raw); size.Values > maxListValues {
-			return &limitError{"the list of " + r.Resource.Resource, SizeLimit{maxPage, maxListValues}}
+			return &LimitError{"the list of " + r.Resource.Resource, SizeLimit{maxPage, maxListValues}}
 		}
 		object, err := r.decode(raw)
 		if err != nil {

@@ -97,7 +97,7 @@ func (s *Share) Give() {
 
 // end gives the turn back, and notes if what was read exceeded its limit.
 func (s *Share) end(err error) {
-	if limit := (*limitError)(nil); errors.As(err, &limit) {
+	if limit := (*LimitError)(nil); errors.As(err, &limit) {
 		s.Turn.exceeded()
 	}
 	s.Give()

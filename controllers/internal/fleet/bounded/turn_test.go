@@ -19,7 +19,7 @@ func TestAClusterThatExceedsALimitSendsNothingLargeForAWhile(t *testing.T) {
 			func([]byte) error { return nil })
 		return err
 	}
-	var limit *limitError
+	var limit *LimitError
 	for _, pause := range []time.Duration{firstPause, 2 * firstPause, 4 * firstPause} {
 		if err := list(maxFrame); !errors.As(err, &limit) {
 			t.Fatalf("an object that is too large: %v", err)

@@ -69,7 +69,7 @@ func (v *values) next() ([]byte, error) {
 		count, ended := end(v.buffer[v.taken+scanned:])
 		scanned += count
 		if scanned > v.limit.Bytes || size.Values > v.limit.Values {
-			return nil, &limitError{v.what, v.limit}
+			return nil, &LimitError{v.what, v.limit}
 		}
 		if ended {
 			value := v.buffer[v.taken : v.taken+scanned]

@@ -60,7 +60,7 @@ func TestWhatIsNoListFails(t *testing.T) {
 }
 
 func TestWhatIsTooLargeInAListFails(t *testing.T) {
-	var limit *limitError
+	var limit *LimitError
 	for name, text := range map[string]string{
 		"bytes":  `{"items":[{"a":"` + strings.Repeat("x", maxFrame),
 		"values": `{"items":[{"a":[` + strings.Repeat("1,", maxValues),

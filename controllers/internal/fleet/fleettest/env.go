@@ -49,7 +49,7 @@ func (w *Env) Start(ctx context.Context, dir string) (end func() error, err erro
 	}
 	w.connections = fleet.New(fleet.Options{
 		Installation: w.Installation, Rules: managedfields.DefaultRules(w.Installation), Timeouts: fleet.DefaultTimeouts(),
-		Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
+		Guard: Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	w.key = types.NamespacedName{Namespace: "acme", Name: "prod"}
 	w.connections.Connect(w.key, access)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,7 +48,7 @@ func ReadIdentity(ctx context.Context, server string, through http.RoundTripper)
 	}
 	// The identity becomes a label, and whoever answers here may be anybody.
 	if namespace.UID == "" || len(validation.IsValidLabelValue(string(namespace.UID))) > 0 {
-		return "", fmt.Errorf("GET %s: the answer is no namespace; is this a Kubernetes API server?", IdentityPath)
+		return "", failure("GET " + IdentityPath + ": the answer is no namespace; is this a Kubernetes API server?")
 	}
 	return namespace.UID, nil
 }
@@ -61,7 +62,7 @@ func ReadVersion(ctx context.Context, server string, through http.RoundTripper) 
 		return "", err
 	}
 	if len(version.GitVersion) > maxVersion {
-		return "", errors.New("GET /version: the answer is no version; is this a Kubernetes API server?")
+		return "", failure("GET /version: the answer is no version; is this a Kubernetes API server?")
 	}
 	return version.GitVersion, nil
 }
@@ -84,12 +85,26 @@ func getJSON(ctx context.Context, url string, through http.RoundTripper, into an
 	switch response.StatusCode {
 	case http.StatusOK:
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &UnauthorizedError{fmt.Sprintf("GET %s answers %s; the credentials need at least the right to get namespaces", request.URL.Path, response.Status)}
+		return &UnauthorizedError{fmt.Sprintf("GET %s answers %s; the credentials need at least the right to get namespaces", request.URL.Path, codeOf(response))}
 	default:
-		return fmt.Errorf("GET %s answers %s", request.URL.Path, response.Status)
+		return refusal(request, response, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("GET %s: the answer is not JSON; is this a Kubernetes API server?", request.URL.Path)
+		return failure("GET " + request.URL.Path + ": the answer is not JSON; is this a Kubernetes API server?")
 	}
 	return nil
+}
+
+// refusal tells the code of an API server's error, and of anything else only that it is none.
+func refusal(request *http.Request, response *http.Response, body []byte) error {
+	var status metav1.Status
+	if json.Unmarshal(body, &status) != nil || status.Kind != "Status" {
+		return failure("GET " + request.URL.Path + ": the answer is an error, and none of an API server; is this a Kubernetes API server?")
+	}
+	return failure("GET " + request.URL.Path + " answers " + codeOf(response))
+}
+
+// codeOf leaves out the words that a server may put behind its code.
+func codeOf(response *http.Response) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -56,7 +55,7 @@ func (l *Transport) shakeHands(ctx context.Context, secure *tls.Conn) (*http2.Cl
 		return nil, fmt.Errorf("TLS handshake with %s: %w", l.address, err)
 	}
 	if secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
-		return nil, fmt.Errorf("%s does not speak HTTP/2, which Daytwo needs to notice dead connections", l.address)
+		return nil, failure(l.address + " does not speak HTTP/2, which Daytwo needs to notice dead connections")
 	}
 	conn, err := l.http2.NewClientConn(secure)
 	if err != nil {
@@ -93,14 +92,14 @@ func (l *Transport) checkIdentity(ctx context.Context, conn *http2.ClientConn, w
 	return nil
 }
 
+// dial connects to the server, or to the proxy before it, where the guard permits the address.
 func (l *Transport) dial(ctx context.Context) (net.Conn, error) {
-	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
 	if l.proxy == nil {
-		return dialer.DialContext(ctx, "tcp", l.address)
+		return l.guard.DialContext(ctx, "tcp", l.address)
 	}
 	proxy, err := l.proxy(nil)
 	if err != nil {
 		return nil, fmt.Errorf("proxy URL: %w", err)
 	}
-	return dialThrough(ctx, dialer, proxy, l.address)
+	return dialThrough(ctx, l.guard, proxy, l.address)
 }

@@ -12,18 +12,21 @@ import (
 	"time"
 
 	"golang.org/x/net/proxy"
+
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
-// dialThrough opens a connection to an address by way of an http, https or socks5 proxy.
-func dialThrough(ctx context.Context, dialer *net.Dialer, via *url.URL, address string) (net.Conn, error) {
+// dialThrough opens a connection to an address by way of an http, https or socks5 proxy. The guard sees the address of the
+// proxy: where that leads to is a matter of the proxy.
+func dialThrough(ctx context.Context, guard netguard.Guard, via *url.URL, address string) (net.Conn, error) {
 	if via.Scheme == "socks5" || via.Scheme == "socks5h" {
-		socks, err := proxy.FromURL(via, dialer)
+		socks, err := proxy.FromURL(via, guardedDialer{guard})
 		if err != nil {
 			return nil, fmt.Errorf("proxy %s: %w", via.Redacted(), err)
 		}
 		return socks.(proxy.ContextDialer).DialContext(ctx, "tcp", address)
 	}
-	conn, err := dialProxy(ctx, dialer, via)
+	conn, err := dialProxy(ctx, guard, via)
 	if err != nil {
 		return nil, fmt.Errorf("proxy %s: %w", via.Redacted(), err)
 	}
@@ -34,15 +37,29 @@ func dialThrough(ctx context.Context, dialer *net.Dialer, via *url.URL, address 
 	return conn, nil
 }
 
-func dialProxy(ctx context.Context, dialer *net.Dialer, via *url.URL) (net.Conn, error) {
+// guardedDialer is a guard as package proxy wants it.
+type guardedDialer struct{ netguard.Guard }
+
+// Dial implements proxy.Dialer.
+func (d guardedDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
+func dialProxy(ctx context.Context, guard netguard.Guard, via *url.URL) (net.Conn, error) {
 	host := via.Host
 	if via.Port() == "" {
 		host = net.JoinHostPort(via.Hostname(), map[string]string{"http": "80", "https": "443"}[via.Scheme])
 	}
-	if via.Scheme == "https" {
-		return (&tls.Dialer{NetDialer: dialer}).DialContext(ctx, "tcp", host)
+	conn, err := guard.DialContext(ctx, "tcp", host)
+	if err != nil || via.Scheme != "https" {
+		return conn, err
 	}
-	return dialer.DialContext(ctx, "tcp", host)
+	secure := tls.Client(conn, &tls.Config{ServerName: via.Hostname(), MinVersion: tls.VersionTLS12})
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // Not to be used.
+		return nil, err
+	}
+	return secure, nil
 }
 
 // connect asks an HTTP proxy for a tunnel (RFC 9110, 9.3.6).
@@ -66,7 +83,7 @@ func connect(ctx context.Context, conn net.Conn, via *url.URL, address string) e
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("CONNECT %s answers %s", address, response.Status)
+		return failure(fmt.Sprintf("the proxy answers %d to CONNECT %s", response.StatusCode, address))
 	}
 	if _, ok := ctx.Deadline(); ok {
 		return conn.SetDeadline(time.Time{})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fencing"
+	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
 // Transport is the HTTP/2 transport of one workload cluster: one connection at a time, and every new one
@@ -23,6 +24,7 @@ type Transport struct {
 	address  string
 	proxy    func(*http.Request) (*url.URL, error)
 	timeouts Timeouts
+	guard    netguard.Guard
 	// fence refuses writes where another manager may lead.
 	fence *fencing.Fence
 	http2 *http2.Transport
@@ -55,8 +57,17 @@ type Timeouts struct {
 	Ping time.Duration
 }
 
-// New prepares a transport; nothing is opened yet. A fence refuses writes where another manager may lead; nil for none.
-func New(config *rest.Config, timeouts Timeouts, fence *fencing.Fence, dead func()) (*Transport, error) {
+// Options of a Transport.
+type Options struct {
+	Timeouts Timeouts
+	// Guard permits the addresses that connections are made to; those of proxies, where there is one.
+	Guard netguard.Guard
+	// Fence refuses writes where another manager may lead; nil for none.
+	Fence *fencing.Fence
+}
+
+// New prepares a transport; nothing is opened yet.
+func New(config *rest.Config, options Options, dead func()) (*Transport, error) {
 	server, err := url.Parse(config.Host)
 	if err != nil {
 		return nil, fmt.Errorf("server URL: %w", err)
@@ -66,14 +77,14 @@ func New(config *rest.Config, timeouts Timeouts, fence *fencing.Fence, dead func
 		address = net.JoinHostPort(server.Hostname(), "443")
 	}
 	l := &Transport{
-		server: config.Host, root: server.Path, address: address, proxy: config.Proxy, timeouts: timeouts,
-		fence: fence, dead: dead, opening: make(chan struct{}, 1),
+		server: config.Host, root: server.Path, address: address, proxy: config.Proxy, timeouts: options.Timeouts,
+		guard: options.Guard, fence: options.Fence, dead: dead, opening: make(chan struct{}, 1),
 	}
 	if l.credentials, err = newCredentials(config, server.Hostname()); err != nil {
 		return nil, err
 	}
 	l.ctx, l.close = context.WithCancel(context.Background())
-	if l.http2, err = newTransport(timeouts); err != nil {
+	if l.http2, err = newTransport(options.Timeouts); err != nil {
 		return nil, err
 	}
 	l.http2.ConnPool = l

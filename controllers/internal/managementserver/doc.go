@@ -1,0 +1,3 @@
+// Package managementserver knows the addresses of the management cluster's API server: the one that the manager itself talks
+// to, and those that Kubernetes publishes as the endpoints of the Service kubernetes. No request of its own asks for them.
+package managementserver
