@@ -34,7 +34,7 @@ generate: ## Generate deepcopy functions, the tables of built-in kinds, and what
 .PHONY: manifests
 manifests: ## Generate CRDs and RBAC from the markers in the code.
 	$(CONTROLLER_GEN) crd paths=./apis/... output:crd:dir=config/crd/bases
-	$(CONTROLLER_GEN) rbac:roleName=daytwo-manager paths=./controllers/... paths=./webhooks/... output:rbac:dir=config/rbac
+	$(CONTROLLER_GEN) rbac:roleName=daytwo-manager paths=./controllers/... paths=./webhooks/... paths=./internal/... output:rbac:dir=config/rbac
 
 .PHONY: fmt
 fmt: ## Format the code.

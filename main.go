@@ -20,12 +20,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
 	"github.com/daytwo-dev/daytwo/controllers"
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/internal/diagnostics"
 	"github.com/daytwo-dev/daytwo/webhooks"
 )
 
@@ -63,9 +63,8 @@ const leaseName = "daytwo-manager"
 
 // flags of the manager; docs/operations.md explains them to its users.
 type flags struct {
-	metricsAddress     string
+	diagnostics        diagnostics.Flags
 	probeAddress       string
-	profilesAddress    string
 	webhooks           webhooks.Flags
 	leaderElection     string
 	leaseNamespace     string
@@ -81,9 +80,8 @@ type flags struct {
 func parse(arguments []string) (flags, error) {
 	var f flags
 	set := flag.NewFlagSet("daytwo", flag.ContinueOnError)
-	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "address to serve metrics on; 0 for none")
+	f.diagnostics.Bind(set)
 	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "address to serve /healthz and /readyz on")
-	set.StringVar(&f.profilesAddress, "pprof-bind-address", "0", "address to serve profiles on, below /debug/pprof/; 0 for none")
 	f.webhooks.Bind(set)
 	set.StringVar(&f.leaderElection, "leader-election", "lease", "lease, or off where there is one replica only")
 	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "daytwo-system", "namespace of the Lease; the manager needs its Role there")
@@ -148,7 +146,7 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	defer elected.end()
 	f.Fence = elected.fence
-	mgr, err := newManager(controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), f.Fence), f, elected)
+	mgr, err := newManager(config, f, elected)
 	if err != nil {
 		return err
 	}
@@ -196,12 +194,17 @@ func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, e
 	if err != nil {
 		return nil, err
 	}
+	// A replica that does not lead asks who may see its metrics too, so no fence is before that.
+	unfenced := controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), nil)
+	metrics, err := f.diagnostics.Metrics(unfenced)
+	if err != nil {
+		return nil, err
+	}
 	renewDeadline, retryPeriod := elected.RenewDeadline(), elected.RetryPeriod()
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), f.Fence), ctrl.Options{
 		Scheme:                              apis.NewScheme(),
-		Metrics:                             metricsserver.Options{BindAddress: f.metricsAddress},
+		Metrics:                             metrics,
 		HealthProbeBindAddress:              f.probeAddress,
-		PprofBindAddress:                    f.profilesAddress,
 		WebhookServer:                       webhookServer,
 		LeaderElection:                      elected.lock != nil,
 		LeaderElectionID:                    leaseName,
@@ -218,6 +221,9 @@ func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, e
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)
+	}
+	if err := f.diagnostics.AddProfiles(mgr, unfenced); err != nil {
+		return nil, err
 	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
