@@ -37,8 +37,8 @@ type withdrawal interface {
 	// IsHeld is whether none of them loses its target now, and Count how many they are.
 	IsHeld() bool
 	Count() int32
-	// String says why they are held.
-	String() string
+	// Explanation says why they are held, and names none of them.
+	Explanation() string
 }
 
 // serve answers for the policies of a kind. The guard is what ask says of a policy, from the manager's cache.
@@ -62,7 +62,8 @@ func (v *policies[P]) ValidateCreate(_ context.Context, policy P) (admission.War
 }
 
 // ValidateUpdate implements admission.Validator. It refuses an edit of the selectors that the guard would stop. What
-// the guard has stopped already is no reason to refuse another edit, which may be the one that mends it.
+// the guard has stopped already is no reason to refuse another edit, which may be the one that mends it. A refusal names no
+// cluster, since who asks, and for which namespace, is only what the request says.
 func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admission.Warnings, error) {
 	if !after.GetDeletionTimestamp().IsZero() {
 		return nil, nil
@@ -90,7 +91,7 @@ func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admi
 		return nil, nil
 	}
 	return nil, invalid(v.kind, after.GetName(), "spec."+changed,
-		next.String()+". This edit is refused: to confirm it, set the annotation together with it")
+		next.Explanation()+". This edit is refused: to confirm it, set the annotation together with it")
 }
 
 // ValidateDelete implements admission.Validator.

@@ -115,6 +115,11 @@ func clustersOf(policy *Policy, targets []*Target) metav1alpha1.ClusterCount {
 // String tells a person why the withdrawal is held back, and the ways out, before any name: a long
 // message is cut.
 func (w Withdrawal) String() string {
+	return w.Explanation() + ". Held back: " + describe(w.Clusters)
+}
+
+// Explanation is the part of String that names no cluster.
+func (w Withdrawal) Explanation() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d of %s would lose their target", w.Clusters.Count, plural(int32(w.has)))
 	if w.recent > 0 {
@@ -129,6 +134,6 @@ func (w Withdrawal) String() string {
 	default:
 		text.WriteString(" (the one that is there is from before: remove it first)")
 	}
-	text.WriteString("; if not, correct the selector or the labels. Held back: " + describe(w.Clusters))
+	text.WriteString("; if not, correct the selector or the labels")
 	return text.String()
 }
