@@ -33,7 +33,7 @@ import (
 // Users of the tests.
 const (
 	admin    = ""
-	manager  = "daytwo-manager"
+	manager  = "system:serviceaccount:daytwo-system:daytwo-controller-manager"
 	provider = "operator@provider"
 	customer = "dev@acme"
 	// powerful may write everything that the policies look at, and has none of the special verbs.
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
 		servers, err := fixture.StartFleet(ctx, dir, bare, "../manager/namespace.yaml", "../crd/bases",
 			"../rbac/role.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
-			"deletion_protection.yaml", "manager_only.yaml", "provider_only.yaml", "recovery.yaml")
+			"deletion_protection.yaml", "manager_only.yaml", "manager_secrets.yaml", "provider_only.yaml", "recovery.yaml")
 		if err != nil {
 			return nil, err
 		}
@@ -111,6 +111,10 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 	if err != nil {
 		return err
 	}
+	itself, err := as(manager)
+	if err != nil {
+		return err
+	}
 	protected := tenantCluster("enforced")
 	protected.Spec.DeletionProtection = true
 	if err := direct.Create(ctx, protected); err != nil {
@@ -127,6 +131,8 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			other.Create(ctx, renewedToken("enforced"), client.DryRunAll),
 			other.Create(ctx, orphanRecord("enforced"), client.DryRunAll),
 			direct.Create(ctx, recoveryBy("nobody"), client.DryRunAll),
+			itself.Create(ctx, secretOfType("enforced", corev1.SecretTypeOpaque), client.DryRunAll),
+			itself.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "enforced"}}, client.DryRunAll),
 		} {
 			if !apierrors.IsForbidden(err) {
 				return fmt.Errorf("the answer is: %w", err)

@@ -109,7 +109,7 @@ func (r *Reconciler) mintInto(ctx context.Context, enrollment *backupv1alpha1.Ba
 		return err
 	}
 	exists := err == nil
-	if exists && !metav1.IsControlledBy(secret, enrollment) {
+	if exists && (secret.Type != metav1alpha1.SecretTypeMintedCredentials || !metav1.IsControlledBy(secret, enrollment)) {
 		return fmt.Errorf("there is a Secret %s, which is in the way of temporary credentials: delete it", secretOf(enrollment))
 	}
 	role, now := enrollment.Spec.AssumeRole, r.Clock.Now()
@@ -124,7 +124,7 @@ func (r *Reconciler) mintInto(ctx context.Context, enrollment *backupv1alpha1.Ba
 	if !minted.ExpiresAt.After(now) {
 		return errors.New("STS gave credentials that are good no more: see whether the clock of the manager is right")
 	}
-	secret.Namespace, secret.Name = enrollment.Namespace, enrollment.Spec.CredentialsSecret
+	secret.Namespace, secret.Name, secret.Type = enrollment.Namespace, enrollment.Spec.CredentialsSecret, metav1alpha1.SecretTypeMintedCredentials
 	secret.Labels = map[string]string{metav1alpha1.LabelPolicy: enrollment.Labels[metav1alpha1.LabelPolicy], metav1alpha1.LabelCluster: enrollment.Spec.ClusterRef.Name}
 	secret.Annotations = map[string]string{
 		annotationMintedAt: now.UTC().Format(time.RFC3339), annotationExpiresAt: minted.ExpiresAt.UTC().Format(time.RFC3339), annotationMintedFor: purpose,

@@ -89,8 +89,16 @@ const (
 	AnnotationAttempt = "daytwo.dev/attempt"
 )
 
-// SecretTypeIssuance is the type of Secrets that hold an issued certificate with its key.
-const SecretTypeIssuance = "daytwo.dev/issuance"
+// Types of the Secrets that Daytwo writes, all of which begin with daytwo.dev/: an admission policy lets the manager write no
+// others, apart from those of type kubernetes.io/tls that LabelAuthority marks.
+const (
+	// SecretTypeIssuance is the type of Secrets that hold an issued certificate with its key.
+	SecretTypeIssuance = "daytwo.dev/issuance"
+	// SecretTypeRotationMembers is the type of Secrets that name the clusters which take part in a rotation.
+	SecretTypeRotationMembers = "daytwo.dev/rotation-members"
+	// SecretTypeMintedCredentials is the type of Secrets with temporary credentials for the backups of one cluster.
+	SecretTypeMintedCredentials = "daytwo.dev/minted-credentials"
+)
 
 // Finalizers.
 const (

@@ -77,7 +77,7 @@ func rootSecret(bundle *certificatesv1alpha1.CertificateBundle, generation int64
 func membersSecret(bundle *certificatesv1alpha1.CertificateBundle, hash string, encoded []byte) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metadataOf(bundle, membersName(bundle.Name, hash)),
-		Type:       corev1.SecretTypeOpaque, Immutable: ptr.To(true), Data: map[string][]byte{membersKey: encoded},
+		Type:       metav1alpha1.SecretTypeRotationMembers, Immutable: ptr.To(true), Data: map[string][]byte{membersKey: encoded},
 	}
 }
 
