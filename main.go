@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -40,21 +39,10 @@ func main() {
 		}
 		return
 	}
-	collectGarbageEarlier()
+	collectGarbage()
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "daytwo:", err)
 		os.Exit(1)
-	}
-}
-
-// garbagePercent is what GOGC says where nobody set it. Clusters cost memory all the time and processor time
-// only while something changes in them, so the manager collects garbage a little earlier than Go does by
-// itself (100): a tenth less memory a cluster, and a few percent more processor time while it applies.
-const garbagePercent = 75
-
-func collectGarbageEarlier() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbagePercent)
 	}
 }
 
