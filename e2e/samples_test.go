@@ -47,7 +47,7 @@ func TestTheSamplesAndTheDocumentedCommandsWorkWithoutInternet(t *testing.T) {
 	c.handsOutTheSampleAuthority(cluster)
 
 	// The others lead to no cluster and to no storage before they are edited, or need the internet, so they are only checked.
-	for _, file := range []string{"tenantcluster.yaml", "velero.yaml", "backup.yaml"} {
+	for _, file := range []string{"tenantcluster.yaml", "quota.yaml", "velero.yaml", "backup.yaml"} {
 		objects, err := manifests.Load("../config/samples/" + file)
 		must(t, err)
 		for _, object := range objects {
