@@ -12,6 +12,7 @@ IMG ?= daytwo:latest
 # Tools have modules of their own, so that the manager's holds what it imports and no more.
 CONTROLLER_GEN := go tool -modfile=$(ROOT)/tools/generate/go.mod controller-gen
 GOLANGCI_LINT := $(BIN)/golangci-lint
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 ##@ General
 
@@ -45,6 +46,15 @@ lint: $(GOLANGCI_LINT) generate manifests ## Lint, and check that generated file
 	$(GOLANGCI_LINT) run ./...
 	cd tools && $(GOLANGCI_LINT) run --config $(ROOT)/.golangci.yml ./...
 	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config controllers tools || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
+
+.PHONY: dependencies
+dependencies: ## Verify the modules that go.sum names, list their licenses, and look for known vulnerabilities.
+	go mod verify
+	cd tools && go mod verify
+	go run -C tools ./licenses --module .. --list ../LICENSES
+	@if [ -n "$$CI" ]; then git diff --exit-code -- LICENSES || { echo 'LICENSES is out of date: run make dependencies, and commit'; exit 1; }; fi
+	@if curl --silent --fail --max-time 10 --output /dev/null https://vuln.go.dev/index/db.json; then go run $(GOVULNCHECK) ./...; \
+		else echo 'govulncheck was not run: its database, https://vuln.go.dev, cannot be reached'; fi
 
 .PHONY: test
 test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which takes some minutes.
