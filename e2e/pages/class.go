@@ -19,6 +19,7 @@ var notRun = map[string]string{
 	"text":              "pictures, and what programs print",
 
 	"sh needs-prometheus-operator": "they apply a kind of that operator's, which the management cluster of e2e does not have",
+	"yaml of-an-api-server":        "they are files that an API server reads when it starts, and no objects",
 	"yaml needs-cert-manager":      "they are of cert-manager's kinds, which the management cluster of e2e does not have",
 }
 
