@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
@@ -25,6 +26,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
 	"github.com/daytwo-dev/daytwo/internal/diagnostics"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/webhooks"
 )
 
@@ -61,6 +63,7 @@ type flags struct {
 	toolManagers       string
 	chartMirrors       string
 	clusterIssuers     string
+	classNamespaces    string
 	logging            logging
 	controllers.Options
 }
@@ -84,6 +87,8 @@ func parse(arguments []string) (flags, error) {
 	set.BoolVar(&f.AllowPrivateProbes, "allow-private-probes", false, "let CertificateBundles probe servers at loopback, link-local and private addresses too")
 	set.BoolVar(&f.AllowBackupHooks, "allow-backup-hooks", false, "let BackupPolicies run commands in the pods of customers before and after these are backed up")
 	set.StringVar(&f.clusterIssuers, "customer-cluster-issuers", "", "ClusterIssuers of cert-manager, separated by commas, that CertificateBundles outside of the provider's namespace may use")
+	set.StringVar(&f.ClusterNamespaceSuffix, "cluster-namespace-suffix", topology.DefaultClusterNamespaceSuffix, "what follows the name of a customer's namespace in the name of the namespace that Daytwo makes for the Clusters ordered there; it stays as it is while there are any")
+	set.StringVar(&f.classNamespaces, "class-namespaces", topology.DefaultClassNamespace, "namespaces, separated by commas, that the ClusterClasses of ordered clusters may be in; the first is that of orders that name none")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
 	set.BoolVar(&f.AllowPrivateClusters, "allow-private-clusters", true, "let kubeconfigs lead to private addresses")
@@ -103,10 +108,14 @@ func parse(arguments []string) (flags, error) {
 	if f.leaseDuration < 3*time.Second || f.leaseDuration%time.Second != 0 {
 		return f, fmt.Errorf("--leader-election-lease-duration=%s: use whole seconds, 3s or more", f.leaseDuration)
 	}
+	if problems := validation.IsDNS1123Label("a" + f.ClusterNamespaceSuffix); f.ClusterNamespaceSuffix == "" || len(problems) > 0 {
+		return f, fmt.Errorf("--cluster-namespace-suffix=%s: use the end of a namespace's name, such as %s", f.ClusterNamespaceSuffix, topology.DefaultClusterNamespaceSuffix)
+	}
 	comma := func(r rune) bool { return r == ',' }
 	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, comma)
 	f.ToolManagers = strings.FieldsFunc(f.toolManagers, comma)
 	f.CustomerClusterIssuers = strings.FieldsFunc(f.clusterIssuers, comma)
+	f.ClassNamespaces = strings.FieldsFunc(f.classNamespaces, comma)
 	f.ChartMirrors = strings.FieldsFunc(f.chartMirrors, comma)
 	return f, nil
 }
@@ -144,7 +153,7 @@ func run(ctx context.Context, arguments []string) error {
 		}
 	}
 	err = f.webhooks.Serve(mgr, webhooks.Options{
-		Installation: f.Installation, ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks,
+		Orders: f.Orders(), ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks,
 		CustomerClusterIssuers: f.CustomerClusterIssuers, Clock: clock.RealClock{},
 	})
 	if err != nil {

@@ -50,7 +50,8 @@ func (w *orderEnv) isNotRunning(name string) string {
 func (w *orderEnv) isNotGone(name string) string {
 	key := client.ObjectKey{Namespace: "default", Name: name}
 	for object, key := range map[client.Object]client.ObjectKey{
-		tenantCluster(name): key, &clusterv1.Cluster{}: key, &corev1.Secret{}: {Namespace: key.Namespace, Name: name + "-kubeconfig"},
+		tenantCluster(name): key, &clusterv1.Cluster{}: {Namespace: clusterNamespace, Name: name},
+		&corev1.Secret{}: {Namespace: clusterNamespace, Name: name + "-kubeconfig"}, &corev1.Secret{}: {Namespace: key.Namespace, Name: name + "-access"},
 	} {
 		if err := w.management.Get(context.Background(), key, object); !apierrors.IsNotFound(err) {
 			return fmt.Sprintf("%T is there, with finalizers %v, %v", object, object.GetFinalizers(), err)
@@ -58,7 +59,7 @@ func (w *orderEnv) isNotGone(name string) string {
 	}
 	// A watch may be behind.
 	for _, seen := range []*witness{w.tenants, w.clusters, w.targets} {
-		for _, line := range seen.testimony("default", name) {
+		for _, line := range append(seen.testimony("default", name), seen.testimony(clusterNamespace, name)...) {
 			if !strings.HasSuffix(line, ended) {
 				return "no watch showed yet that this one is gone: " + line
 			}
@@ -83,7 +84,7 @@ func (w *orderEnv) describe(name string) string {
 		text = append(text, wrong+complaint)
 	}
 	for kind, seen := range []*witness{w.tenants, w.clusters, w.targets} {
-		for _, line := range seen.testimony("default", name) {
+		for _, line := range append(seen.testimony("default", name), seen.testimony(clusterNamespace, name)...) {
 			_, happened, _ := strings.Cut(strings.ReplaceAll(line, w.identity, "ID"), " was ")
 			text = append(text, []string{"TenantCluster", "Cluster", "AddonRelease"}[kind]+" was "+happened)
 		}
@@ -127,12 +128,17 @@ func (w *orderEnv) describeTenant(name string) []string {
 		return nil
 	}
 	if err == nil {
-		err = w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name + "-kubeconfig"}, secret)
+		err = w.management.Get(w.t.Context(), client.ObjectKey{Namespace: clusterNamespace, Name: name + "-kubeconfig"}, secret)
 	}
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	provided := &corev1.Secret{}
+	if err := w.management.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: name + "-access"}, provided); err != nil {
+		w.t.Fatal(err)
+	}
 	text := []string{
+		fmt.Sprintf("the customer's kubeconfig is %s", provided.Type),
 		fmt.Sprintf("phase %s, ordered %s", tenant.Status.Phase, tenant.Status.OrderedVersion),
 		fmt.Sprintf("identity on record %v, as label %v", tenant.Status.ClusterID == w.identity, tenant.Labels[metav1alpha1.LabelClusterID] == w.identity),
 		fmt.Sprintf("finalizers %v, of the Secret %v", tenant.Finalizers, secret.Finalizers),

@@ -21,6 +21,9 @@ const (
 	newerCluster = "v1.36.3"
 )
 
+// clusterNamespace is where Daytwo makes the Clusters that are ordered in namespace default.
+const clusterNamespace = "default-clusters"
+
 // orderEnv has somebody who plays Cluster API, and somebody who watches.
 type orderEnv struct {
 	*crashEnv

@@ -82,6 +82,11 @@ func (p *provider) provide(ctx context.Context, cluster *clusterv1.Cluster) erro
 		ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name + "-kubeconfig"},
 		Type:       clusterv1.ClusterSecretType, Data: map[string][]byte{"value": p.kubeconfig},
 	}
+	// Where no namespace controller runs, a namespace that is deleted would stay, and refuse every further order.
+	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: "kept"}}
+	if err := p.management.Create(ctx, kept); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
 	if err := p.management.Create(ctx, secret); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}

@@ -51,6 +51,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
@@ -101,6 +102,10 @@ type Options struct {
 	AllowLoopbackClusters bool
 	// AllowProxyURL accepts kubeconfigs with a proxy-url.
 	AllowProxyURL bool
+	// ClusterNamespaceSuffix is what the namespaces of Clusters on order have after the name of the customer's; empty for the default.
+	ClusterNamespaceSuffix string
+	// ClassNamespaces are those that the ClusterClasses of orders may be in; none for the default.
+	ClassNamespaces []string
 	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
 	CredentialsExpiryWarning time.Duration
 	// ConcurrentTargets is how many targets are worked on at a time.
@@ -199,7 +204,7 @@ func (b *base) orphans() orphans.Records {
 
 func (b *base) setUpTenantClusters(ctx context.Context) error {
 	err := tenantcluster.SetupWithManager(ctx, b.Manager, tenantcluster.Options{
-		Fleet: b.connections, Targets: b.targets, Installation: b.options.Installation, ProviderNamespace: b.options.ProviderNamespace,
+		Fleet: b.connections, Targets: b.targets, Orders: b.options.Orders(), ProviderNamespace: b.options.ProviderNamespace,
 		Kubeconfig:               kubeconfig.Options{AllowProxyURL: b.options.AllowProxyURL},
 		CredentialsExpiryWarning: b.options.CredentialsExpiryWarning,
 		Grace:                    b.options.Grace, Clock: clock.RealClock{},
@@ -330,6 +335,13 @@ func (b *base) setUpBundles() error {
 			return graceful.Reconciler(inner, b.options.Grace)
 		},
 	}))
+}
+
+// Orders is what the provider decides for all orders of clusters.
+func (o Options) Orders() topology.Options {
+	return topology.Options{
+		Installation: o.Installation, ClusterNamespaceSuffix: o.ClusterNamespaceSuffix, ClassNamespaces: o.ClassNamespaces,
+	}.Complete()
 }
 
 // BundleChecker refuses what CertificateBundles may not say.

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -17,8 +18,17 @@ import (
 // dryRun asks Cluster API what it says to an order, as a dry run. A refusal is for a person to mend; an error says
 // why there is no answer.
 func (v *tenantClusters) dryRun(ctx context.Context, before, after *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
+	state, err := clusternamespace.Look(ctx, v.client, after.Namespace, v.orders)
+	switch {
+	case err != nil:
+		return "", err
+	case state == clusternamespace.Foreign:
+		return "", fmt.Errorf("namespace %s, in which the Cluster would be made, is not marked as this namespace's", v.orders.ClusterNamespace(after.Namespace))
+	case state != clusternamespace.Ready:
+		return v.dryRunElsewhere(ctx, after)
+	}
 	live := &clusterv1.Cluster{}
-	err = v.client.Get(ctx, client.ObjectKeyFromObject(after), live)
+	err = v.client.Get(ctx, v.orders.ClusterOf(after), live)
 	if apierrors.IsNotFound(err) {
 		return answer(v.client.Create(ctx, v.desired(after), client.DryRunAll), after.Name)
 	}
@@ -26,8 +36,8 @@ func (v *tenantClusters) dryRun(ctx context.Context, before, after *tenancyv1alp
 		return "", fmt.Errorf("read Cluster %s: %w", after.Name, err)
 	}
 	switch {
-	case !topology.IsOurs(live, v.installation):
-		return "", fmt.Errorf("there is a Cluster %s in this namespace already which Daytwo did not make", live.Name)
+	case !topology.IsOurs(live, v.orders.Installation):
+		return "", fmt.Errorf("there is a Cluster %s in namespace %s already which Daytwo did not make", live.Name, live.Namespace)
 	case !live.DeletionTimestamp.IsZero():
 		return v.dryRunAnother(ctx, after)
 	}
@@ -35,7 +45,7 @@ func (v *tenantClusters) dryRun(ctx context.Context, before, after *tenancyv1alp
 }
 
 func (v *tenantClusters) desired(cluster *tenancyv1alpha1.TenantCluster) *clusterv1.Cluster {
-	return topology.Desired(cluster, cluster.Spec.Topology.Version, v.installation)
+	return topology.Desired(cluster, cluster.Spec.Topology.Version, v.orders)
 }
 
 // dryRunChange tries the version apart from everything else: that may only have to wait. Cluster API refuses a
@@ -53,7 +63,7 @@ func (v *tenantClusters) dryRunChange(
 			return refusal, nil
 		}
 	}
-	changed := topology.Reconciled(live, topology.Desired(after, ordered, v.installation))
+	changed := topology.Reconciled(live, topology.Desired(after, ordered, v.orders))
 	refusal, err = answer(v.client.Patch(ctx, changed, client.MergeFrom(live), client.DryRunAll), after.Name)
 	if refusal == "" && undecided != nil {
 		return "", undecided
@@ -68,7 +78,16 @@ func changesVersion(before, after *tenancyv1alpha1.TenantCluster) bool {
 // dryRunAnother tries a Cluster like the one that is ordered under a name that nobody has: what the class says to
 // it, its version above all, and not what the Cluster that is there says.
 func (v *tenantClusters) dryRunAnother(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
+	return v.dryRunIn(ctx, v.orders.ClusterNamespace(cluster.Namespace), cluster)
+}
+
+// dryRunElsewhere tries it beside its class, where its own namespace is not there yet.
+func (v *tenantClusters) dryRunElsewhere(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
+	return v.dryRunIn(ctx, v.desired(cluster).Spec.Topology.ClassRef.Namespace, cluster)
+}
+
+func (v *tenantClusters) dryRunIn(ctx context.Context, namespace string, cluster *tenancyv1alpha1.TenantCluster) (refusal string, err error) {
 	another := v.desired(cluster)
-	another.Name, another.GenerateName = "", cluster.Name+"-"
+	another.Namespace, another.Name, another.GenerateName = namespace, "", cluster.Name+"-"
 	return answerForAnother(v.client.Create(ctx, another, client.DryRunAll), cluster.Name)
 }

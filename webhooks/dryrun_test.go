@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -24,6 +26,11 @@ type clusterAPI struct {
 }
 
 func (c *clusterAPI) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if namespace, ok := into.(*metav1.PartialObjectMetadata); ok {
+		namespace.UID = "customer"
+		namespace.Labels = map[string]string{metav1alpha1.LabelManagedBy: "test", metav1alpha1.LabelClustersOf: "customer"}
+		return nil
+	}
 	c.live.DeepCopyInto(into.(*clusterv1.Cluster)) //nolint:forcetypeassert // Nothing else is asked for.
 	return nil
 }
@@ -46,7 +53,7 @@ func ordered(version string) *tenancyv1alpha1.TenantCluster {
 // dryRunning returns what answers where the Cluster of an order is as Cluster API took it.
 func dryRunning(order *tenancyv1alpha1.TenantCluster) (*tenantClusters, *clusterAPI) {
 	api := &clusterAPI{}
-	validator := &tenantClusters{client: api, installation: "test"}
+	validator := &tenantClusters{client: api, orders: topology.Options{Installation: "test"}.Complete()}
 	api.live = validator.desired(order)
 	order.Status.TopologyHash = topology.Fingerprint(api.live)
 	return validator, api

@@ -21,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -84,7 +85,7 @@ func newManager(config *rest.Config, flags Flags) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, flags.Serve(mgr, Options{Installation: "test", ProviderNamespace: providerNamespace, Clock: clock.RealClock{}})
+	return mgr, flags.Serve(mgr, Options{Orders: topology.Options{Installation: "test"}, ProviderNamespace: providerNamespace, Clock: clock.RealClock{}})
 }
 
 // awaitAnswers waits until the API server asks and is answered: until then it lets everything pass.

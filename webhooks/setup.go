@@ -23,12 +23,13 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // Options of the webhooks, which are those of the controllers.
 type Options struct {
-	// Installation marks the Clusters that Daytwo orders from Cluster API.
-	Installation string
+	// Orders is what the provider decides for all orders of clusters.
+	Orders topology.Options
 	// ProviderNamespace is where add-ons may select clusters of other namespaces.
 	ProviderNamespace string
 	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
@@ -48,7 +49,7 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	isCovered := func(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (bool, error) {
 		return backuppolicy.IsCovered(ctx, mgr.GetClient(), cluster, options.ProviderNamespace)
 	}
-	clusters := &tenantClusters{client: direct, installation: options.Installation, isCovered: isCovered}
+	clusters := &tenantClusters{client: direct, orders: options.Orders.Complete(), isCovered: isCovered}
 	if err := builder.WebhookManagedBy(mgr, &tenancyv1alpha1.TenantCluster{}).WithValidator(clusters).Complete(); err != nil {
 		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
 	}

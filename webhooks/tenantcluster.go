@@ -11,6 +11,7 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // patience with Cluster API, which itself waits 4 s for a ClusterClass that does not exist. It is over before the
@@ -22,8 +23,8 @@ var tenantClusterKind = tenancyv1alpha1.GroupVersion.WithKind("TenantCluster")
 // tenantClusters checks TenantClusters.
 type tenantClusters struct {
 	// client has no cache: Clusters are in that of the leading replica only.
-	client       client.Client
-	installation string
+	client client.Client
+	orders topology.Options
 	// isCovered is whether a BackupPolicy selects a cluster.
 	isCovered func(context.Context, *tenancyv1alpha1.TenantCluster) (bool, error)
 }
@@ -90,6 +91,9 @@ func checkWindows(cluster *tenancyv1alpha1.TenantCluster) error {
 func (v *tenantClusters) checkOrder(ctx context.Context, before, after *tenancyv1alpha1.TenantCluster) (admission.Warnings, error) {
 	if after.Spec.Topology == nil {
 		return nil, nil
+	}
+	if problem := v.orders.Check(after); problem != nil {
+		return nil, invalid(tenantClusterKind, after.Name, problem.Field, problem.Message)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,6 +1,7 @@
 package tenantcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -36,54 +37,73 @@ type credentials struct {
 	problem *problem
 }
 
-// secretOf returns where the kubeconfig is.
-func secretOf(cluster *tenancyv1alpha1.TenantCluster) metav1alpha1.SecretKeyReference {
-	if name := clusterNameOf(cluster); name != "" {
-		return metav1alpha1.SecretKeyReference{Name: name + secretSuffix, Key: defaultKey}
+// secretReference is where a kubeconfig is.
+type secretReference struct {
+	types.NamespacedName
+	key string
+	// ordered: Daytwo ordered the cluster, and Cluster API writes the Secret.
+	ordered bool
+}
+
+// String names the Secret as people find it: one of another namespace with that.
+func (s secretReference) String() string {
+	if s.ordered {
+		return s.NamespacedName.String()
 	}
-	ref := metav1alpha1.SecretKeyReference{}
+	return s.Name
+}
+
+// secretOf returns where the kubeconfig is: Cluster API's is beside the Cluster.
+func secretOf(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) secretReference {
+	if made := orders.ClusterOf(cluster); made.Name != "" {
+		made.Name += secretSuffix
+		return secretReference{made, defaultKey, cluster.Spec.Topology != nil}
+	}
+	ref := secretReference{types.NamespacedName{Namespace: cluster.Namespace}, defaultKey, false}
 	if given := cluster.Spec.KubeconfigRef; given != nil {
-		ref.Name, ref.Key = given.Name, given.Key
-	}
-	if ref.Key == "" {
-		ref.Key = defaultKey
+		ref.Name, ref.key = given.Name, cmp.Or(given.Key, defaultKey)
 	}
 	return ref
 }
 
-// secretsOf are the names of the Secrets that a TenantCluster is reached with.
-func secretsOf(cluster *tenancyv1alpha1.TenantCluster) []string {
-	names := []string{secretOf(cluster).Name}
+// secretsOf are the Secrets that a TenantCluster is reached with.
+func secretsOf(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) []types.NamespacedName {
+	keys := []types.NamespacedName{secretOf(cluster, orders).NamespacedName}
 	if accountOf(cluster) != nil {
-		names = append(names, tokenSecretOf(cluster.Name))
+		keys = append(keys, types.NamespacedName{Namespace: cluster.Namespace, Name: tokenSecretOf(cluster.Name)})
 	}
-	return names
+	return keys
 }
 
-// clusterNameOf is the name of the Cluster API Cluster of a TenantCluster; empty if it has none.
-func clusterNameOf(cluster *tenancyv1alpha1.TenantCluster) string {
-	switch spec := cluster.Spec; {
-	case spec.ClusterRef != nil:
-		return spec.ClusterRef.Name
-	case spec.Topology != nil:
-		return cluster.Name
+// usedSecrets are all Secrets whose changes concern a TenantCluster.
+func usedSecrets(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) []types.NamespacedName {
+	keys := []types.NamespacedName{{Namespace: cluster.Namespace, Name: tokenSecretOf(cluster.Name)}}
+	if from := secretOf(cluster, orders); from.Name != "" {
+		keys = append(keys, from.NamespacedName)
 	}
-	return ""
+	if cluster.Spec.Topology != nil {
+		keys = append(keys, types.NamespacedName{Namespace: cluster.Namespace, Name: customerkubeconfig.SecretName(cluster.Name)})
+	}
+	return keys
 }
 
 // findCredentials resolves the reference of a TenantCluster.
-func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster) (credentials, error) {
-	if missing := missingCluster(cluster, made, r.options.Installation); missing != nil {
+func (r *reconciler) findCredentials(ctx context.Context, o observation) (credentials, error) {
+	cluster := o.cluster
+	if o.home.problem != nil {
+		return credentials{problem: o.home.problem}, nil
+	}
+	if missing := missingCluster(cluster, o.made, o.orders); missing != nil {
 		return credentials{problem: missing}, nil
 	}
-	ref := secretOf(cluster)
+	ref := secretOf(cluster, o.orders)
 	secret := secretMetadata()
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, secret)
+	err := r.client.Get(ctx, ref.NamespacedName, secret)
 	if apierrors.IsNotFound(err) {
 		return credentials{problem: missingSecret(cluster, ref)}, nil
 	}
 	if err != nil {
-		return credentials{}, fmt.Errorf("read metadata of Secret %s: %w", ref.Name, err)
+		return credentials{}, fmt.Errorf("read metadata of Secret %s: %w", ref, err)
 	}
 	source := sourceOf{ref, secret.ResourceVersion}
 	key := client.ObjectKeyFromObject(cluster)
@@ -95,59 +115,59 @@ func (r *reconciler) findCredentials(ctx context.Context, cluster *tenancyv1alph
 }
 
 // readCredentials reads and checks the Secret's content, and remembers what came of it.
-func (r *reconciler) readCredentials(ctx context.Context, cluster types.NamespacedName, ref metav1alpha1.SecretKeyReference, metadata *metav1.PartialObjectMetadata) (credentials, error) {
+func (r *reconciler) readCredentials(ctx context.Context, cluster types.NamespacedName, ref secretReference, metadata *metav1.PartialObjectMetadata) (credentials, error) {
 	secret := &corev1.Secret{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(metadata), secret)
 	if apierrors.IsNotFound(err) {
 		return credentials{problem: secretNotFound(ref)}, nil
 	}
 	if err != nil {
-		return credentials{}, fmt.Errorf("read Secret %s: %w", ref.Name, err)
+		return credentials{}, fmt.Errorf("read Secret %s: %w", ref, err)
 	}
 	found := credentials{secret: metadata}
-	if content, ok := secret.Data[ref.Key]; ok {
+	if content, ok := secret.Data[ref.key]; ok {
 		found.own, found.problem = parse(content, ref, r.options.Kubeconfig)
 		found.access = found.own
 	} else {
 		found.problem = &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
-			"Secret %s has no key %q: put the kubeconfig under that key, or name another one in spec.kubeconfigRef.key", ref.Name, ref.Key)}
+			"Secret %s has no key %q: put the kubeconfig under that key, or name another one in spec.kubeconfigRef.key", ref, ref.key)}
 	}
 	r.memory.remember(cluster, sourceOf{ref, secret.ResourceVersion}, found)
 	return found, nil
 }
 
-func parse(content []byte, ref metav1alpha1.SecretKeyReference, options kubeconfig.Options) (kubeconfig.Access, *problem) {
+func parse(content []byte, ref secretReference, options kubeconfig.Options) (kubeconfig.Access, *problem) {
 	access, err := kubeconfig.Parse(content, options)
 	if err != nil {
 		return kubeconfig.Access{}, &problem{tenancyv1alpha1.ReasonKubeconfigRefused,
-			fmt.Sprintf("Secret %s, key %q: %s", ref.Name, ref.Key, err)}
+			fmt.Sprintf("Secret %s, key %q: %s", ref, ref.key, err)}
 	}
 	return access, nil
 }
 
 // missingSecret says why there is none. Where Daytwo ordered the cluster nobody has to create it.
-func missingSecret(cluster *tenancyv1alpha1.TenantCluster, ref metav1alpha1.SecretKeyReference) *problem {
+func missingSecret(cluster *tenancyv1alpha1.TenantCluster, ref secretReference) *problem {
 	switch {
 	case cluster.Spec.Topology == nil:
 		return secretNotFound(ref)
 	case !cluster.DeletionTimestamp.IsZero() && cluster.Status.ClusterID != "":
 		return &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
-			"Secret %s, with which the cluster was reached, is gone, and so there is no way into it", ref.Name)}
+			"Secret %s, with which the cluster was reached, is gone, and so there is no way into it", ref)}
 	}
-	return &problem{tenancyv1alpha1.ReasonProvisioning, fmt.Sprintf("Cluster API has not written Secret %s yet", ref.Name)}
+	return &problem{tenancyv1alpha1.ReasonProvisioning, fmt.Sprintf("Cluster API has not written Secret %s yet", ref)}
 }
 
-func secretNotFound(ref metav1alpha1.SecretKeyReference) *problem {
+func secretNotFound(ref secretReference) *problem {
 	return &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
-		"Secret %s does not exist in this namespace: create it with a kubeconfig under the key %q", ref.Name, ref.Key)}
+		"Secret %s does not exist in this namespace: create it with a kubeconfig under the key %q", ref, ref.key)}
 }
 
 // missingCluster says why the Cluster API Cluster cannot be used. One that somebody else made is not even
 // connected to. While the TenantCluster is deleted the Secret alone counts: the Cluster may be gone before the
 // targets are.
-func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster, installation string) *problem {
-	name := clusterNameOf(cluster)
-	if cluster.Spec.Topology != nil && made.live != nil && !topology.IsOurs(made.live, installation) {
+func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPICluster, orders topology.Options) *problem {
+	name := orders.ClusterOf(cluster).Name
+	if cluster.Spec.Topology != nil && made.live != nil && !topology.IsOurs(made.live, orders.Installation) {
 		return nameConflict(made.live)
 	}
 	if name == "" || !cluster.DeletionTimestamp.IsZero() {

@@ -24,6 +24,8 @@ type result struct {
 	link *fleet.State
 	// claimed: another TenantCluster was admitted to the cluster first.
 	claimed bool
+	// handout is why the customer's copy of the kubeconfig could not be written.
+	handout error
 	// order is what came of the order.
 	order orderResult
 	// released: the TenantCluster is gone, or will be as soon as others let it.
@@ -54,6 +56,7 @@ func (r *reconciler) apply(ctx context.Context, o observation, p plan) result {
 	done.order, ordering = r.applyOrder(ctx, o, p.order)
 	done.err = errors.Join(ordering, r.holdSecret(ctx, p.holdSecret), r.releaseSecrets(ctx, p.releaseSecrets),
 		r.requestBackups(ctx, p.deletion.Request, requestTime(o)))
+	done.handout = r.applyHandout(ctx, p.handout)
 	r.changeConnection(o, p.connection)
 	done.claimed = r.changeAdmission(o.key, p)
 	if p.renew {
@@ -88,7 +91,7 @@ func (r *reconciler) removeFinalizer(ctx context.Context, o observation, p plan)
 	if err := r.releaseSecrets(ctx, p.releaseSecrets); err != nil || o.cluster == nil {
 		return err
 	}
-	if err := errors.Join(r.dropToken(ctx, o), r.recordRemaining(ctx, o)); err != nil {
+	if err := errors.Join(r.dropToken(ctx, o), r.applyHandout(ctx, p.handout), r.recordRemaining(ctx, o)); err != nil {
 		return err
 	}
 	cluster := o.cluster.DeepCopy()

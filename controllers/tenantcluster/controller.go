@@ -78,7 +78,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return settle(0, done.err)
 	}
 	reported := newReport(*o, p, done)
-	return settle(reported.again, done.err, o.made.unsettled, r.publish(ctx, done.cluster, reported))
+	return settle(reported.again, done.err, done.handout, o.made.unsettled, r.publish(ctx, done.cluster, reported))
 }
 
 // settle turns a conflict into a try with a cache that has caught up: it is nobody's fault.

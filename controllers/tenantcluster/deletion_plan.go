@@ -57,6 +57,8 @@ func removalOf(o observation) deletion.Removal {
 		return deletion.Removal{}
 	case o.made.unsettled != nil:
 		return deletion.Removal{Unknown: true, Needed: true}
+	case o.isLost():
+		return deletion.Removal{Unknown: true, Needed: true, Message: o.home.problem.message}
 	case !o.ordered():
 		return deletion.Removal{}
 	}

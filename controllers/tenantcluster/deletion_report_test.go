@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -172,7 +173,7 @@ func TestWhatClusterAPISaysOfARemovalIsOneLine(t *testing.T) {
 }
 
 func TestAMissingSecretIsExplained(t *testing.T) {
-	ref := metav1alpha1.SecretKeyReference{Name: "prod-kubeconfig", Key: defaultKey}
+	ref := secretReference{NamespacedName: types.NamespacedName{Namespace: "acme-clusters", Name: "prod-kubeconfig"}, key: defaultKey, ordered: true}
 	for name, test := range map[string]struct {
 		change func(*observation)
 		reason string
@@ -180,10 +181,10 @@ func TestAMissingSecretIsExplained(t *testing.T) {
 	}{
 		"imported":            {func(*observation) {}, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
 		"imported, deleted":   {deleted, tenancyv1alpha1.ReasonSecretNotFound, "create it"},
-		"ordered":             {topologized, tenancyv1alpha1.ReasonProvisioning, "has not written Secret prod-kubeconfig yet"},
-		"ordered and deleted": {func(o *observation) { topologized(o); deleted(o) }, tenancyv1alpha1.ReasonSecretNotFound, "Secret prod-kubeconfig, with which the cluster was reached, is gone"},
+		"ordered":             {topologized, tenancyv1alpha1.ReasonProvisioning, "has not written Secret acme-clusters/prod-kubeconfig yet"},
+		"ordered and deleted": {func(o *observation) { topologized(o); deleted(o) }, tenancyv1alpha1.ReasonSecretNotFound, "Secret acme-clusters/prod-kubeconfig, with which the cluster was reached, is gone"},
 		"deleted before it was reached": {func(o *observation) { topologized(o); deleted(o); o.cluster.Status.ClusterID = "" },
-			tenancyv1alpha1.ReasonProvisioning, "has not written Secret prod-kubeconfig yet"},
+			tenancyv1alpha1.ReasonProvisioning, "has not written Secret acme-clusters/prod-kubeconfig yet"},
 	} {
 		seen := settled()
 		test.change(&seen)

@@ -7,13 +7,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 )
 
 // sourceOf says where credentials were read, and when.
 type sourceOf struct {
-	ref             metav1alpha1.SecretKeyReference
+	ref             secretReference
 	resourceVersion string
 }
 

@@ -34,7 +34,7 @@ func TestContentOfASecretIsReadOncePerVersion(t *testing.T) {
 	}
 	expect := func(what string, reads int, valid bool) {
 		t.Helper()
-		found, err := r.findCredentials(t.Context(), cluster, clusterAPICluster{})
+		found, err := r.findCredentials(t.Context(), observation{cluster: cluster})
 		if err != nil || (found.problem == nil) != valid {
 			t.Fatalf("%s: problem %v, %v", what, found.problem, err)
 		}

@@ -28,8 +28,10 @@ type observation struct {
 	// expiryWarning is how long before credentials expire people are told.
 	expiryWarning time.Duration
 
-	// installation marks the Clusters that are ours.
-	installation string
+	// orders is what the provider decides for all orders.
+	orders topology.Options
+	// home is how the namespace of the Cluster on order stands.
+	home home
 	// made is what Cluster API has of the cluster.
 	made clusterAPICluster
 	// maintenance is when what disturbs the cluster may be done.
@@ -39,6 +41,8 @@ type observation struct {
 	backup  topology.Backup
 
 	credentials credentials
+	// handout is how the customer's copy of the kubeconfig stands.
+	handout handout
 	// renewal is how Daytwo's own credentials stand, where they take the place of the kubeconfig's.
 	renewal renewal
 	// link is how the connection by way of these credentials stands; nil if there is none yet.
@@ -68,7 +72,7 @@ func (o observation) deleting() bool { return !o.cluster.DeletionTimestamp.IsZer
 
 // observe reads everything once.
 func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
-	o := &observation{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning, installation: r.options.Installation}
+	o := &observation{key: key, now: r.clock.Now(), expiryWarning: r.options.CredentialsExpiryWarning, orders: r.options.Orders}
 	cluster := &tenancyv1alpha1.TenantCluster{}
 	err := r.client.Get(ctx, key, cluster)
 	if client.IgnoreNotFound(err) != nil {
@@ -76,7 +80,10 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	}
 	if err == nil {
 		o.cluster = cluster
-		if o.made, err = r.observeClusterAPI(ctx, cluster); err != nil {
+		if o.home, err = r.observeHome(ctx, cluster); err != nil {
+			return nil, err
+		}
+		if o.made, err = r.observeClusterAPI(ctx, cluster, o.home); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +93,10 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if o.cluster == nil {
 		return o, nil
 	}
-	if o.credentials, err = r.findCredentials(ctx, cluster, o.made); err != nil {
+	if o.credentials, err = r.findCredentials(ctx, *o); err != nil {
+		return nil, err
+	}
+	if err := r.observeHandout(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := r.observeRenewal(ctx, o); err != nil {
@@ -140,36 +150,52 @@ func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, i
 	}), nil
 }
 
-// observeHeldSecrets finds out who needs the Secrets that are held in the namespace. Looking at all
+// observeHeldSecrets finds out who needs the Secrets that are held in the namespace, and in that of its Clusters. Looking at all
 // of them, and not at what this TenantCluster used before, leaves none behind after a crash.
 func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) error {
-	secrets := &metav1.PartialObjectMetadataList{}
-	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	inNamespace := client.InNamespace(o.key.Namespace)
-	if err := r.client.List(ctx, secrets, inNamespace, client.MatchingFields{indexHeld: yes}, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list Secrets: %w", err)
+	secrets, err := r.listHeld(ctx, o.key.Namespace)
+	if err != nil {
+		return err
 	}
-	if len(secrets.Items) == 0 {
+	if o.home.problem == nil {
+		ordered, err := r.listHeld(ctx, o.orders.ClusterNamespace(o.key.Namespace))
+		if err != nil {
+			return err
+		}
+		secrets = append(secrets, ordered...)
+	}
+	if len(secrets) == 0 {
 		return nil
 	}
 	clusters := &tenancyv1alpha1.TenantClusterList{}
-	if err := r.client.List(ctx, clusters, inNamespace, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(ctx, clusters, client.InNamespace(o.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list TenantClusters: %w", err)
 	}
-	elsewhere := sets.New[string]()
+	elsewhere := sets.New[types.NamespacedName]()
 	for i := range clusters.Items {
 		if clusters.Items[i].Name != o.key.Name {
-			elsewhere.Insert(secretsOf(&clusters.Items[i])...)
+			elsewhere.Insert(secretsOf(&clusters.Items[i], o.orders)...)
 		}
 	}
-	for _, secret := range secrets.Items {
+	for _, secret := range secrets {
+		key := client.ObjectKeyFromObject(&secret)
 		o.held = append(o.held, heldSecret{
 			metadata:      secret,
-			usedHere:      o.cluster != nil && slices.Contains(secretsOf(o.cluster), secret.Name) && !o.outlived(secret),
-			usedElsewhere: elsewhere.Has(secret.Name),
+			usedHere:      o.cluster != nil && slices.Contains(secretsOf(o.cluster, o.orders), key) && !o.outlived(secret),
+			usedElsewhere: elsewhere.Has(key),
 		})
 	}
 	return nil
+}
+
+// listHeld lists the Secrets of a namespace that have our finalizer.
+func (r *reconciler) listHeld(ctx context.Context, namespace string) ([]metav1.PartialObjectMetadata, error) {
+	secrets := &metav1.PartialObjectMetadataList{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	if err := r.client.List(ctx, secrets, client.InNamespace(namespace), client.MatchingFields{indexHeld: yes}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list Secrets: %w", err)
+	}
+	return secrets.Items, nil
 }
 
 // outlived: the Secret goes with the Cluster that it belongs to, and another Cluster of that name needs another.

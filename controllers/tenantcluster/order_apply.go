@@ -62,7 +62,7 @@ func taken(cluster *clusterv1.Cluster, err error, verb string) (orderResult, err
 
 // asOurs names the field manager of what is ordered, so that an edit shows who made it.
 func (r *reconciler) asOurs() client.FieldOwner {
-	return client.FieldOwner(managedfields.ManagerOf(r.options.Installation))
+	return client.FieldOwner(managedfields.ManagerOf(r.options.Orders.Installation))
 }
 
 // deleteCluster deletes the Cluster that was looked at, and no other of its name.
@@ -79,12 +79,12 @@ func (r *reconciler) deleteCluster(ctx context.Context, live *clusterv1.Cluster)
 
 // confirmGone makes sure that the Cluster that was ordered is gone, and not just missing in the cache.
 func (r *reconciler) confirmGone(ctx context.Context, o observation) error {
-	if o.cluster == nil || o.cluster.Spec.Topology == nil || o.made.live != nil || o.made.presence == optionalkind.NotInstalled {
+	if o.cluster == nil || o.cluster.Spec.Topology == nil || o.home.problem != nil || o.made.live != nil || o.made.presence == optionalkind.NotInstalled {
 		return nil
 	}
 	live := &clusterv1.Cluster{}
-	err := r.live.Get(ctx, o.key, live)
-	if apierrors.IsNotFound(err) || err == nil && !topology.IsOurs(live, o.installation) {
+	err := r.live.Get(ctx, o.orders.ClusterOf(o.cluster), live)
+	if apierrors.IsNotFound(err) || err == nil && !topology.IsOurs(live, o.orders.Installation) {
 		return nil
 	}
 	if err != nil {
@@ -118,6 +118,9 @@ func refusal(err error, verb, name string) (*problem, error) {
 	if err == nil {
 		return nil, nil
 	}
+	if lacksNamespace(err) {
+		return nil, behind(name)
+	}
 	if message, refused := topology.Refusal(err, name); refused && !topology.IsUndecided(err) {
 		return &problem{tenancyv1alpha1.ReasonOrderRefused, message}, nil
 	}
@@ -126,6 +129,11 @@ func refusal(err error, verb, name string) (*problem, error) {
 		return nil, behind(name)
 	}
 	return nil, fmt.Errorf("%s Cluster %s: %w", verb, name, err)
+}
+
+// lacksNamespace is whether there is nowhere to make something.
+func lacksNamespace(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err)
 }
 
 // behind is the conflict that a cache makes which does not show a Cluster yet: settle tries again soon.

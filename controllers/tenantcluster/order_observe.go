@@ -61,14 +61,17 @@ func (m maintenanceState) changesAt() time.Time {
 	return m.span.Start.Time
 }
 
-func (r *reconciler) observeClusterAPI(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (clusterAPICluster, error) {
-	name := clusterNameOf(cluster)
-	if name == "" {
+func (r *reconciler) observeClusterAPI(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, in home) (clusterAPICluster, error) {
+	key := r.options.Orders.ClusterOf(cluster)
+	if key.Name == "" {
 		return clusterAPICluster{}, nil
 	}
-	live, found, err := r.clusterAPI.look(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
+	live, found, err := r.clusterAPI.look(ctx, key)
 	if err != nil && !meta.IsNoMatchError(err) {
 		return clusterAPICluster{}, err
+	}
+	if in.problem != nil && live != nil {
+		live, found = nil, optionalkind.Absent // It may be another customer's.
 	}
 	made := clusterAPICluster{presence: found, live: live, unsettled: err}
 	made.editor, err = r.editorOf(ctx, cluster, live)
@@ -89,7 +92,7 @@ func (r *reconciler) editorOf(ctx context.Context, cluster *tenancyv1alpha1.Tena
 		}
 		return "", fmt.Errorf("read who edited Cluster %s: %w", live.Name, err)
 	}
-	return topology.Editor(now, managedfields.ManagerOf(r.options.Installation)), nil
+	return topology.Editor(now, managedfields.ManagerOf(r.options.Orders.Installation)), nil
 }
 
 // observeMaintenance reads the windows, and what else an upgrade that is due waits for.

@@ -39,7 +39,7 @@ type orderPlan struct {
 
 // ordered: the Cluster is one that Daytwo made for this TenantCluster.
 func (o observation) ordered() bool {
-	return o.cluster.Spec.Topology != nil && o.made.live != nil && topology.IsOurs(o.made.live, o.installation)
+	return o.cluster.Spec.Topology != nil && o.made.live != nil && topology.IsOurs(o.made.live, o.orders.Installation)
 }
 
 func planOrder(o observation) orderPlan {
@@ -54,10 +54,15 @@ func planOrder(o observation) orderPlan {
 	if handsOff(o) {
 		return p.withoutHands()
 	}
+	if refused := o.orders.Check(o.cluster); refused != nil {
+		p = p.withoutHands()
+		p.problem = &problem{refused.Reason, refused.Field + ": " + refused.Message}
+		return p
+	}
 	if p.step.Refused {
 		p.problem = &problem{p.step.Reason, p.step.Message}
 	}
-	desired := topology.Desired(o.cluster, p.step.Version, o.installation)
+	desired := topology.Desired(o.cluster, p.step.Version, o.orders)
 	switch topology.Compare(live, desired, o.cluster.Status.TopologyHash, o.made.editor) {
 	case topology.AsTaken:
 	case topology.FilledIn:
@@ -70,7 +75,7 @@ func planOrder(o observation) orderPlan {
 		p.step = p.step.AfterOtherChanges()
 	}
 	if begin := p.step.Begin; begin != nil {
-		p.dryRun = topology.Reconciled(live, topology.Desired(o.cluster, begin.To, o.installation))
+		p.dryRun = topology.Reconciled(live, topology.Desired(o.cluster, begin.To, o.orders))
 	}
 	return p
 }
@@ -94,10 +99,12 @@ func (d orderPlan) withoutHands() orderPlan {
 
 // planFirstOrder decides where there is no Cluster to change. It returns false if there is one.
 func planFirstOrder(o observation) (p orderPlan, done bool) {
-	live := o.made.live
+	live, refused := o.made.live, o.orders.Check(o.cluster)
 	switch {
 	case o.made.presence == optionalkind.NotInstalled:
 		return orderPlan{}, true // The missing credentials say so.
+	case o.home.problem != nil:
+		return orderPlan{problem: o.home.problem}, true
 	case live != nil && !o.ordered():
 		return orderPlan{problem: nameConflict(live)}, true
 	case live != nil && !live.DeletionTimestamp.IsZero():
@@ -106,19 +113,24 @@ func planFirstOrder(o observation) (p orderPlan, done bool) {
 				"which the provider has to accept with the annotation %s", live.Name, metav1alpha1.AnnotationAcceptClusterID)}, true
 	case live != nil:
 		return orderPlan{}, false
+	case refused != nil:
+		return orderPlan{problem: &problem{refused.Reason, refused.Field + ": " + refused.Message}}, true
 	case o.maintenance.invalid != "":
 		return orderPlan{problem: &problem{reasonInvalidWindow, o.maintenance.invalid}}, true
 	case handsOff(o):
 		return orderPlan{waits: "nothing is ordered while the TenantCluster is suspended"}, true
 	}
-	return orderPlan{create: topology.Desired(o.cluster, o.cluster.Spec.Topology.Version, o.installation)}, true
+	if o.home.waits != "" {
+		return orderPlan{waits: o.home.waits}, true
+	}
+	return orderPlan{create: topology.Desired(o.cluster, o.cluster.Spec.Topology.Version, o.orders)}, true
 }
 
 // nameConflict does not take over what somebody else made.
 func nameConflict(live *clusterv1.Cluster) *problem {
 	return &problem{tenancyv1alpha1.ReasonNameConflict, fmt.Sprintf(
-		"there is a Cluster %s in this namespace already which Daytwo did not make: give the TenantCluster another name, "+
-			"or use spec.clusterRef to register that one", live.Name)}
+		"there is a Cluster %s in namespace %s already which Daytwo did not make: give the TenantCluster another name, "+
+			"or have the provider remove that one", live.Name, live.Namespace)}
 }
 
 func handsOff(o observation) bool {

@@ -31,7 +31,7 @@ func reportOrder(w *writer, o observation, p orderPlan) {
 		reportPart(w, tenancyv1alpha1.ConditionControlPlaneReady, progress.ControlPlane)
 		reportPart(w, tenancyv1alpha1.ConditionWorkersReady, progress.Workers)
 	}
-	if clusterNameOf(o.cluster) == "" {
+	if o.orders.ClusterOf(o.cluster).Name == "" {
 		w.Remove(tenancyv1alpha1.ConditionProvisioned, tenancyv1alpha1.ConditionControlPlaneReady, tenancyv1alpha1.ConditionWorkersReady)
 	}
 	switch {

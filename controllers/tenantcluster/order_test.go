@@ -22,13 +22,13 @@ const ours = "installation"
 // ordered is a TenantCluster whose cluster was ordered, made and connected.
 func ordered() observation {
 	o := settled()
-	o.installation = ours
+	o.orders = topology.Options{Installation: ours}.Complete()
 	o.cluster.Spec = tenancyv1alpha1.TenantClusterSpec{Topology: &tenancyv1alpha1.ClusterTopology{
 		ClassRef: tenancyv1alpha1.ClusterClassReference{Name: "standard"}, Version: "v1.35.4",
 	}}
 	o.cluster.Status.OrderedVersion = "v1.35.4"
 	o.maintenance.open = true
-	o.made = clusterAPICluster{live: topology.Desired(o.cluster, "v1.35.4", ours)}
+	o.made = clusterAPICluster{live: topology.Desired(o.cluster, "v1.35.4", o.orders)}
 	o.cluster.Status.TopologyHash = topology.Fingerprint(o.made.live)
 	o.made.live.Spec.InfrastructureRef.Kind, o.made.live.Spec.InfrastructureRef.Name = "LocalCluster", "prod-x1"
 	o.says("InfrastructureReady", metav1.ConditionTrue, "")
@@ -273,7 +273,7 @@ func TestSomebodyElsesClusterIsNotConnected(t *testing.T) {
 		if deleting {
 			deleted(&o)
 		}
-		missing := missingCluster(o.cluster, o.made, ours)
+		missing := missingCluster(o.cluster, o.made, o.orders)
 		if missing == nil || missing.reason != tenancyv1alpha1.ReasonNameConflict {
 			t.Errorf("deleting: %v: it may be used: %v", deleting, missing)
 		}

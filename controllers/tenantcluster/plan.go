@@ -31,6 +31,9 @@ type plan struct {
 	// admission of the connected cluster.
 	admission admissionChange
 
+	// handout is what to do about the customer's copy of the kubeconfig.
+	handout handoutPlan
+
 	// order is what to do about the Cluster of spec.topology.
 	order orderPlan
 
@@ -80,6 +83,7 @@ func newPlan(o observation) plan {
 	p := plan{
 		deletion: step,
 		order:    planOrder(o),
+		handout:  planHandout(o),
 
 		addFinalizer:   !o.deleting() && !slices.Contains(o.cluster.Finalizers, metav1alpha1.FinalizerCluster),
 		holdSecret:     secretToHold(o.credentials.secret),
@@ -100,6 +104,7 @@ func planRelease(o observation, step deletion.Step) plan {
 		deletion:       step,
 		clusterID:      o.cluster.Status.ClusterID,
 		releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere),
+		handout:        withdrawHandout(o),
 		release:        true,
 	}
 }
@@ -111,6 +116,7 @@ func planRemoval(o observation, step deletion.Step) plan {
 		clusterID:      o.cluster.Status.ClusterID,
 		releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere),
 		connection:     disconnect,
+		handout:        withdrawHandout(o),
 		order:          orderPlan{delete: step.DeleteCluster},
 	}
 }

@@ -50,6 +50,7 @@ func newReport(o observation, p plan, done result) report {
 	reportDeletion(w, p, done)
 	reportOrder(w, o, p.order)
 	reportKubeconfig(w, o)
+	reportHandout(w, o, p.handout, done.handout)
 	reportConnection(w, o, done)
 	reportIdentity(w, p, done)
 	reportRenewal(w, o)
@@ -201,6 +202,7 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord 
 		}
 	}
 	events = append(events, renewalEvents(before, after)...)
+	events = append(events, handoutEvents(before, after)...)
 	was, is := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionReady)
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return events

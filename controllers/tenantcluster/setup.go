@@ -23,6 +23,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // Defaults of Options.
@@ -43,8 +45,8 @@ type Options struct {
 	Fleet *fleet.Fleet
 	// Targets are the kinds whose objects keep a TenantCluster that is being deleted, or hold its upgrade up.
 	Targets targets.Registry
-	// Installation marks the Clusters that Daytwo orders from Cluster API.
-	Installation string
+	// Orders is what the provider decides for all orders.
+	Orders topology.Options
 	// ProviderNamespace is the only one in which the management cluster may be registered.
 	ProviderNamespace string
 	// Kubeconfig says what is permitted in kubeconfigs.
@@ -68,13 +70,14 @@ func (o Options) complete() Options {
 	if o.CredentialsExpiryWarning == 0 {
 		o.CredentialsExpiryWarning = DefaultCredentialsExpiryWarning
 	}
+	o.Orders = o.Orders.Complete()
 	return o
 }
 
 // SetupWithManager adds the controller to the manager.
 func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options) error {
 	options = options.complete()
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.Orders); err != nil {
 		return err
 	}
 	r := &reconciler{
@@ -94,7 +97,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		return fmt.Errorf("controller tenantcluster: %w", err)
 	}
 	r.clusterAPI = newClusterAPI(mgr, built, r)
-	return nil
+	return clusternamespace.SetupWithManager(mgr, options.Orders, options.Grace)
 }
 
 func build(mgr manager.Manager, r *reconciler, options Options) (controller.Controller, error) {
@@ -104,6 +107,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(r.toWaiting), builder.WithPredicates(identityReleased())).
 		WatchesMetadata(secretMetadata(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfSecret)).
 		Watches(&tenancyv1alpha1.OrphanRecord{}, handler.EnqueueRequestsFromMapFunc(r.toClustersOfOrphans)).
+		WatchesMetadata(namespaceMetadata(), handler.EnqueueRequestsFromMapFunc(r.toOrdersOfNamespace)).
 		WatchesMetadata(optionalkind.Definition(), handler.EnqueueRequestsFromMapFunc(r.toUsersOfClusterAPI)).
 		WatchesRawSource(connectionChanges(options.Fleet)).
 		WithOptions(controller.Options{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,28 +20,41 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
 // Indexes of the manager's cache.
 const (
-	// indexSecret finds TenantClusters by the names of the Secrets they use, or used.
+	// indexSecret finds TenantClusters by the Secrets they use, or used, as namespace/name.
 	indexSecret = "tenantcluster.secret"
 	// indexClusterID finds TenantClusters by status.clusterID.
 	indexClusterID = "tenantcluster.clusterID"
 	// indexWaiting finds TenantClusters that wait for another one to give a cluster up.
 	indexWaiting = "tenantcluster.waiting"
+	// indexOrdered finds TenantClusters with a Cluster on order.
+	indexOrdered = "tenantcluster.ordered"
 	// indexHeld finds Secrets that have our finalizer.
 	indexHeld = "tenantcluster.held"
 )
 
 const yes = "yes"
 
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+func addIndexes(ctx context.Context, indexer client.FieldIndexer, orders topology.Options) error {
 	for name, values := range map[string]func(*tenancyv1alpha1.TenantCluster) []string{
 		indexSecret: func(cluster *tenancyv1alpha1.TenantCluster) []string {
-			return append(nonEmpty(secretOf(cluster).Name), tokenSecretOf(cluster.Name))
+			var keys []string
+			for _, key := range usedSecrets(cluster, orders) {
+				keys = append(keys, key.String())
+			}
+			return keys
 		},
 		indexClusterID: func(cluster *tenancyv1alpha1.TenantCluster) []string { return nonEmpty(cluster.Status.ClusterID) },
+		indexOrdered: func(cluster *tenancyv1alpha1.TenantCluster) []string {
+			if cluster.Spec.Topology != nil {
+				return []string{yes}
+			}
+			return nil
+		},
 		indexWaiting: func(cluster *tenancyv1alpha1.TenantCluster) []string {
 			if isWaiting(cluster) {
 				return []string{yes}
@@ -79,6 +93,10 @@ func isWaiting(cluster *tenancyv1alpha1.TenantCluster) bool {
 	return conflict != nil && conflict.Reason == tenancyv1alpha1.ReasonAlreadyRegistered
 }
 
+func namespaceMetadata() *metav1.PartialObjectMetadata {
+	return objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Namespace"))
+}
+
 func secretMetadata() *metav1.PartialObjectMetadata {
 	return objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }
@@ -107,12 +125,22 @@ func (r *reconciler) toWaiting(ctx context.Context, object client.Object) []reco
 }
 
 func (r *reconciler) toUsersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	return r.find(ctx, client.InNamespace(secret.GetNamespace()), client.MatchingFields{indexSecret: secret.GetName()})
+	return r.find(ctx, client.MatchingFields{indexSecret: client.ObjectKeyFromObject(secret).String()})
 }
 
 // toUsersOfCluster is for Cluster API's Clusters.
 func (r *reconciler) toUsersOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
-	return r.find(ctx, client.InNamespace(cluster.GetNamespace()), client.MatchingFields{indexSecret: cluster.GetName() + secretSuffix})
+	key := types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName() + secretSuffix}
+	return r.find(ctx, client.MatchingFields{indexSecret: key.String()})
+}
+
+// toOrdersOfNamespace is for a namespace with TenantClusters, and for the one that the Clusters are in which these order.
+func (r *reconciler) toOrdersOfNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	requests := r.find(ctx, client.InNamespace(namespace.GetName()), client.MatchingFields{indexOrdered: yes})
+	if customer, found := strings.CutSuffix(namespace.GetName(), r.options.Orders.ClusterNamespaceSuffix); found && customer != "" {
+		requests = append(requests, r.find(ctx, client.InNamespace(customer), client.MatchingFields{indexOrdered: yes})...)
+	}
+	return requests
 }
 
 // toUsersOfClusterAPI is for the definition of Cluster API's Clusters, which seldom changes.

@@ -20,6 +20,8 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -54,7 +56,7 @@ func TestTheBadDay(t *testing.T) {
 
 	c.order("prod-2")
 	c.awaitSettings("prod-2")
-	must(t, env.Fleet.Ordered(c.namespace, "prod").Destroy(t.Context()))
+	must(t, env.Fleet.Ordered(c.namespace+topology.DefaultClusterNamespaceSuffix, "prod").Destroy(t.Context()))
 	lostAt := time.Now()
 	recovery := c.newDrill(policy, "prod", backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillStandby, StandbyName: "prod-2"})
 	recovery.Name = "prod-is-lost"
@@ -124,7 +126,7 @@ func (c *customer) order(name string) {
 func (c *customer) ordered(name string) client.Client {
 	c.t.Helper()
 	secret := &corev1.Secret{}
-	must(c.t, env.Admin.Get(c.t.Context(), client.ObjectKey{Namespace: c.namespace, Name: name + "-kubeconfig"}, secret))
+	must(c.t, env.Admin.Get(c.t.Context(), client.ObjectKey{Namespace: c.namespace, Name: customerkubeconfig.SecretName(name)}, secret))
 	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
 	must(c.t, err)
 	workload, err := client.New(config, client.Options{Scheme: apis.NewScheme()})

@@ -16,13 +16,16 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
 // What a fourth customer orders.
 const (
 	orderingNamespace = "customer-umbrella"
-	orderedName       = "staging"
+	// clusterNamespace is where Daytwo makes the Clusters that are ordered there.
+	clusterNamespace = orderingNamespace + topology.DefaultClusterNamespaceSuffix
+	orderedName      = "staging"
 	orderedClass      = "standard"
 	welcomeName       = "welcome"
 )
@@ -82,7 +85,7 @@ func (s *story) makeCluster(ctx context.Context, version string) error {
 		return done{fmt.Sprintf("a cluster of %s with a worker, and the customer's add-on in it", version), s.figures.ordered}, err
 	})
 	if err == nil {
-		s.screen.Command(kubectl() + " get tenantcluster,cluster,machines -n " + orderingNamespace)
+		s.screen.Command(kubectl() + " get cluster,machines -n " + clusterNamespace)
 	}
 	return err
 }
@@ -160,10 +163,10 @@ func (s *story) isRemoved(ctx context.Context, order *tenancyv1alpha1.TenantClus
 	if !apierrors.IsNotFound(err) {
 		return sight{seen: "TenantCluster " + orderedName + ": " + describe(order.Status.Conditions, metav1alpha1.ConditionReady)}, err
 	}
-	err = s.env.Admin.Get(ctx, client.ObjectKeyFromObject(order), &clusterv1.Cluster{})
+	err = s.env.Admin.Get(ctx, client.ObjectKey{Namespace: clusterNamespace, Name: orderedName}, &clusterv1.Cluster{})
 	if !apierrors.IsNotFound(err) {
 		return sight{seen: "Cluster " + orderedName + " is there"}, err
 	}
-	pid := s.env.Fleet.Ordered(orderingNamespace, orderedName).PID()
+	pid := s.env.Fleet.Ordered(clusterNamespace, orderedName).PID()
 	return sight{happened: pid == 0, seen: fmt.Sprintf("its API server runs as process %d", pid)}, nil
 }

@@ -48,7 +48,7 @@ func TestWhoeverIsKilledTheOrderIsCarriedOut(t *testing.T) {
 
 			c.create(c.order("prod"))
 			c.during("creation", kill, func(ctx context.Context) error {
-				return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "prod"}, &clusterv1.Cluster{})
+				return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.clusters(), Name: "prod"}, &clusterv1.Cluster{})
 			})
 			c.awaitReady("prod")
 			id := c.get("prod").Status.ClusterID
@@ -72,7 +72,7 @@ func TestWhoeverIsKilledTheOrderIsCarriedOut(t *testing.T) {
 			must(t, env.Admin.Delete(t.Context(), order))
 			c.during("deletion", kill, func(context.Context) error { return nil })
 			c.awaitGone(order)
-			c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+			c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}})
 		})
 	}
 }
@@ -86,7 +86,7 @@ func (c *customer) during(what string, kill func(context.Context, string) error,
 	case <-time.After(moment):
 	case <-c.Context().Done():
 	}
-	must(c, kill(c.Context(), c.namespace))
+	must(c, kill(c.Context(), c.clusters()))
 	c.Logf("killed %s into the %s", moment.Round(time.Millisecond), what)
 }
 

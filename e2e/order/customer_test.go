@@ -19,6 +19,8 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -30,6 +32,9 @@ type customer struct {
 	*testing.T
 	namespace string
 }
+
+// clusters is the namespace in which Daytwo makes the Clusters of a customer.
+func (c *customer) clusters() string { return c.namespace + topology.DefaultClusterNamespaceSuffix }
 
 // newCustomer makes a namespace. After the test, everything in it goes.
 func newCustomer(t *testing.T) *customer {
@@ -50,14 +55,15 @@ func (c *customer) leave() {
 	inNamespace := client.InNamespace(c.namespace)
 	must(c, env.Admin.DeleteAllOf(ctx, &addonsv1alpha1.SaaSAddon{}, inNamespace))
 	must(c, env.Admin.DeleteAllOf(ctx, &tenancyv1alpha1.TenantCluster{}, inNamespace))
-	must(c, env.Admin.DeleteAllOf(ctx, &clusterv1.Cluster{}, inNamespace))
+	ordered := client.InNamespace(c.clusters())
+	must(c, env.Admin.DeleteAllOf(ctx, &clusterv1.Cluster{}, ordered))
 	expect.Eventually(c, "the customer's clusters are gone", func(ctx context.Context) error {
-		for _, list := range []client.ObjectList{&tenancyv1alpha1.TenantClusterList{}, &clusterv1.ClusterList{}, &addonsv1alpha1.SaaSAddonList{}} {
+		for _, list := range []client.ObjectList{&tenancyv1alpha1.TenantClusterList{}, &addonsv1alpha1.SaaSAddonList{}} {
 			if err := none(ctx, list, inNamespace); err != nil {
 				return err
 			}
 		}
-		return nil
+		return none(ctx, &clusterv1.ClusterList{}, ordered)
 	})
 	must(c, client.IgnoreNotFound(env.Admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}})))
 }
@@ -173,12 +179,12 @@ func (c *customer) awaitGone(object client.Object) {
 	})
 }
 
-// workload connects to an ordered cluster as its administrator.
+// workload connects to an ordered cluster with the kubeconfig that the customer gets.
 func (c *customer) workload(name string) client.Client {
 	c.Helper()
 	secret := &corev1.Secret{}
-	must(c, env.Admin.Get(c.Context(), client.ObjectKey{Namespace: c.namespace, Name: name + "-kubeconfig"}, secret))
-	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
+	must(c, env.Admin.Get(c.Context(), client.ObjectKey{Namespace: c.namespace, Name: customerkubeconfig.SecretName(name)}, secret))
+	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data[customerkubeconfig.Key])
 	must(c, err)
 	config.QPS = -1
 	workload, err := client.New(config, client.Options{Scheme: apis.NewScheme()})

@@ -39,7 +39,7 @@ func TestNothingIsRemovedOneByOneFromAClusterThatGoes(t *testing.T) {
 	order := c.get("prod")
 	must(t, env.Admin.Delete(t.Context(), order))
 	c.awaitGone(order)
-	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}})
 	if records := c.orphans(); len(records) > 0 {
 		t.Errorf("something is said to remain: %+v", records)
 	}
@@ -104,7 +104,7 @@ func TestADeadControlPlaneDoesNotHoldADeletionUp(t *testing.T) {
 	c.awaitGone(order)
 
 	text := fmt.Sprintf("%+v", c.orphans())
-	for _, remaining := range []string{"v1/Service/default/web", "Cluster/" + c.namespace + "/prod"} {
+	for _, remaining := range []string{"v1/Service/default/web", "Cluster/" + c.clusters() + "/prod"} {
 		if !strings.Contains(text, remaining) {
 			t.Errorf("no record tells of %s: %s", remaining, text)
 		}
@@ -122,7 +122,7 @@ func TestADeadControlPlaneDoesNotHoldADeletionUp(t *testing.T) {
 		return fmt.Errorf("none of %d does", len(events.Items))
 	})
 	must(t, env.Fleet.StartClusterAPI(t.Context()))
-	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}})
 }
 
 func (c *customer) orphans() []tenancyv1alpha1.OrphanRecord {

@@ -36,7 +36,7 @@ func TestAnOrderedClusterStaysUntilItsFinalBackupIsMade(t *testing.T) {
 	}
 	c.change("prod", func(cluster *tenancyv1alpha1.TenantCluster) { cluster.Spec.Deletion.FinalBackup = false })
 	c.awaitGone(order)
-	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}})
 	if records := c.orphans(); len(records) > 0 {
 		t.Errorf("something is said to remain: %+v", records)
 	}

@@ -19,6 +19,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -66,13 +67,26 @@ func TestAClusterIsOneResourceFromOrderToEnd(t *testing.T) {
 
 	must(t, env.Admin.Delete(t.Context(), order))
 	c.awaitGone(order)
-	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}})
+	c.awaitGone(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}})
+	c.awaitGone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: customerkubeconfig.SecretName("prod")}})
+	c.awaitGone(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.clusters()}})
+}
+
+// awaitNamespace has the namespace for Clusters made, and no Cluster in it.
+func (c *customer) awaitNamespace() {
+	c.Helper()
+	suspended := c.order("suspended")
+	suspended.Spec.Suspend = true
+	c.create(suspended)
+	expect.Eventually(c, "there is a namespace for Clusters", func(ctx context.Context) error {
+		return env.Admin.Get(ctx, client.ObjectKey{Name: c.clusters()}, &corev1.Namespace{})
+	})
 }
 
 func (c *customer) cluster(ctx context.Context, name string) *clusterv1.Cluster {
 	c.Helper()
 	live := &clusterv1.Cluster{}
-	must(c, env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, live))
+	must(c, env.Admin.Get(ctx, client.ObjectKey{Namespace: c.clusters(), Name: name}, live))
 	return live
 }
 
@@ -131,14 +145,15 @@ func TestVersionsThatCannotFollowAreRefusedAtAdmission(t *testing.T) {
 func TestAClusterThatDaytwoDidNotMakeIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t)
-	theirs := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}}
+	theirs := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}}
 	theirs.Spec.Topology.ClassRef = clusterv1.ClusterClassRef{Namespace: "daytwo-classes", Name: "small"}
 	theirs.Spec.Topology.Version = newVersion()
+	c.awaitNamespace()
 	c.create(theirs)
 	c.create(c.order("prod"))
 	c.install("settings")
 	c.await("prod", metav1alpha1.ConditionStalled, metav1.ConditionTrue, tenancyv1alpha1.ReasonNameConflict)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod-kubeconfig"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod-kubeconfig"}}
 	expect.Eventually(t, "their cluster has a kubeconfig", func(ctx context.Context) error {
 		return env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	})
@@ -167,7 +182,7 @@ func TestAFailureIsToldWithItsObject(t *testing.T) {
 
 	machines := &unstructured.UnstructuredList{}
 	machines.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.local.daytwo.dev", Version: "v1alpha1", Kind: "LocalMachineList"})
-	must(t, env.Admin.List(t.Context(), machines, inNamespace(c.namespace)))
+	must(t, env.Admin.List(t.Context(), machines, inNamespace(c.clusters())))
 	if len(machines.Items) != 1 {
 		t.Fatalf("there are %d machines", len(machines.Items))
 	}

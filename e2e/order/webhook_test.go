@@ -113,7 +113,7 @@ func TestAnOrderThatItsClassDoesNotPermitIsRefusedAtOnce(t *testing.T) {
 	order.Spec.Topology.ClassRef.Name = class
 	c.create(order)
 	expect.Eventually(t, "the Cluster is there", func(ctx context.Context) error {
-		return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: "prod"}, &clusterv1.Cluster{})
+		return env.Admin.Get(ctx, client.ObjectKey{Namespace: c.clusters(), Name: "prod"}, &clusterv1.Cluster{})
 	})
 	before := c.get("prod")
 	for what, wrong := range wrongs {
@@ -202,11 +202,12 @@ func TestAnOrderOfAClassThatDoesNotExistYetPasses(t *testing.T) {
 func TestAnOrderWhoseNameIsTakenPassesWithAWarning(t *testing.T) {
 	t.Parallel()
 	c := newCustomer(t)
-	theirs := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}}
+	theirs := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.clusters(), Name: "prod"}}
 	theirs.Spec.Topology.ClassRef = clusterv1.ClusterClassRef{Namespace: localfleet.ClassNamespace, Name: "small"}
 	theirs.Spec.Topology.Version = oldVersion()
 	theirs.Spec.Paused = new(bool)
 	*theirs.Spec.Paused = true
+	c.awaitNamespace()
 	c.create(theirs)
 	hearing, warnings := hearingClient(t)
 	must(t, hearing.Create(t.Context(), c.order("prod"), client.DryRunAll))

@@ -49,6 +49,16 @@ const (
 	LabelDrillCluster = ProviderLabelPrefix + "drill"
 )
 
+// Labels of namespaces of the management cluster.
+const (
+	// LabelClustersOf marks a namespace that Daytwo made for the Clusters of a customer; its value is the UID of the customer's
+	// namespace.
+	LabelClustersOf = ProviderLabelPrefix + "clusters-of"
+	// LabelHoldsClusters marks a namespace with Clusters of Cluster API, whose Secrets an admission policy protects there. Daytwo
+	// sets it to "true" where it finds a Cluster, and leaves it.
+	LabelHoldsClusters = ProviderLabelPrefix + "holds-clusters"
+)
+
 // Annotations that people set.
 const (
 	// AnnotationSuspendUntil holds an RFC 3339 time; until then drift is reported and not

@@ -81,3 +81,21 @@ const (
 	// ReasonRenewalFailed: something else failed; the message says what.
 	ReasonRenewalFailed = "Failed"
 )
+
+// SecretTypeKubeconfig is the type of the Secrets in which customers get the kubeconfigs of clusters on order. An admission policy
+// lets nobody but Daytwo write them.
+const SecretTypeKubeconfig = "daytwo.dev/kubeconfig"
+
+// ConditionKubeconfigProvided is whether the customer has the kubeconfig of a cluster on order; the message names the Secret. Absent
+// of other clusters, and until there is one.
+const ConditionKubeconfigProvided = "KubeconfigProvided"
+
+// Reasons of KubeconfigProvided.
+const (
+	// ReasonKubeconfigProvided: the Secret holds the kubeconfig.
+	ReasonKubeconfigProvided = "Provided"
+	// ReasonKubeconfigSecretExists: somebody else's Secret has the name of the one in which the kubeconfig would be.
+	ReasonKubeconfigSecretExists = "SecretExists"
+	// ReasonKubeconfigNotWritten: the Secret could not be written; the message says why.
+	ReasonKubeconfigNotWritten = "NotWritten"
+)

@@ -47,6 +47,15 @@ const (
 	ReasonNameConflict = "NameConflict"
 	// ReasonOrderRefused: Cluster API refuses the order; the message says what it says.
 	ReasonOrderRefused = "OrderRefused"
+	// ReasonNamespaceNameTooLong: the name of the namespace in which the Cluster would be made is too long.
+	ReasonNamespaceNameTooLong = "NamespaceNameTooLong"
+	// ReasonNamespaceConflict: the namespace in which the Cluster would be made is there already, and is not marked as this
+	// customer's.
+	ReasonNamespaceConflict = "NamespaceConflict"
+	// ReasonClassNotAllowed: the ClusterClass is in a namespace from which the provider lets none be used.
+	ReasonClassNotAllowed = "ClassNotAllowed"
+	// ReasonMetadataNotAllowed: the order has a label or annotation that is not passed on.
+	ReasonMetadataNotAllowed = "MetadataNotAllowed"
 	// ReasonProvisioning: the cluster is being made.
 	ReasonProvisioning = "Provisioning"
 )
@@ -54,7 +63,7 @@ const (
 // ClusterTopology orders a cluster from Cluster API. Its fields mean what those of the same name in a
 // Cluster's spec.topology mean.
 type ClusterTopology struct {
-	// classRef names the ClusterClass, which may be in another namespace than the TenantCluster.
+	// classRef names the ClusterClass.
 	// +required
 	ClassRef ClusterClassReference `json:"classRef,omitzero"`
 
@@ -91,7 +100,7 @@ type ClusterTopology struct {
 
 // ClusterClassReference names a ClusterClass.
 type ClusterClassReference struct {
-	// namespace of the ClusterClass; that of the TenantCluster by default.
+	// namespace of the ClusterClass, one of those that the manager's --class-namespaces lists; the first of these by default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -105,14 +114,16 @@ type ClusterClassReference struct {
 
 // TopologyMetadata are labels and annotations that are passed on.
 type TopologyMetadata struct {
-	// labels to pass on.
+	// labels to pass on. Keys below cluster.x-k8s.io, daytwo.dev and their subdomains are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(key, key.matches('^([^/]*[.])?(cluster[.]x-k8s[.]io|daytwo[.]dev)/'))",message="keys below cluster.x-k8s.io, daytwo.dev and their subdomains are instructions to Cluster API and to Daytwo: use keys of your own"
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// annotations to pass on.
+	// annotations to pass on. Keys below cluster.x-k8s.io, daytwo.dev and their subdomains are refused.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="!self.exists(key, key.matches('^([^/]*[.])?(cluster[.]x-k8s[.]io|daytwo[.]dev)/'))",message="keys below cluster.x-k8s.io, daytwo.dev and their subdomains are instructions to Cluster API and to Daytwo: use keys of your own"
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 

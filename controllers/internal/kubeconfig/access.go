@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	certutil "k8s.io/client-go/util/cert"
 )
 
@@ -134,3 +136,16 @@ func (a Access) GoString() string { return "kubeconfig.Access{" + a.String() + "
 
 // MarshalLog keeps structured logs (logr.Marshaler) from printing credentials.
 func (a Access) MarshalLog() any { return a.String() }
+
+// Kubeconfig returns a kubeconfig that holds nothing but this Access. Its cluster, user and context have the given name. The same
+// Access gives the same bytes.
+func (a Access) Kubeconfig(name string) ([]byte, error) {
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{
+		Server: a.Server, TLSServerName: a.TLSServerName, CertificateAuthorityData: a.CAData, ProxyURL: a.ProxyURL,
+	}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: a.CertData, ClientKeyData: a.KeyData, Token: a.Token}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	return clientcmd.Write(*config)
+}

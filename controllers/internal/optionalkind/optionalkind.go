@@ -68,18 +68,27 @@ type Kind[R comparable] struct {
 	watching bool
 }
 
-// Look reads an object, nil unless it is present. An error that meta.IsNoMatchError knows says that the definition is there and
-// the version that is needed not, or not yet.
-func (k *Kind[R]) Look(ctx context.Context, key types.NamespacedName) (client.Object, Presence, error) {
+// Served watches the kind where it is there, and tells whether it is. An error that meta.IsNoMatchError knows says that the
+// definition is there and the version that is needed not, or not yet.
+func (k *Kind[R]) Served(ctx context.Context) (bool, error) {
 	err := k.Cache.Get(ctx, client.ObjectKey{Name: k.Definition}, Definition())
 	if apierrors.IsNotFound(err) {
-		return nil, NotInstalled, k.unwatch(ctx)
+		return false, k.unwatch(ctx)
 	}
 	if err != nil {
-		return nil, NotInstalled, fmt.Errorf("look for %s: %w", k.Definition, err)
+		return false, fmt.Errorf("look for %s: %w", k.Definition, err)
 	}
 	if err := k.watch(); err != nil {
-		return nil, NotInstalled, fmt.Errorf("watch %s: %w", k.Definition, err)
+		return false, fmt.Errorf("watch %s: %w", k.Definition, err)
+	}
+	return true, nil
+}
+
+// Look reads an object, nil unless it is present. Its errors are those of Served.
+func (k *Kind[R]) Look(ctx context.Context, key types.NamespacedName) (client.Object, Presence, error) {
+	served, err := k.Served(ctx)
+	if err != nil || !served {
+		return nil, NotInstalled, err
 	}
 	object := k.New()
 	err = k.Cache.Get(ctx, key, object)

@@ -71,7 +71,7 @@ type Removal struct {
 	Begun bool
 	// Unknown: Cluster API does not tell whether it is there.
 	Unknown bool
-	// Message is how far Cluster API is.
+	// Message is how far Cluster API is, or why it was not asked.
 	Message string
 }
 

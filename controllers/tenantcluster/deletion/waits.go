@@ -163,6 +163,8 @@ func awaitCluster(s Situation, step *Step) string {
 // find that a backup is missing after all. However late it is, it is asked to.
 func awaitRemoval(s Situation, step *Step) string {
 	switch {
+	case s.Removal.Unknown && s.Removal.Message != "":
+		return "whether the cluster is there still, Daytwo may not look: " + s.Removal.Message
 	case s.Removal.Unknown:
 		return "Cluster API does not tell whether the cluster is there still"
 	case !s.Removal.Needed:

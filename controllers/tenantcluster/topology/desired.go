@@ -18,16 +18,16 @@ import (
 
 // Desired returns the Cluster that a TenantCluster orders, in a version of Kubernetes. It has the mark of
 // the installation, by which Daytwo knows its own from those that others made.
-func Desired(tenant *tenancyv1alpha1.TenantCluster, version, installation string) *clusterv1.Cluster {
-	wanted := tenant.Spec.Topology
+func Desired(tenant *tenancyv1alpha1.TenantCluster, version string, options Options) *clusterv1.Cluster {
+	wanted, key := tenant.Spec.Topology, options.ClusterOf(tenant)
 	cluster := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: tenant.Namespace, Name: tenant.Name,
+			Namespace: key.Namespace, Name: key.Name,
 			Labels:      maps.Clone(wanted.Metadata.Labels),
 			Annotations: maps.Clone(wanted.Metadata.Annotations),
 		},
 		Spec: clusterv1.ClusterSpec{Topology: clusterv1.Topology{
-			ClassRef: clusterv1.ClusterClassRef{Namespace: wanted.ClassRef.Namespace, Name: wanted.ClassRef.Name},
+			ClassRef: clusterv1.ClusterClassRef{Namespace: options.classNamespace(wanted), Name: wanted.ClassRef.Name},
 			Version:  version,
 			ControlPlane: clusterv1.ControlPlaneTopology{
 				Metadata: passOn(wanted.ControlPlane.Metadata), Replicas: wanted.ControlPlane.Replicas,
@@ -39,7 +39,7 @@ func Desired(tenant *tenancyv1alpha1.TenantCluster, version, installation string
 		cluster.Spec.Topology.Variables = append(cluster.Spec.Topology.Variables,
 			clusterv1.ClusterVariable{Name: variable.Name, Value: *variable.Value.DeepCopy()})
 	}
-	mark(cluster, installation)
+	mark(cluster, options.Installation)
 	return cluster
 }
 

@@ -13,6 +13,8 @@ import (
 
 const installation = "installation-a"
 
+var orders = Options{Installation: installation}.Complete()
+
 func tenant() *tenancyv1alpha1.TenantCluster {
 	return &tenancyv1alpha1.TenantCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "prod"},
@@ -30,7 +32,7 @@ func tenant() *tenancyv1alpha1.TenantCluster {
 }
 
 func TestAnOrderCarriesWhatTheTenantClusterSays(t *testing.T) {
-	cluster := Desired(tenant(), "v1.35.6", installation)
+	cluster := Desired(tenant(), "v1.35.6", orders)
 	topology := cluster.Spec.Topology
 	if topology.Version != "v1.35.6" || topology.ClassRef.Name != "standard" || topology.ClassRef.Namespace != "classes" ||
 		*topology.ControlPlane.Replicas != 3 || cluster.Labels["tier"] != "gold" || !IsOurs(cluster, installation) || IsOurs(cluster, "another") {
@@ -47,7 +49,7 @@ func TestAnOrderCarriesWhatTheTenantClusterSays(t *testing.T) {
 }
 
 func TestWhatClusterAPIFillsInIsNoDrift(t *testing.T) {
-	desired := Desired(tenant(), "v1.36.3", installation)
+	desired := Desired(tenant(), "v1.36.3", orders)
 	live := desired.DeepCopy()
 	live.Labels["topology.cluster.x-k8s.io/owned"] = ""
 	live.Annotations["somebody"] = "else"
@@ -67,7 +69,7 @@ func TestWhatClusterAPIFillsInIsNoDrift(t *testing.T) {
 }
 
 func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
-	desired := Desired(tenant(), "v1.36.3", installation)
+	desired := Desired(tenant(), "v1.36.3", orders)
 	for name, edit := range map[string]func(*clusterv1.Cluster){
 		"version":          func(c *clusterv1.Cluster) { c.Spec.Topology.Version = "v1.37.0" },
 		"class":            func(c *clusterv1.Cluster) { c.Spec.Topology.ClassRef.Name = "small" },
@@ -118,7 +120,7 @@ func TestEditsOfTheOrderAreTakenBack(t *testing.T) {
 }
 
 func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
-	desired := Desired(tenant(), "v1.36.3", installation)
+	desired := Desired(tenant(), "v1.36.3", orders)
 	edited, unlabelled := desired.DeepCopy(), desired.DeepCopy()
 	edited.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](1)
 	delete(unlabelled.Labels, "tier")
@@ -126,7 +128,7 @@ func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
 	both.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](1)
 	order := tenant()
 	order.Spec.Topology.ControlPlane.Replicas = ptr.To[int32](5)
-	another := Desired(order, "v1.36.3", installation)
+	another := Desired(order, "v1.36.3", orders)
 	for name, test := range map[string]struct {
 		live, desired *clusterv1.Cluster
 		taken, editor string
@@ -151,10 +153,10 @@ func TestOnlyAnEditIsSaidToBeOne(t *testing.T) {
 func TestALabelThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 	before := tenant()
 	before.Spec.Topology.Metadata.Annotations = map[string]string{"note": "a"}
-	live := Desired(before, "v1.36.3", installation)
+	live := Desired(before, "v1.36.3", orders)
 	live.Labels["theirs"] = "kept"
 	before.Spec.Topology.Metadata = tenancyv1alpha1.TopologyMetadata{}
-	desired := Desired(before, "v1.36.3", installation)
+	desired := Desired(before, "v1.36.3", orders)
 	changed := Reconciled(live, desired)
 	_, label := changed.Labels["tier"]
 	_, annotation := changed.Annotations["note"]
@@ -168,9 +170,9 @@ func TestALabelThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 
 func TestAVariableThatLeavesTheOrderLeavesTheCluster(t *testing.T) {
 	before := tenant()
-	live := Desired(before, "v1.36.3", installation)
+	live := Desired(before, "v1.36.3", orders)
 	before.Spec.Topology.Variables = nil
-	desired := Desired(before, "v1.36.3", installation)
+	desired := Desired(before, "v1.36.3", orders)
 	changed := Reconciled(live, desired)
 	if Compare(live, desired, Fingerprint(live), "") != Outdated || len(changed.Spec.Topology.Variables) != 0 {
 		t.Errorf("variables: %v", changed.Spec.Topology.Variables)
