@@ -25,8 +25,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers"
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
-	"github.com/daytwo-dev/daytwo/internal/diagnostics"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
+	"github.com/daytwo-dev/daytwo/internal/diagnostics"
 	"github.com/daytwo-dev/daytwo/webhooks"
 )
 

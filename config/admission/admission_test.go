@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(fixture.Main(m, 0, func(ctx context.Context, dir string) (end func() error, err error) {
 		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
 		servers, err := fixture.StartFleet(ctx, dir, bare, "../manager/namespace.yaml", "../crd/bases",
-			"../rbac/role.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
-			"deletion_protection.yaml", "manager_only.yaml", "manager_secrets.yaml", "provider_only.yaml", "recovery.yaml")
+			"../rbac/role.yaml", "../rbac/cluster_api.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
+			"cluster_api_secrets.yaml", "deletion_protection.yaml", "manager_only.yaml", "manager_secrets.yaml", "provider_only.yaml", "recovery.yaml")
 		if err != nil {
 			return nil, err
 		}
@@ -68,6 +68,10 @@ func install(ctx context.Context) error {
 	if err := direct.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		return err
 	}
+	holding := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: holdingClusters, Labels: map[string]string{metav1alpha1.LabelHoldsClusters: "true"}}}
+	if err := direct.Create(ctx, holding); err != nil {
+		return err
+	}
 	if err := bindRoles(ctx, direct); err != nil {
 		return err
 	}
@@ -77,7 +81,7 @@ func install(ctx context.Context) error {
 func bindRoles(ctx context.Context, direct client.Client) error {
 	writer := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "powerful"}, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"", "addons.daytwo.dev", "backup.daytwo.dev", "certificates.daytwo.dev", "tenancy.daytwo.dev"},
-		Resources: []string{"secrets", "addonreleases", "addonreleases/status", "backupenrollments", "certificatedeliveries", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
+		Resources: []string{"namespaces", "secrets", "addonreleases", "addonreleases/status", "backupenrollments", "certificatedeliveries", "laters", "tenantclusters", "tenantclusters/status", "orphanrecords"},
 		Verbs:     []string{"get", "create", "update", "patch", "delete"},
 	}}}
 	if err := direct.Create(ctx, writer); err != nil {
@@ -85,7 +89,7 @@ func bindRoles(ctx context.Context, direct client.Client) error {
 	}
 	for user, role := range map[string]string{
 		manager: "daytwo-manager", provider: "daytwo-provider", powerful: "powerful",
-		namespaceController: "powerful", garbageCollector: "powerful",
+		namespaceController: "powerful", garbageCollector: "powerful", clusterAPI: "powerful",
 	} {
 		binding := &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}, Subjects: subject(user),
@@ -133,6 +137,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			direct.Create(ctx, recoveryBy("nobody"), client.DryRunAll),
 			itself.Create(ctx, secretOfType("enforced", corev1.SecretTypeOpaque), client.DryRunAll),
 			itself.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "enforced"}}, client.DryRunAll),
+			other.Create(ctx, secretIn(holdingClusters, "enforced-kubeconfig"), client.DryRunAll),
 		} {
 			if !apierrors.IsForbidden(err) {
 				return fmt.Errorf("the answer is: %w", err)
@@ -326,6 +331,8 @@ func TestRenewedTokensAreWrittenByTheManagerOnly(t *testing.T) {
 		"its namespace is deleted":             {namespaceController, "", remove(one)},
 		"the garbage collector lets go of it":  {garbageCollector, "", patch(one, letGo)},
 		"the garbage collector does not forge": {garbageCollector, refused, patch(one, forged)},
+		"a customer forges a kubeconfig": {customer, refused, create(providedKubeconfig("prod-access"))},
+		"the manager writes a kubeconfig": {manager, "", create(providedKubeconfig("prod-access"))},
 		"a customer makes another Secret": {customer, "", create(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "two"}, Data: map[string][]byte{"token": []byte("theirs")},
 		})},
