@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
@@ -29,7 +30,7 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultMaxConcurrentReconciles  = 8
+	DefaultMaxConcurrentReconciles  = 16
 	DefaultCredentialsExpiryWarning = 14 * 24 * time.Hour
 )
 
@@ -112,6 +113,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 		WatchesRawSource(connectionChanges(options.Fleet)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			NewQueue:                fairqueue.For(options.MaxConcurrentReconciles, fairqueue.InCluster(r.client, newTenantCluster, keyOf)),
 			// The default limiter has one bucket for all: many failing clusters would hold up the others.
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
 		})
@@ -122,6 +124,12 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
 	r.targets.WatchPolicies(b, r.client, guardChanged, r.toClusterThatWaitsForGuard)
 	return b.Build(graceful.Reconciler(r, options.Grace))
+}
+
+func newTenantCluster() *tenancyv1alpha1.TenantCluster { return &tenancyv1alpha1.TenantCluster{} }
+
+func keyOf(cluster *tenancyv1alpha1.TenantCluster) types.NamespacedName {
+	return types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}
 }
 
 // connectionChanges wakes the TenantCluster whose connection changed.

@@ -1,6 +1,7 @@
 package issuing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/authority"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
@@ -79,6 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	}
 	built, err := controller.NewTyped("certificateissuing", mgr, controller.TypedOptions[Key]{
 		MaxConcurrentReconciles: workers, Reconciler: reconciler,
+		NewQueue:    fairqueue.For(workers, placeOf),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[Key](backoffFirst, backoffLast),
 	})
 	if err != nil {
@@ -101,6 +104,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts Options) error {
 		}
 	}
 	return nil
+}
+
+// placeOf has a certificate count for the customer in whose cluster it is used.
+func placeOf(key Key) fairqueue.Place {
+	return fairqueue.Place{Tenant: cmp.Or(key.Cluster.Namespace, key.Bundle.Namespace)}
 }
 
 type queue = workqueue.TypedRateLimitingInterface[Key]

@@ -20,6 +20,7 @@ import (
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -74,6 +75,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	}
 	built, err := controller.New("certificaterelay", mgr, controller.Options{
 		MaxConcurrentReconciles: workers, Reconciler: reconciler, ReconciliationTimeout: longestReconcile,
+		NewQueue:    fairqueue.For(workers, fairqueue.InCluster(r.Client, newDelivery, clusterOf)),
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backoffFirst, backoffLast),
 	})
 	if err != nil {
@@ -94,6 +96,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		}
 	}
 	return nil
+}
+
+func newDelivery() *certificatesv1alpha1.CertificateDelivery {
+	return &certificatesv1alpha1.CertificateDelivery{}
+}
+
+func clusterOf(delivery *certificatesv1alpha1.CertificateDelivery) types.NamespacedName {
+	return target.ClusterKey(delivery)
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

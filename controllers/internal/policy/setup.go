@@ -19,6 +19,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 )
 
@@ -26,7 +27,7 @@ const (
 	backoffFirst = 100 * time.Millisecond
 	backoffLast  = 2 * time.Minute
 
-	defaultWorkers = 4
+	defaultWorkers = 8
 
 	// indexReference finds the policies that refer to a ConfigMap or a Secret.
 	indexReference = "spec.references"
@@ -36,7 +37,7 @@ const (
 
 // Options of the controller.
 type Options struct {
-	// MaxConcurrentReconciles is how many policies are reconciled at the same time; 4 if it is 0.
+	// MaxConcurrentReconciles is how many policies are reconciled at the same time; 8 if it is 0.
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if set.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
@@ -79,6 +80,7 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 		WatchesMetadata(&corev1.Namespace{}, r.namespaceEvents(), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
+			NewQueue:                fairqueue.For(opts.MaxConcurrentReconciles, fairqueue.InNamespace(r.Client, r.Kind.NewPolicy)),
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backoffFirst, backoffLast),
 		}).
 		Complete(reconciler)

@@ -16,6 +16,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 )
 
 // longestReconcile ends a reconcile in clusters that answer, but not in time. A step is a few requests.
@@ -45,6 +46,7 @@ func (r *Reconciler[R, S]) SetupWithManager(mgr ctrl.Manager, options Options) e
 		For(r.Kind.New(), builder.WithPredicates(changed)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			NewQueue:                fairqueue.For(options.MaxConcurrentReconciles, fairqueue.InCluster(r.Client, r.Kind.New, firstClusterOf[R])),
 			ReconciliationTimeout:   longestReconcile,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, 5*time.Minute),
 		})
@@ -76,4 +78,12 @@ func clustersOf(run metav1alpha1.Run) (keys []types.NamespacedName) {
 		keys = append(keys, Key(ref))
 	}
 	return keys
+}
+
+// firstClusterOf is the cluster for whose owner a run is worked on: none where it works in none.
+func firstClusterOf[R metav1alpha1.Run](run R) types.NamespacedName {
+	if clusters := clustersOf(run); len(clusters) > 0 {
+		return clusters[0]
+	}
+	return types.NamespacedName{}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 )
 
 // longestReconcile ends a reconcile in a cluster that answers, but not in time: each request has a limit
@@ -40,17 +41,19 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 	}
 	changed := predicate.And(r.written.CaughtUp(),
 		predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))
+	clusterOf := func(target T) types.NamespacedName { return ClusterKey(target) }
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(name)).
 		For(r.Kind.New(), builder.WithPredicates(changed)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			NewQueue:                fairqueue.For(options.MaxConcurrentReconciles, fairqueue.InCluster(r.Client, r.Kind.New, clusterOf)),
 			ReconciliationTimeout:   longestReconcile,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, 5*time.Minute),
 		})
 	r.clusters = clusterwatch.Watch[T]{
 		Client: r.Client, Fleet: r.Fleet, Log: r.Log, Kind: name, Object: r.Kind.New(), List: r.Kind.NewList(),
-		Clusters:  func(target T) []types.NamespacedName { return []types.NamespacedName{ClusterKey(target)} },
+		Clusters:  func(target T) []types.NamespacedName { return []types.NamespacedName{clusterOf(target)} },
 		IsRemoved: func(target T) bool { return isDeleted(target) },
 	}
 	if err := r.clusters.AddTo(context.Background(), mgr.GetFieldIndexer(), b); err != nil {
