@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -52,11 +53,21 @@ func (r *Reconciler[T, S, M]) Conclude(
 	if c.Ends {
 		return reconcile.Result{}, r.End(ctx, writer.Stored(), o, c.Left)
 	}
-	if failure := c.Findings.Failure(); failure != nil {
+	failure := c.Findings.Failure()
+	if done := c.Findings.Result; len(done.Postponed) > 0 && done.Err == nil && (failure == nil || done.Advanced()) {
+		return nextSlice(), nil
+	}
+	if failure != nil {
 		return reconcile.Result{}, fmt.Errorf("%s in %s: %w", target.GetName(), ClusterKey(target), failure)
 	}
 	if !c.Due.IsZero() {
 		return reconcile.Result{RequeueAfter: max(c.Due.Sub(o.Now), time.Millisecond)}, nil
 	}
 	return reconcile.Result{}, nil
+}
+
+// nextSlice has the target come again when others had their turn, drift or not. A target of which nothing succeeded backs
+// off instead.
+func nextSlice() reconcile.Result {
+	return reconcile.Result{RequeueAfter: time.Millisecond, Priority: ptr.To(0)}
 }

@@ -61,6 +61,8 @@ type Declared[T metav1alpha1.Target, S, X any] struct {
 	Clock        clock.PassiveClock
 	// WebhookPatience of removals; that of package apply if it is zero.
 	WebhookPatience time.Duration
+	// Slice of the work on a target; that of package apply if it is zero.
+	Slice time.Duration
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -165,7 +167,7 @@ func (d *Declared[T, S, X]) apply(
 	}
 	applier := &apply.Applier{
 		Cluster: cluster, Rules: d.Rules, Installation: d.Installation, Stages: d.staged().Stages(o, p.Staged, cluster, journal), Journal: journal,
-		Clock: d.Clock, Log: d.Room.Log, WebhookPatience: d.WebhookPatience,
+		Clock: d.Clock, Log: d.Room.Log, WebhookPatience: d.WebhookPatience, Slice: d.Slice,
 	}
 	if verifying, ok := d.DeclaredKind.(VerifyingKind[T]); ok {
 		applier.Verify = func(ctx context.Context, list []apply.Object) error { return verifying.Verify(ctx, o.Target, list) }

@@ -73,7 +73,7 @@ func (o Observation) IsSettled(status Status) bool {
 func (o Observation) NeedsDesired(status Status) bool {
 	// A change of the settings may have to take back what was left in place before.
 	settingsChanged := o.target.GetGeneration() != status.ObservedGeneration
-	if !o.IsSettled(status) || o.IsRequested(status) || settingsChanged || status.Drift.Rules == "" {
+	if !o.IsSettled(status) || o.IsRequested(status) || settingsChanged || status.Drift.Rules == "" || o.IsUnderWay() {
 		return true
 	}
 	for key, e := range o.Inventory {

@@ -55,7 +55,9 @@ func Report(next Status, f Findings) {
 	}
 	next.ClusterID = string(o.ClusterID)
 	next.Inventory = o.Inventory.Stored()
-	next.HandledRequest = o.Request
+	if len(f.Result.Postponed) == 0 {
+		next.HandledRequest = o.Request
+	}
 	reportDrift(next, f)
 	if f.Trouble == nil {
 		next.Drift.Rules = o.RulesVersion
@@ -82,7 +84,7 @@ func (f Findings) isComplete() bool {
 // AwaitsWatches is whether everything was applied, and the watches are about to show the rest.
 func (f Findings) AwaitsWatches(told Status) bool {
 	o, done := f.Observation, f.Result
-	if o.Restored || len(done.Written) == 0 || len(done.Failed()) > 0 || done.Err != nil || told.Applying != "" || o.isDeleted() {
+	if o.Restored || len(done.Written) == 0 || len(done.Postponed) > 0 || len(done.Failed()) > 0 || done.Err != nil || told.Applying != "" || o.isDeleted() {
 		return false
 	}
 	for _, is := range f.Shown.Health {

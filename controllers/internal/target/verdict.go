@@ -61,6 +61,9 @@ func VerdictOfWaits(done apply.Result) *Verdict {
 	if len(done.Awaiting) > 0 {
 		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: "waiting for " + apply.Names(done.Awaiting) + " to be established"}
 	}
+	if left := len(done.Postponed); left > 0 {
+		return &Verdict{Reason: metav1alpha1.ReasonProgressing, Message: fmt.Sprintf("the cluster is slow: %d objects follow when others had their turn", left)}
+	}
 	if len(done.Removing) > 0 {
 		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: apply.RemovalMessage(done.Removing)}
 	}

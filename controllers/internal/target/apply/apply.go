@@ -17,7 +17,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -80,6 +79,8 @@ type Applier struct {
 	Verify func(ctx context.Context, objects []Object) error
 	// WebhookPatience is how long the deletion of a custom resource is tried while an admission webhook does not answer.
 	WebhookPatience time.Duration
+	// Slice is how long further objects are begun with; DefaultSlice if it is zero.
+	Slice time.Duration
 }
 
 // Result is what came of a plan.
@@ -101,9 +102,16 @@ type Result struct {
 	Left []leftover
 	// Awaiting are definitions that are not established yet.
 	Awaiting []objects.Key
+	// Postponed are objects that the slice did not come to. They are next, when others had their turn.
+	Postponed []objects.Key
 	// WakeAt is a deadline that was met on the way; zero if there is none.
 	WakeAt time.Time
 	Err    error
+}
+
+// Advanced is whether something was done of which the next slice need not do it again.
+func (r Result) Advanced() bool {
+	return len(r.Gone) > 0 || slices.ContainsFunc(r.Written, func(w Written) bool { return w.Result != nil })
 }
 
 // wake asks for another look at a time, the earliest of several.
@@ -132,16 +140,18 @@ func (a *Applier) Apply(ctx context.Context, o Observation, p Plan) Result {
 	if done.Err = a.intend(ctx, &done, p); done.Err != nil {
 		return done
 	}
-	a.writeAndRemove(ctx, o, p, &done)
+	slice := a.newSlice(o)
+	a.writeAndRemove(ctx, o, p, slice, &done)
+	done.Postponed = slice.left
 	done.Refusals = o.refusals(p, done.Written)
 	done.Inventory.Take(done)
 	return done
 }
 
-// writeAndRemove goes through the stages of a plan, as far as it gets without waiting.
-func (a *Applier) writeAndRemove(ctx context.Context, o Observation, p Plan, done *Result) {
+// writeAndRemove goes through the stages of a plan, as far as it gets without waiting, and in its slice.
+func (a *Applier) writeAndRemove(ctx context.Context, o Observation, p Plan, s *slice, done *Result) {
 	done.refused = p.Refused
-	if !a.write(ctx, p.Prerequisites, done) {
+	if !a.write(ctx, p.Prerequisites, s, done) {
 		return
 	}
 	// An object that was refused before holds up none but those that need it.
@@ -155,17 +165,18 @@ func (a *Applier) writeAndRemove(ctx context.Context, o Observation, p Plan, don
 	if proceeds, done.Err = a.Stages.Before(ctx); !proceeds || done.Err != nil {
 		return
 	}
-	if !a.write(ctx, p.Rest, done) {
+	if !a.write(ctx, p.Rest, s, done) {
 		return
 	}
 	excuseLateKinds(o.Desired, done.Written)
 	if len(done.Failed()) == 0 && len(p.Conflicts) == 0 {
-		a.remove(ctx, o, p.Removals, done)
+		a.remove(ctx, o, p.Removals, s, done)
 	}
 }
 
-// write carries out the writes of one stage, once it is certain that the cluster is the right one.
-func (a *Applier) write(ctx context.Context, writes []Write, done *Result) bool {
+// write carries out the writes of one stage, once it is certain that the cluster is the right one. It returns whether the
+// slice came to all of them.
+func (a *Applier) write(ctx context.Context, writes []Write, s *slice, done *Result) bool {
 	w := &Writer{
 		Cluster: a.Cluster, Tracker: a.Cluster.Tracker, Rules: a.Rules,
 		Installation: a.Installation, Owns: a.Stages.Owns, Now: a.Clock.Now,
@@ -174,8 +185,8 @@ func (a *Applier) write(ctx context.Context, writes []Write, done *Result) bool 
 	if done.Err = w.Confirm(ctx, writes); done.Err != nil {
 		return false
 	}
-	done.Written = append(done.Written, w.all(ctx, writes)...)
-	return true
+	done.Written = append(done.Written, each(ctx, s, writes, w.Do)...)
+	return len(s.left) == 0
 }
 
 // Intend stores what is about to be done before it is: new objects are in the inventory before they are in the cluster.
@@ -204,14 +215,6 @@ func (a *Applier) watch(ctx context.Context, writes []Write) {
 			a.Log.V(1).Info("watch not started", "kind", w.Kind, "reason", err.Error())
 		}
 	}
-}
-
-// all carries writes out, some at a time. One that fails does not stop the others.
-func (w *Writer) all(ctx context.Context, writes []Write) []Written { return each(ctx, writes, w.Do) }
-
-// each does all of todo, at most concurrency of them at a time, and returns the results in the order of todo.
-func each[T, R any](ctx context.Context, todo []T, do func(context.Context, T) R) []R {
-	return parallel.Map(len(todo), concurrency, func(i int) R { return do(ctx, todo[i]) })
 }
 
 // notEstablished are the definitions that have to be waited for. One that was there before, and only

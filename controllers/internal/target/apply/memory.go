@@ -17,16 +17,23 @@ type Memory struct {
 	refused map[objects.Key]Refusal
 	// lastWrite is when an object was applied last.
 	lastWrite time.Time
+	// postponed are the objects that the last slice did not come to, and in which order.
+	postponed map[objects.Key]int
 }
 
 // Recall takes what is remembered into an observation.
 func (o *Observation) Recall(known Memory) {
 	o.Contentions, o.Deletions, o.Refused, o.lastWrite = known.contentions, known.deletions, known.refused, known.lastWrite
+	o.postponed = known.postponed
 }
 
 // Take keeps what the next plan for the same objects needs to know.
 func (m *Memory) Take(o Observation, done Result, corrections []Written) {
 	m.lastWrite = o.lastWritten(done)
+	m.postponed = make(map[objects.Key]int, len(done.Postponed))
+	for at, key := range done.Postponed {
+		m.postponed[key] = at
+	}
 	if m.deletions == nil {
 		m.deletions, m.refused = map[objects.Key]Deletion{}, map[objects.Key]Refusal{}
 	}

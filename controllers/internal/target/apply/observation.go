@@ -41,6 +41,8 @@ type Observation struct {
 	Deletions   map[objects.Key]Deletion
 	// lastWrite is when an object of the set was applied last; zero if no object was since the manager started.
 	lastWrite time.Time
+	// postponed are the objects that the slice before did not come to, and in which order.
+	postponed map[objects.Key]int
 }
 
 // ObjectState is what a watch saw of an object, and whether that is drift.
@@ -48,6 +50,9 @@ type ObjectState struct {
 	Seen    *tracker.Seen
 	Drifted bool
 }
+
+// IsUnderWay is whether the slice before did not come to some of the objects.
+func (o Observation) IsUnderWay() bool { return len(o.postponed) > 0 }
 
 // corrects: drift is taken back at once.
 func (o Observation) corrects() bool { return o.Settings.Mode == Correct && !o.Suspended }

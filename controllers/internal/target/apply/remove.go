@@ -16,7 +16,7 @@ import (
 const DefaultWebhookPatience = time.Minute
 
 // remove removes what left the source, stage by stage: the next begins when all of one is gone or stays.
-func (a *Applier) remove(ctx context.Context, o Observation, removals []Removal, done *Result) {
+func (a *Applier) remove(ctx context.Context, o Observation, removals []Removal, s *slice, done *Result) {
 	strays, err := a.Stages.Strays(ctx)
 	if err != nil {
 		done.Err = err
@@ -25,7 +25,7 @@ func (a *Applier) remove(ctx context.Context, o Observation, removals []Removal,
 	for i := range strays {
 		strays[i].Deletion = o.Deletions[strays[i].Key()]
 	}
-	remover := &remover{cluster: a.Cluster, installation: a.Installation, owns: a.Stages.Owns, now: o.Now}
+	remover := &remover{slice: s, cluster: a.Cluster, installation: a.Installation, owns: a.Stages.Owns, now: o.Now}
 	grouped := teardown.Group(append(slices.Clip(removals), strays...), Removal.stage)
 	finished := false
 	for i, stage := range grouped {
@@ -36,7 +36,7 @@ func (a *Applier) remove(ctx context.Context, o Observation, removals []Removal,
 		}
 		results := remover.all(ctx, stage)
 		done.take(results)
-		if len(done.Removing) == 0 && done.Err == nil {
+		if len(done.Removing) == 0 && len(s.left) == 0 && done.Err == nil {
 			continue
 		}
 		unblocks := mayUnblock(results, o.Now, cmp.Or(a.WebhookPatience, DefaultWebhookPatience))

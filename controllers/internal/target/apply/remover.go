@@ -38,6 +38,7 @@ type removalCluster interface {
 
 // remover removes objects from one cluster.
 type remover struct {
+	slice        *slice
 	cluster      removalCluster
 	installation string
 	// owns is whether an object carries the marks of the target.
@@ -53,9 +54,9 @@ func claimedBy(object metav1.Object, installation string, owns func(metav1.Objec
 	return objects.ClaimedBy(object, installation)
 }
 
-// all carries removals out, some at a time. One that fails does not stop the others.
+// all carries removals out, some at a time, as far as the slice comes. One that fails does not stop the others.
 func (r *remover) all(ctx context.Context, removals []Removal) []Removed {
-	results := each(ctx, removals, r.one)
+	results := each(ctx, r.slice, removals, r.one)
 	r.confirm(ctx, results)
 	return results
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
@@ -115,7 +116,7 @@ func describeResult(result Removed) string {
 
 func TestNothingIsGoneThatAnotherClusterDoesNotHave(t *testing.T) {
 	cluster := &unreliable{other: errors.New("another cluster answers")}
-	r := &remover{cluster: cluster, installation: installation, owns: OwnsNothing, now: noon}
+	r := &remover{slice: &slice{clock: testingclock.NewFakePassiveClock(noon), ends: noon.Add(DefaultSlice)}, cluster: cluster, installation: installation, owns: OwnsNothing, now: noon}
 	one := Removal{Entry: Entry{Ref: widgetRef("w"), UID: "u", Fingerprint: "f"}, seen: &tracker.Seen{Gone: true, At: noon}}
 	if got := r.all(context.Background(), []Removal{one}); describeResult(got[0]) != "failed" {
 		t.Errorf("it is %s", describeResult(got[0]))
