@@ -18,7 +18,7 @@ import (
 
 // Inspector looks into a chart's archive.
 type Inspector interface {
-	InspectChart(ctx context.Context, archive []byte) (render.ChartInfo, error)
+	InspectChart(ctx context.Context, tenant string, archive []byte) (render.ChartInfo, error)
 }
 
 // defaultHookTimeout is what an add-on gets whose source was written before the API server knew defaults.

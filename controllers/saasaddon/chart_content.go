@@ -69,7 +69,7 @@ func (r *Reconciler) addArchive(ctx context.Context, found *resolution, content 
 		}
 		found.archive = fetched.Archive
 	}
-	info, err := r.Inspector.InspectChart(ctx, found.archive)
+	info, err := r.Inspector.InspectChart(ctx, found.addon.Namespace, found.archive)
 	if _, refused := manifest.ReasonOf(err); refused {
 		return r.fetches.failed(client.ObjectKeyFromObject(found.addon), found.now, final,
 			&policy.Stall{Reason: addonsv1alpha1.ReasonChartRefused, Message: fmt.Sprintf("chart %s %s: %s", content.Name, content.Version, err)}), nil

@@ -3,6 +3,8 @@ package charts
 import (
 	"context"
 	"sync"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairshare"
 )
 
 // AsyncFetcherOptions of an AsyncFetcher. The zero value is the default.
@@ -12,10 +14,10 @@ type AsyncFetcherOptions[K comparable] struct {
 	Done func(K)
 	// AtOnce is the most fetches at a time; if zero, 16.
 	AtOnce int
-	// PerHost is the most of them from one repository host; if zero, 4.
+	// PerHost is the most of them from one repository host; if zero, 4. At most half of these are for one tenant, or one.
 	PerHost int
 	// PerTenant is the most of them for one tenant; if zero, 4. Somebody with many host names that
-	// all stall holds up no more than that.
+	// all stall holds up no more than that, and less where others fetch too.
 	PerTenant int
 	// Tenant names whom a key belongs to, its namespace for instance; nil: all to one, without a limit.
 	Tenant func(K) string
@@ -33,11 +35,23 @@ func (o AsyncFetcherOptions[K]) withDefaults() AsyncFetcherOptions[K] {
 	if o.Done == nil {
 		o.Done = func(K) {}
 	}
-	if o.Tenant == nil {
-		o.Tenant = func(K) string { return "" }
-		o.PerTenant = o.AtOnce
-	}
 	return o
+}
+
+// limits are for package fairshare.
+func (o AsyncFetcherOptions[K]) limits() fairshare.Limits {
+	limits := fairshare.Limits{Places: o.AtOnce, PerTenant: o.PerTenant, PerGroup: o.PerHost, PerTenantInGroup: max(1, o.PerHost/2)}
+	if o.Tenant == nil {
+		limits.PerTenant, limits.PerTenantInGroup = o.AtOnce, o.PerHost
+	}
+	return limits
+}
+
+func (o AsyncFetcherOptions[K]) tenantOf(key K) string {
+	if o.Tenant == nil {
+		return ""
+	}
+	return o.Tenant(key)
 }
 
 // Result of a fetch: one of both is set.
@@ -84,7 +98,7 @@ func newAsyncFetcher[K comparable](fetch func(context.Context, Source) (*Chart, 
 		ctx:         ctx,
 		cancel:      cancel,
 		orders:      map[K]*order[K]{},
-		tasks:       newJobs[K](options.AtOnce, options.PerHost, options.PerTenant),
+		tasks:       newJobs[K](options.limits()),
 		resultCache: resultCache[K]{limit: options.KeepBytes, uses: map[*byte]int{}},
 	}
 }
@@ -110,7 +124,7 @@ func (d *AsyncFetcher[K]) Request(key K, source Source, token string) (Result, b
 		return placed.result, placed.job == nil
 	}
 	// The new one is placed first: the job of the old one may be the same, and goes on then.
-	placed := &order[K]{source: fingerprint, token: token, job: d.tasks.join(key, fingerprint, asked, d.options.Tenant(key))}
+	placed := &order[K]{source: fingerprint, token: token, job: d.tasks.join(key, fingerprint, asked, d.options.tenantOf(key))}
 	d.forget(key, placed.job)
 	d.orders[key] = placed
 	d.startWhatMay()

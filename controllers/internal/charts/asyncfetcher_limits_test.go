@@ -30,7 +30,7 @@ func TestStallingHostHoldsUpNobodyElse(t *testing.T) {
 		if got := told(); len(got) != 26 {
 			t.Errorf("told: %v", got)
 		}
-		if len(d.tasks.current)+len(d.tasks.waiting)+len(d.tasks.hosts)+len(d.tasks.tenants)+d.tasks.running != 0 {
+		if len(d.tasks.current)+d.tasks.order.Waiting()+d.tasks.order.Held() != 0 {
 			t.Errorf("something is still counted: %+v", d.tasks)
 		}
 	})
@@ -48,6 +48,47 @@ func TestTenantWithManyStallingHostsHoldsUpNobodyElse(t *testing.T) {
 		after(2 * time.Second)
 		if got := told(); !slices.Equal(got, []string{"acme/a"}) {
 			t.Errorf("told: %v", got)
+		}
+	})
+}
+
+func TestATenantFetchesWhateverOthersHaveStall(t *testing.T) {
+	tenant := func(key string) string { return strings.SplitN(key, "/", 2)[0] }
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{Tenant: tenant}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
+		for i := range 6 * 20 {
+			host := fmt.Sprintf("h%d.evil.test", i)
+			c.stall("https://" + host)
+			notReady(t, d, fmt.Sprintf("evil%d/%d", i/20, i), of(host, "web"), "1")
+		}
+		notReady(t, d, "acme/a", of("works.test", "web"), "1")
+		after(2 * time.Second)
+		if got := told(); !slices.Equal(got, []string{"acme/a"}) {
+			t.Errorf("told: %v", got)
+		}
+	})
+}
+
+func TestATenantLeavesPlacesAtAHostToOthers(t *testing.T) {
+	tenant := func(key string) string { return strings.SplitN(key, "/", 2)[0] }
+	inAsyncFetcher(t, AsyncFetcherOptions[string]{Tenant: tenant}, func(t *testing.T, d *AsyncFetcher[string], c *clerk, told func() []string) {
+		c.stall("https://shared.test")
+		for i := range 20 {
+			notReady(t, d, fmt.Sprint("evil/", i), of("shared.test", fmt.Sprint("web-", i)), "1")
+		}
+		for i := range 20 {
+			notReady(t, d, fmt.Sprint("acme/", i), of("shared.test", fmt.Sprint("db-", i)), "1")
+		}
+		after(time.Second)
+		for tenant, held := range map[string]int{"evil": 2, "acme": 2} {
+			count := 0
+			for _, work := range d.tasks.current {
+				if work.cancel != nil && work.tenant == tenant {
+					count++
+				}
+			}
+			if count != held {
+				t.Errorf("%d fetches of %s are under way, want %d", count, tenant, held)
+			}
 		}
 	})
 }

@@ -1,6 +1,6 @@
 package charts
 
-import "slices"
+import "github.com/daytwo-dev/daytwo/controllers/internal/fairshare"
 
 // task is one fetch, for all keys that wait for it.
 type task[K comparable] struct {
@@ -13,20 +13,13 @@ type task[K comparable] struct {
 
 // tasks are those that run or wait. It decides which may run, and knows nothing of how.
 type tasks[K comparable] struct {
-	atOnce, perHost, perTenant int
-
 	current map[string]*task[K] // by fingerprint: those that can be joined
-	waiting []*task[K]          // in the order in which they came
-	running int
-	hosts   map[string]int // running ones
-	tenants map[string]int
+	// order in which they run: tenant by tenant, as many of a host and a tenant as may.
+	order *fairshare.Scheduler[*task[K]]
 }
 
-func newJobs[K comparable](atOnce, perHost, perTenant int) tasks[K] {
-	return tasks[K]{
-		atOnce: atOnce, perHost: perHost, perTenant: perTenant,
-		current: map[string]*task[K]{}, hosts: map[string]int{}, tenants: map[string]int{},
-	}
+func newJobs[K comparable](limits fairshare.Limits) tasks[K] {
+	return tasks[K]{current: map[string]*task[K]{}, order: fairshare.NewScheduler[*task[K]](limits)}
 }
 
 // join returns the job for a source, a new one if there is none.
@@ -35,7 +28,7 @@ func (j *tasks[K]) join(key K, fingerprint string, asked *request, tenant string
 	if work == nil {
 		work = &task[K]{asked: asked, fingerprint: fingerprint, tenant: tenant, keys: map[K]struct{}{}}
 		j.current[fingerprint] = work
-		j.waiting = append(j.waiting, work)
+		j.order.Add(work, fairshare.Claim{Tenant: tenant, Group: asked.host})
 	}
 	work.keys[key] = struct{}{}
 	return work
@@ -52,26 +45,12 @@ func (j *tasks[K]) leave(key K, work *task[K]) {
 		work.cancel()
 		return
 	}
-	j.waiting = slices.DeleteFunc(j.waiting, func(other *task[K]) bool { return other == work })
+	j.order.Remove(work)
 }
 
-// next returns the first job that may run, and counts it as running, or nil. Those whose host or
-// tenant has its share already are passed over.
+// next returns the next job that may run, and counts it as running, or nil.
 func (j *tasks[K]) next() *task[K] {
-	if j.running >= j.atOnce {
-		return nil
-	}
-	at := slices.IndexFunc(j.waiting, func(work *task[K]) bool {
-		return j.hosts[work.asked.host] < j.perHost && j.tenants[work.tenant] < j.perTenant
-	})
-	if at < 0 {
-		return nil
-	}
-	work := j.waiting[at]
-	j.waiting = slices.Delete(j.waiting, at, at+1)
-	j.running++
-	j.hosts[work.asked.host]++
-	j.tenants[work.tenant]++
+	work, _, _ := j.order.Next()
 	return work
 }
 
@@ -80,14 +59,5 @@ func (j *tasks[K]) finish(work *task[K]) {
 	if j.current[work.fingerprint] == work {
 		delete(j.current, work.fingerprint)
 	}
-	j.running--
-	countDown(j.hosts, work.asked.host)
-	countDown(j.tenants, work.tenant)
-}
-
-func countDown[key comparable](counts map[key]int, of key) {
-	counts[of]--
-	if counts[of] == 0 {
-		delete(counts, of)
-	}
+	j.order.Done(work)
 }

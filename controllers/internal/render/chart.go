@@ -31,7 +31,7 @@ type ChartRequest struct {
 	Archive []byte
 	// Values are merged in their order, each over those before it, and then over the chart's own.
 	Values []ValuesLayer
-	// Cluster is what the templates in Values know.
+	// Cluster is what the templates in Values know. Its namespace is that of the tenant.
 	Cluster      Cluster
 	Release      Release
 	Capabilities Capabilities
@@ -99,10 +99,10 @@ type RenderedChart struct {
 	Volatile bool `json:"volatile,omitempty"`
 }
 
-// InspectChart reads what a chart says of itself, without rendering it. It refuses an archive that
+// InspectChart reads for a tenant what a chart says of itself, without rendering it. It refuses an archive that
 // RenderChart would refuse, except that a library is none of its concern.
-func (p *Pool) InspectChart(ctx context.Context, archive []byte) (ChartInfo, error) {
-	result, err := p.doChart(ctx, task{Chart: &chartTask{Inspect: true}}, archive, nil)
+func (p *Pool) InspectChart(ctx context.Context, tenant string, archive []byte) (ChartInfo, error) {
+	result, err := p.doChart(ctx, tenant, task{Chart: &chartTask{Inspect: true}}, archive, nil)
 	if err != nil {
 		return ChartInfo{}, err
 	}
@@ -123,7 +123,7 @@ func (p *Pool) RenderChart(ctx context.Context, request ChartRequest) (*Rendered
 	if request.Lookup != nil {
 		offered = &lookups{find: request.Lookup, limit: p.limits.Output}
 	}
-	result, err := p.doChart(ctx, task{
+	result, err := p.doChart(ctx, request.Cluster.Namespace, task{
 		Cluster: request.Cluster,
 		Chart: &chartTask{
 			Values: request.Values, Release: request.Release,
@@ -155,7 +155,7 @@ func checkLayers(layers []ValuesLayer, limit int) *manifest.Error {
 	return nil
 }
 
-func (p *Pool) doChart(ctx context.Context, t task, archive []byte, offered *lookups) (reply, error) {
+func (p *Pool) doChart(ctx context.Context, tenant string, t task, archive []byte, offered *lookups) (reply, error) {
 	if len(archive) > maxPacked {
 		return reply{}, manifest.ChartRefusedf("the packaged chart is larger than %s: %s", size(maxPacked), smallerChart)
 	}
@@ -167,7 +167,7 @@ func (p *Pool) doChart(ctx context.Context, t task, archive []byte, offered *loo
 	if archive == nil {
 		archive = []byte{}
 	}
-	answer, err := p.exchange(ctx, order{
+	answer, err := p.exchange(ctx, tenant, order{
 		task: payload, archive: archive, lookups: offered, maxReply: p.maxReply() + maxRecordJSON,
 	})
 	if err != nil {

@@ -145,7 +145,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 			[]string{`"chart/./charts/./a.tgz" is no .tgz`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := pool.InspectChart(context.Background(), test.archive)
+			_, err := pool.InspectChart(context.Background(), "", test.archive)
 			wantRefusal(t, err, manifest.ChartRefused, test.want...)
 			mustRenderChart(t, pool)
 		})

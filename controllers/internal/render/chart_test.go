@@ -13,7 +13,7 @@ import (
 
 func TestAChartIsInspected(t *testing.T) {
 	pool := newTestPool(t, Options{Workers: 1})
-	info, err := pool.InspectChart(context.Background(), entries{
+	info, err := pool.InspectChart(context.Background(), "", entries{
 		"Chart.yaml":       valkeyYAML + "kubeVersion: \">=1.30.0-0\"\ntype: library\n",
 		"templates/a.yaml": `{{ .Capabilities.APIVersions.Has "v1" }}`,
 	}.packed(t))
@@ -21,7 +21,7 @@ func TestAChartIsInspected(t *testing.T) {
 	if err != nil || info != want {
 		t.Errorf("got %+v, %v, want %+v", info, err, want)
 	}
-	info, err = pool.InspectChart(context.Background(), entries{"Chart.yaml": valkeyYAML, "README.md": "APIVersions"}.packed(t))
+	info, err = pool.InspectChart(context.Background(), "", entries{"Chart.yaml": valkeyYAML, "README.md": "APIVersions"}.packed(t))
 	want = ChartInfo{Name: "valkey", Version: "1.2.3", AppVersion: "9.0", Type: "application"}
 	if err != nil || info != want {
 		t.Errorf("got %+v, %v, want %+v", info, err, want)

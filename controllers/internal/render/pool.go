@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fairshare"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 )
@@ -31,8 +32,9 @@ const startTime = 30 * time.Second
 
 // Options of a Pool. The zero value is the default.
 type Options struct {
-	// Workers is the most worker processes at a time; if zero, one a processor, at least 2 and
-	// at most 8. An idle one holds some 10 MiB beyond the program, which all share.
+	// Workers is the most worker processes at a time; if zero, two a processor, at least 4 and
+	// at most 8. At most a quarter of them renders for one tenant, or 2. An idle one holds some 10 MiB beyond the
+	// program, which all share.
 	Workers int
 	// Limits of each request.
 	Limits Limits
@@ -40,7 +42,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Workers <= 0 {
-		o.Workers = min(max(2, runtime.GOMAXPROCS(0)), 8)
+		o.Workers = min(max(4, 2*runtime.GOMAXPROCS(0)), 8)
 	}
 	o.Limits = o.Limits.withDefaults()
 	return o
@@ -50,18 +52,21 @@ func (o Options) withDefaults() Options {
 type Request struct {
 	// Sources are rendered in this order.
 	Sources []Source
+	// Cluster that is rendered for. Its namespace is that of the tenant.
 	Cluster Cluster
 }
 
 // Pool renders in worker processes, which it starts when they are first needed, uses again, and
 // replaces when they die. It may be used by any number of goroutines; those that find all
-// workers busy wait for their turn in the order in which they came.
+// workers busy, or those that their tenant may have, wait for their turn: tenant by tenant, and of one tenant in the
+// order in which they came.
 type Pool struct {
 	limits Limits
-	// turns has room for one token a worker.
-	turns  chan struct{}
-	closed chan struct{}
-	close  sync.Once
+	turns  *fairshare.Turns
+	// open ends when the pool is closed.
+	open    context.Context
+	end     context.CancelFunc
+	callers sync.WaitGroup
 
 	mu   sync.Mutex
 	idle []*process
@@ -73,11 +78,8 @@ type Pool struct {
 // NewPool returns a Pool that has started nothing yet. Close it when it is no longer needed.
 func NewPool(options Options) *Pool {
 	options = options.withDefaults()
-	return &Pool{
-		limits: options.Limits,
-		turns:  make(chan struct{}, options.Workers),
-		closed: make(chan struct{}),
-	}
+	open, end := context.WithCancel(context.Background())
+	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(fairshare.LimitsOf(options.Workers)), open: open, end: end}
 }
 
 // Render returns the objects that the sources render to, in their order, checked and cleaned:
@@ -90,7 +92,7 @@ func (p *Pool) Render(ctx context.Context, request Request) ([]*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.exchange(ctx, order{task: payload, maxReply: p.maxReply()})
+	answer, err := p.exchange(ctx, request.Cluster.Namespace, order{task: payload, maxReply: p.maxReply()})
 	if err != nil {
 		return nil, err
 	}
@@ -104,15 +106,13 @@ func (p *Pool) Render(ctx context.Context, request Request) ([]*unstructured.Uns
 // Close waits for the requests that have a worker, refuses those that wait for one and all later
 // ones, and ends the workers. It may be called more than once.
 func (p *Pool) Close() {
-	p.close.Do(func() {
-		close(p.closed)
-		for range cap(p.turns) {
-			p.turns <- struct{}{}
-		}
-		for w := p.takeIdle(); w != nil; w = p.takeIdle() {
-			w.reap()
-		}
-	})
+	p.mu.Lock()
+	p.end()
+	p.mu.Unlock()
+	p.callers.Wait()
+	for w := p.takeIdle(); w != nil; w = p.takeIdle() {
+		w.reap()
+	}
 }
 
 func (p *Pool) encode(request Request) ([]byte, error) {
@@ -131,25 +131,44 @@ func (p *Pool) encode(request Request) ([]byte, error) {
 
 // exchange waits for a worker and has it answer. A worker that was lost through no fault of the
 // request is replaced once, by a new one: all idle ones may have met the same end.
-func (p *Pool) exchange(ctx context.Context, o order) ([]byte, error) {
-	select {
-	case <-p.closed:
+func (p *Pool) exchange(ctx context.Context, tenant string, o order) ([]byte, error) {
+	if !p.enter() {
 		return nil, ErrClosed
-	default:
 	}
-	select {
-	case p.turns <- struct{}{}:
-		defer func() { <-p.turns }()
-	case <-p.closed:
-		return nil, ErrClosed
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a render worker: %w", context.Cause(ctx))
+	defer p.callers.Done()
+	release, err := p.turn(ctx, tenant)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	answer, err := p.try(ctx, p.takeIdle(), o)
 	if errors.Is(err, ErrWorkerLost) && ctx.Err() == nil {
 		return p.try(ctx, nil, o)
 	}
 	return answer, err
+}
+
+// enter is whether the pool is open, which Close waits for then.
+func (p *Pool) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open.Err() != nil {
+		return false
+	}
+	p.callers.Add(1)
+	return true
+}
+
+// turn waits until a worker may render for a tenant.
+func (p *Pool) turn(ctx context.Context, tenant string) (release func(), err error) {
+	waiting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(p.open, func() { stop(ErrClosed) })()
+	release, err = p.turns.Take(waiting, fairshare.Claim{Tenant: tenant})
+	if err != nil && !errors.Is(err, ErrClosed) {
+		err = fmt.Errorf("wait for a render worker: %w", err)
+	}
+	return release, err
 }
 
 // try has one worker answer, a new one if w is nil.

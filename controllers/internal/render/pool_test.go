@@ -74,23 +74,31 @@ func TestPoolRendersAfterEachKilledWorker(t *testing.T) {
 	}
 }
 
-func TestOneSlowRenderingHoldsNobodyUp(t *testing.T) {
+// TestEndlessRenderingsOfATenantHoldNobodyElseUp has a tenant ask for far more than there are workers.
+func TestEndlessRenderingsOfATenantHoldNobodyElseUp(t *testing.T) {
+	const endlessRenderings = 64
 	pool := newTestPool(t, Options{Workers: 2, Limits: Limits{Time: time.Hour}})
 	started := make(chan int, 2)
 	pool.onStart = func(pid int) { started <- pid }
 	ctx, cancel := context.WithCancel(context.Background())
 	slow := make(chan error)
-	go func() {
-		_, err := pool.Render(ctx, inline(endless))
-		slow <- err
-	}()
+	for range endlessRenderings {
+		go func() {
+			request := inline(endless)
+			request.Cluster.Namespace = "greedy"
+			_, err := pool.Render(ctx, request)
+			slow <- err
+		}()
+	}
 	<-started
 	for range 20 {
 		mustRender(t, pool)
 	}
 	cancel()
-	if err := <-slow; !errors.Is(err, context.Canceled) {
-		t.Errorf("the cancelled rendering returned %v", err)
+	for range endlessRenderings {
+		if err := <-slow; !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled rendering returned %v", err)
+		}
 	}
 }
 
