@@ -159,8 +159,12 @@ func (w *env) connect(ctx context.Context, workload *localfleet.Cluster) error {
 
 // createTenant makes a TenantCluster that is said to be connected.
 func (w *env) createTenant(ctx context.Context, name string) error {
+	return w.createTenantIn(ctx, "default", name)
+}
+
+func (w *env) createTenantIn(ctx context.Context, namespace, name string) error {
 	tenant := &tenancyv1alpha1.TenantCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       tenancyv1alpha1.TenantClusterSpec{KubeconfigRef: &tenancyv1alpha1.KubeconfigReference{Name: "access"}},
 	}
 	if err := w.management.Create(ctx, tenant); err != nil {
