@@ -9,7 +9,9 @@ COPY controllers controllers
 COPY config/drift config/drift
 COPY internal internal
 COPY webhooks webhooks
-RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /daytwo .
+# The repository is not in the image, so the version is named: it is what "daytwo version" tells.
+ARG VERSION
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/daytwo-dev/daytwo/internal/version.linked=${VERSION}" -o /daytwo .
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -3,14 +3,15 @@ SHELL := /usr/bin/env bash -o pipefail
 .SHELLFLAGS := -ec
 .DEFAULT_GOAL := help
 
-ROOT := $(CURDIR)
-BIN := $(ROOT)/bin
-LOCAL := $(BIN)/local --state-dir $(ROOT)/.daytwo
+# Paths are relative: make takes a space in a path for the end of it. What is run in another directory gets $$PWD.
+BIN := bin
+LOCAL := $(BIN)/local --state-dir .daytwo
 CLUSTERS ?= 3
 IMG ?= daytwo:latest
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 # Tools have modules of their own, so that the manager's holds what it imports and no more.
-CONTROLLER_GEN := go tool -modfile=$(ROOT)/tools/generate/go.mod controller-gen
+CONTROLLER_GEN := go tool -modfile=tools/generate/go.mod controller-gen
 GOLANGCI_LINT := $(BIN)/golangci-lint
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
@@ -44,7 +45,7 @@ fmt: ## Format the code.
 .PHONY: lint
 lint: $(GOLANGCI_LINT) generate manifests ## Lint, and check that generated files are up to date.
 	$(GOLANGCI_LINT) run ./...
-	cd tools && $(GOLANGCI_LINT) run --config $(ROOT)/.golangci.yml ./...
+	cd tools && ../$(GOLANGCI_LINT) run --config ../.golangci.yml ./...
 	@if [ -n "$$CI" ]; then git diff --exit-code -- apis config controllers tools || { echo 'generated files are out of date: run make generate manifests, and commit'; exit 1; }; fi
 
 .PHONY: dependencies
@@ -65,7 +66,7 @@ test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which tak
 	@# They start servers and wait for them, so a third package uses what two leave of two processors.
 	@# On a busy machine a package may take longer than the ten minutes that go test allows. make lint vets.
 	go test -C tools -vet=off -timeout 60m ./... & tools=$$!; status=0; \
-		DAYTWO_MANAGER=$(BIN)/daytwo go test -vet=off -p $$(( $$(nproc) + 1 )) -timeout 60m ./e2e/backup ./e2e ./e2e/order ./controllers ./controllers/addonrelease ./controllers/tenantcluster ./controllers/backupenrollment ./... || status=1; \
+		DAYTWO_MANAGER="$$PWD/$(BIN)/daytwo" go test -vet=off -p $$(( $$(nproc) + 1 )) -timeout 60m ./e2e/backup ./e2e ./e2e/order ./controllers ./controllers/addonrelease ./controllers/tenantcluster ./controllers/backupenrollment ./... || status=1; \
 		wait $$tools || status=1; exit $$status
 
 .PHONY: crashes
@@ -77,7 +78,7 @@ crashes: $(BIN)/local ## End the manager after each of its writes; make test doe
 faults: $(BIN)/local ## Inject faults between the manager and its clusters; writes docs/reliability.md.
 	$(BIN)/local build
 	mkdir -p docs
-	go test ./e2e -run 'TestFaults.*ChangeNoEndState' -count=1 -timeout 60m -v -all-faults -fault-table $(ROOT)/docs/reliability.md
+	go test ./e2e -run 'TestFaults.*ChangeNoEndState' -count=1 -timeout 60m -v -all-faults -fault-table "$$PWD/docs/reliability.md"
 
 .PHONY: bench
 bench: build ## Measure against bare loops; writes bench/results.json.
@@ -95,15 +96,15 @@ run: build ## Run the manager against the cluster of the current kubeconfig.
 
 .PHONY: docker-build
 docker-build: ## Build the image of the manager.
-	docker build -t $(IMG) .
+	docker build -t $(IMG) --build-arg VERSION=$(VERSION) .
 
 ##@ Local fleet
 
 .PHONY: local-up
 local-up: build ## Start a fleet of real API servers, and the manager: CLUSTERS=3, REGISTER=1 to register them.
 	$(LOCAL) up --clusters $(CLUSTERS) --components capi,cert-manager \
-		--apply $(ROOT)/config/manager/namespace.yaml --apply $(ROOT)/config/crd/bases --apply $(ROOT)/config/rbac --apply $(ROOT)/config/admission \
-		--webhooks $(ROOT)/config/webhook/validating.yaml \
+		--apply config/manager/namespace.yaml --apply config/crd/bases --apply config/rbac --apply config/admission \
+		--webhooks config/webhook/validating.yaml \
 		--manager $(BIN)/daytwo --manager-arg --allow-private-sources --manager-arg --allow-private-storage $(if $(REGISTER),--register)
 
 .PHONY: local-down
@@ -131,7 +132,7 @@ undeploy: ## Remove the manager, and leave the CRDs and what people wrote.
 # Built anew whenever go says so; both are cheap when nothing changed.
 .PHONY: $(BIN)/local
 $(BIN)/local:
-	go build -C tools -o $@ ./local
+	go build -C tools -o ../$@ ./local
 
 $(GOLANGCI_LINT): tools/lint/go.mod tools/lint/go.sum tools/lint/main.go
-	go build -C tools/lint -o $@ .
+	go build -C tools/lint -o ../../$@ .

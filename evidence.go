@@ -14,9 +14,6 @@ import (
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 )
 
-// evidenceCommand is the argument with which the program checks or reports the evidence of drills instead.
-const evidenceCommand = "evidence"
-
 // maxEvidence is how large a file with evidence may be, in bytes.
 const maxEvidence = 4 << 20
 

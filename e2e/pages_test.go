@@ -88,8 +88,8 @@ var (
 
 func TestTheTableOfFlagsIsThatOfTheManager(t *testing.T) {
 	t.Parallel()
-	// The exit code tells that help was asked for.
-	help, _ := exec.Command(env.Manager.Binary(), "--help").CombinedOutput()
+	help, err := exec.Command(env.Manager.Binary(), "--help").Output()
+	must(t, err)
 	defaults := map[string]string{}
 	for _, match := range flagOfHelp.FindAllStringSubmatch(string(help), -1) {
 		defaults[match[1]] = ""

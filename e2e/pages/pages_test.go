@@ -82,16 +82,55 @@ func TestMakeTargetsExist(t *testing.T) {
 }
 
 func tryMake(command string) error {
+	_, err := dryMake(root, command)
+	return err
+}
+
+// dryMake returns the commands that make would run in a directory.
+func dryMake(dir, command string) (string, error) {
 	shell := exec.Command("bash", "-c", strings.Replace(command, "make", "make --dry-run", 1))
-	shell.Dir = root
+	shell.Dir = dir
 	// A make that runs this test would pass on its own flags.
 	shell.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
 	output, err := shell.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", command, err, output)
+		return "", fmt.Errorf("%s: %w\n%s", command, err, output)
 	}
-	return nil
+	return string(output), nil
 }
+
+// make takes the space in a path for the end of it, and so does a shell that gets it without quotes.
+func TestMakeWorksInACheckoutWhosePathHasASpace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "with space")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	repository, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Makefile", "tools"} {
+		if err := os.Symlink(filepath.Join(repository, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	targets := makeTargets.FindAllStringSubmatch(read(t, "Makefile"), -1)
+	if len(targets) < 10 {
+		t.Fatalf("the Makefile has the targets %v alone", targets)
+	}
+	for _, target := range targets {
+		commands, err := dryMake(dir, "make "+target[1])
+		if err != nil {
+			t.Errorf("in %s: %v", dir, err)
+		}
+		if strings.Contains(commands, "with space") {
+			t.Errorf("in %s, make %s passes the path on, which is to be relative, or $PWD in quotes:\n%s", dir, target[1], commands)
+		}
+	}
+}
+
+// makeTargets are those that make help lists.
+var makeTargets = regexp.MustCompile(`(?m)^([a-z-]+):.*##`)
 
 // What is neither tried by make nor run against a fleet would be in a block that looks as if it were.
 func TestBlocksThatAreRunStartProgramsThatMayRun(t *testing.T) {
