@@ -19,9 +19,6 @@ const CertManagerNamespace = "cert-manager"
 // bringUpCertManager installs cert-manager's definitions, and starts it unless it runs.
 func (f *Fleet) bringUpCertManager(ctx context.Context) error {
 	start := time.Now()
-	if err := provideCertManager(ctx, f.components); err != nil {
-		return err
-	}
 	if f.certManagerState() == nil {
 		if err := f.claimCertManager(ctx); err != nil {
 			return err

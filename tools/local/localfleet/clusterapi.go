@@ -14,9 +14,6 @@ import (
 // run of them, and then makes the classes, which the webhooks check.
 func (f *Fleet) bringUpClusterAPI(ctx context.Context) error {
 	start := time.Now()
-	if err := provideClusterAPI(ctx, f.components); err != nil {
-		return err
-	}
 	ports, err := f.claimClusterAPIPorts(ctx)
 	if err != nil {
 		return err

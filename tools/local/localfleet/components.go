@@ -2,10 +2,10 @@ package localfleet
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/daytwo-dev/daytwo/tools/local/internal/component"
 )
@@ -14,109 +14,136 @@ import (
 // controller-runtime's envtest.
 const prebuiltVariable = "KUBEBUILDER_ASSETS"
 
-// provideComponents builds what is missing before anything is started.
+// buildVariable tells whether programs are downloaded that their publishers offer: with buildFromSource none is.
+const (
+	buildVariable   = "BUILD"
+	buildFromSource = "source"
+)
+
+// kubectl is the name of the binary.
+const kubectl = "kubectl"
+
+// provideComponents downloads or builds what is missing before anything is started, in the order in which it is needed.
 func (f *Fleet) provideComponents(ctx context.Context, options Options) error {
-	binaries := []string{"etcd", apiServer}
-	if !options.Bare {
-		binaries = append(binaries, controllers, scheduler, kwok)
+	parts := partsOfClusters(options.Bare)
+	if options.Velero || f.storageState() != nil {
+		parts = append(parts, partsOfVelero()...)
 	}
-	for _, binary := range binaries {
-		if _, err := f.components.Binary(ctx, binary); err != nil {
-			return err
+	if options.CertManager || f.certManagerState() != nil {
+		parts = append(parts, partsOfCertManager()...)
+	}
+	if options.ClusterAPI || f.hasClusterAPI() {
+		parts = append(parts, partsOfClusterAPI()...)
+		if !options.VersionsLater {
+			parts = append(parts, partsOfVersions(f.KubernetesVersions())...)
 		}
 	}
-	if options.Bare {
-		return nil
-	}
-	_, err := f.components.Files(ctx, component.KwokStages)
-	return err
+	return f.components.Provide(ctx, parts...)
+}
+
+// ProvideVersions downloads or builds what Options.VersionsLater left out. Whatever else runs on this machine goes first.
+// Progress is told what happens, as Options.Components is.
+func (f *Fleet) ProvideVersions(ctx context.Context, progress io.Writer) error {
+	store := f.components
+	store.Background, store.Progress = true, &lineWriter{out: progress, transient: true}
+	return store.Provide(ctx, partsOfVersions(f.KubernetesVersions())...)
 }
 
 // Build provides all components without starting anything, as a preparation for
 // later runs, and returns the paths of the binaries: those of a fleet without
 // Cluster API, in the newest version, and kubectl.
 func Build(ctx context.Context, progress io.Writer) ([]string, error) {
-	cache, err := cacheDir()
+	store, err := openStore(progress)
 	if err != nil {
 		return nil, err
 	}
-	store := newStore(cache, progress)
+	versions, err := store.Versions(apiServer)
+	if err != nil {
+		return nil, err
+	}
+	err = store.Provide(ctx, slices.Concat(partsOfClusters(false), []component.Part{{Program: kubectl}},
+		partsOfVelero(), partsOfCertManager(), partsOfClusterAPI(), partsOfVersions(versions))...)
+	if err != nil {
+		return nil, err
+	}
 	var built []string
-	for _, binary := range []string{"etcd", apiServer, controllers, scheduler, kwok, "kubectl"} {
+	for _, binary := range []string{etcdName, apiServer, controllers, scheduler, kwok, kubectl} {
 		path, err := store.Binary(ctx, binary)
 		if err != nil {
 			return nil, err
 		}
 		built = append(built, path)
 	}
-	if err := provideClusterAPI(ctx, store); err != nil {
-		return nil, err
-	}
-	return built, errors.Join(provideVelero(ctx, store), provideCertManager(ctx, store))
+	return built, nil
 }
 
 // Kubectl provides kubectl, in the newest version, and returns its path.
 func Kubectl(ctx context.Context, progress io.Writer) (string, error) {
-	cache, err := cacheDir()
+	store, err := openStore(progress)
 	if err != nil {
 		return "", err
 	}
-	return newStore(cache, progress).Binary(ctx, "kubectl")
+	return store.Binary(ctx, kubectl)
 }
 
-// provideClusterAPI builds what is missing of Cluster API, the provider and all
-// versions of Kubernetes that clusters can be ordered in.
-func provideClusterAPI(ctx context.Context, store component.Store) error {
-	versions, err := store.Versions(apiServer)
+func openStore(progress io.Writer) (component.Store, error) {
+	cache, err := cacheDir()
 	if err != nil {
-		return err
+		return component.Store{}, err
 	}
+	return newStore(cache, "", newLineWriter(progress))
+}
+
+func partsOfClusters(bare bool) []component.Part {
+	parts := []component.Part{{Program: etcdName}, {Program: apiServer}}
+	if bare {
+		return parts
+	}
+	return append(parts, component.Part{Program: controllers}, component.Part{Program: scheduler},
+		component.Part{Program: kwok}, component.Part{Files: component.KwokStages})
+}
+
+// partsOfClusterAPI are Cluster API and the provider, without the versions of Kubernetes that clusters can be ordered in.
+func partsOfClusterAPI() []component.Part {
+	return []component.Part{
+		{Program: kwok}, {Files: component.KwokStages}, {Program: clusterAPIManager}, {Program: localProvider},
+		{Files: component.ClusterAPICRDs}, {Files: component.ClusterAPIWebhooks},
+	}
+}
+
+// partsOfVersions are what clusters are made of that have these versions.
+func partsOfVersions(versions []string) (parts []component.Part) {
 	for _, version := range versions {
-		if _, err := store.BinaryAt(ctx, apiServer, version); err != nil {
-			return err
-		}
+		parts = append(parts, component.Part{Program: apiServer, Version: version})
 	}
-	for _, binary := range []string{kwok, clusterAPIManager, localProvider} {
-		if _, err := store.Binary(ctx, binary); err != nil {
-			return err
-		}
-	}
-	for _, files := range []string{component.KwokStages, component.ClusterAPICRDs, component.ClusterAPIWebhooks} {
-		if _, err := store.Files(ctx, files); err != nil {
-			return err
-		}
-	}
-	return nil
+	return parts
 }
 
-// provideVelero builds what is missing of Velero and of its storage.
-func provideVelero(ctx context.Context, store component.Store) error {
-	for _, binary := range []string{s3Gateway, velero, veleroPlugin} {
-		if _, err := store.Binary(ctx, binary); err != nil {
-			return err
-		}
-	}
-	_, err := store.Files(ctx, component.VeleroCRDs)
-	return err
+// partsOfVelero are Velero and its storage.
+func partsOfVelero() []component.Part {
+	return []component.Part{{Program: s3Gateway}, {Program: velero}, {Program: veleroPlugin}, {Files: component.VeleroCRDs}}
 }
 
-// provideCertManager builds cert-manager if it is missing.
-func provideCertManager(ctx context.Context, store component.Store) error {
-	if _, err := store.Binary(ctx, certManagerName); err != nil {
-		return err
-	}
-	_, err := store.Files(ctx, component.CertManagerCRDs)
-	return err
+func partsOfCertManager() []component.Part {
+	return []component.Part{{Program: certManagerName}, {Files: component.CertManagerCRDs}}
 }
 
-func newStore(cache string, progress io.Writer) component.Store {
+// newStore looks for the modules of components if sourceDir is "".
+func newStore(cache, sourceDir string, progress io.Writer) (component.Store, error) {
 	prebuilt := os.Getenv(prebuiltVariable)
 	if absolute, err := filepath.Abs(prebuilt); prebuilt != "" && err == nil {
 		prebuilt = absolute
 	}
-	return component.Store{
+	store := component.Store{
 		CacheDir:    filepath.Join(cache, "components"),
+		SourceDir:   sourceDir,
 		PrebuiltDir: prebuilt,
 		Progress:    progress,
 	}
+	source, err := store.Source()
+	if err != nil || os.Getenv(buildVariable) == buildFromSource {
+		return store, nil // Without sources, which say what to have, only prebuilt programs can be had.
+	}
+	store.Downloads, err = component.NewDownloads(source)
+	return store, err
 }

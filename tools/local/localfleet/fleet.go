@@ -139,8 +139,10 @@ func open(ctx context.Context, options Options) (*Fleet, error) {
 
 		rerouteManager: options.ManagerKubeconfig,
 		registry:       ports.Registry{Dir: filepath.Join(cache, "ports")},
-		components:     newStore(cache, options.Progress),
 		clusters:       map[string]*Cluster{},
+	}
+	if f.components, err = newStore(cache, "", options.Components); err != nil {
+		return nil, err
 	}
 	if f.lock, err = lockStateDir(ctx, f.paths); err != nil {
 		return nil, err

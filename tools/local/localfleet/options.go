@@ -34,8 +34,15 @@ type Options struct {
 	// ManagerKubeconfig changes the kubeconfig that the manager is started with, so
 	// that a proxy can stand between it and the management cluster. Nil leaves it.
 	ManagerKubeconfig func(direct []byte) ([]byte, error)
+	// VersionsLater starts the fleet without the older versions of Kubernetes, which only ordered clusters have. Call
+	// ProvideVersions then, before such a cluster is ordered.
+	VersionsLater bool
 	// Progress is told what happens, a line at a time. Nil keeps it quiet.
 	Progress io.Writer
+	// Components is told what is downloaded and built: a line that ends with a newline for each change, and in between
+	// lines that end with a carriage return, which a terminal shows in one place. Nil tells Progress, without the latter
+	// unless it is a terminal.
+	Components io.Writer
 }
 
 // ClusterOptions say how one cluster differs from the usual.
@@ -74,7 +81,13 @@ func (o Options) complete() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	o.Progress = &lineWriter{out: o.Progress}
+	lines := newLineWriter(o.Progress)
+	o.Progress = lines
+	if o.Components == nil {
+		o.Components = lines
+		return o, nil
+	}
+	o.Components = &lineWriter{out: o.Components, transient: true}
 	return o, nil
 }
 

@@ -54,13 +54,14 @@ func OpenOrdered(ctx context.Context, stateDir, componentsDir string, progress i
 		return nil, err
 	}
 	f := &Fleet{
-		paths:      host.ordered(),
-		progress:   options.Progress,
-		registry:   ports.Registry{Dir: filepath.Join(cache, "ports")},
-		components: newStore(cache, options.Progress),
-		clusters:   map[string]*Cluster{},
+		paths:    host.ordered(),
+		progress: options.Progress,
+		registry: ports.Registry{Dir: filepath.Join(cache, "ports")},
+		clusters: map[string]*Cluster{},
 	}
-	f.components.SourceDir = componentsDir
+	if f.components, err = newStore(cache, componentsDir, options.Components); err != nil {
+		return nil, err
+	}
 	if f.lock, err = lockStateDir(ctx, f.paths); err != nil {
 		return nil, err
 	}

@@ -126,9 +126,6 @@ func (f *Fleet) storageProgram(storage Storage) program {
 
 // bringUpStorage claims a port and makes keys and certificates, once, and then starts the gateway.
 func (f *Fleet) bringUpStorage(ctx context.Context) error {
-	if err := provideVelero(ctx, f.components); err != nil {
-		return err
-	}
 	if f.storageState() == nil {
 		if err := f.claimStorage(ctx); err != nil {
 			return err

@@ -29,8 +29,13 @@ type build struct {
 	// version is the one that go.mod asks for, or ownVersion.
 	version string
 	// key is the version and a hash of everything that decides the outcome.
-	key      string
-	progress io.Writer
+	key string
+	on  platform
+	// count is this build's place among those that are missing, as in "[3/9] ", or "".
+	count string
+	// background lets whatever else runs go first.
+	background bool
+	progress   io.Writer
 }
 
 func newBuild(ctx context.Context, c component, dir string, progress io.Writer) (*build, error) {
@@ -55,6 +60,11 @@ func newBuild(ctx context.Context, c component, dir string, progress io.Writer) 
 	if own != nil {
 		inputs = append(inputs, own)
 	}
+	words := strings.Fields(string(platform))
+	if len(words) != 3 {
+		return nil, fmt.Errorf("go env says %q, want a version, an operating system and an architecture", platform)
+	}
+	b.on.os, b.on.arch = words[1], words[2]
 	hash := sha256.Sum256(bytes.Join(inputs, []byte{0}))
 	b.key = b.version + "-" + hex.EncodeToString(hash[:6])
 	return b, nil
@@ -75,15 +85,19 @@ func requiredVersion(goMod []byte, module string) (string, error) {
 
 // run puts the component's binaries and files into target.
 func (b *build) run(ctx context.Context, target string) error {
-	defer b.reportProgress()()
+	task := b.start("building")
+	defer task.stop()
 	if len(b.packages) > 0 {
 		if err := b.compile(ctx, target); err != nil {
 			return err
 		}
 	}
 	if len(b.files) > 0 {
-		return b.copyFiles(ctx, target)
+		if err := b.copyFiles(ctx, target); err != nil {
+			return err
+		}
 	}
+	task.done("built")
 	return nil
 }
 
@@ -161,7 +175,13 @@ func (b *build) goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		if b.background {
+			giveWay(cmd.Process)
+		}
+		err = cmd.Wait()
+	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("the go command is missing: install Go from https://go.dev/dl and put it on PATH: %w", err)
 	}

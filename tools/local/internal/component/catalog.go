@@ -1,5 +1,10 @@
 package component
 
+import (
+	"maps"
+	"slices"
+)
+
 // Names of components that are used for their files.
 const (
 	KwokStages         = "kwok-stages"
@@ -27,6 +32,9 @@ type component struct {
 	// gitMinor are set at link time, or "".
 	versionPackage string
 }
+
+// programs returns the names of the component's binaries, in their order.
+func (c component) programs() []string { return slices.Sorted(maps.Keys(c.packages)) }
 
 func catalog() []component {
 	const kubernetesVersion = "k8s.io/component-base/version"

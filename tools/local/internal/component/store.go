@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/tools/local/internal/download"
 	"github.com/daytwo-dev/daytwo/tools/local/internal/filelock"
 )
 
@@ -20,32 +21,38 @@ type Store struct {
 	SourceDir string
 	// PrebuiltDir holds binaries that are used instead of building them, or is "".
 	PrebuiltDir string
-	// Progress is told what is being built.
+	// Downloads fetches programs that their publishers offer; nil builds them all.
+	Downloads *download.Fetcher
+	// Background lets whatever else runs on the machine go first. It holds for Provide.
+	Background bool
+	// Progress is told what is downloaded and built, in lines that end with a newline or are Transient.
 	Progress io.Writer
 }
 
 // Binary returns the path of a program such as "kube-apiserver".
 func (s Store) Binary(ctx context.Context, name string) (string, error) {
-	if path := filepath.Join(s.PrebuiltDir, name); s.PrebuiltDir != "" && isFile(path) {
-		return path, nil
+	if s.isPrebuilt(name) {
+		return filepath.Join(s.PrebuiltDir, name), nil
 	}
-	for _, c := range catalog() {
-		if _, ok := c.packages[name]; ok {
-			dir, err := s.provide(ctx, c)
-			return filepath.Join(dir, name), err
-		}
+	c, err := s.componentOf(Part{Program: name})
+	if err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("no component has a program %q", name)
+	dir, err := s.provide(ctx, c)
+	return filepath.Join(dir, name), err
+}
+
+func (s Store) isPrebuilt(program string) bool {
+	return program != "" && s.PrebuiltDir != "" && isFile(filepath.Join(s.PrebuiltDir, program))
 }
 
 // Files returns the directory that holds a component's files.
 func (s Store) Files(ctx context.Context, name string) (string, error) {
-	for _, c := range catalog() {
-		if c.name == name {
-			return s.provide(ctx, c)
-		}
+	c, err := s.componentOf(Part{Files: name})
+	if err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("no component %q", name)
+	return s.provide(ctx, c)
 }
 
 // provide returns the component's directory in the cache, filling it first if
@@ -59,8 +66,11 @@ func (s Store) provide(ctx context.Context, c component) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", c.name, err)
 	}
-	dir := filepath.Join(s.CacheDir, c.name, b.key)
-	if isDir(dir) {
+	return s.provideBuild(ctx, b)
+}
+
+func (s Store) provideBuild(ctx context.Context, b *build) (string, error) {
+	if dir, ok := s.cached(b); ok {
 		return dir, nil
 	}
 	lock, err := s.lock(ctx)
@@ -68,13 +78,35 @@ func (s Store) provide(ctx context.Context, c component) (string, error) {
 		return "", err
 	}
 	defer lock.Release()
-	if isDir(dir) { // Another run built it meanwhile.
+	if dir, ok := s.cached(b); ok { // Another run provided it meanwhile.
 		return dir, nil
 	}
-	if err := s.fill(ctx, b, dir); err != nil {
-		return "", fmt.Errorf("build %s %s: %w", c.name, b.version, err)
+	if dir, files := s.downloaded(b); dir != "" {
+		err := s.fill(b, dir, func(target string) error { return s.download(ctx, b, files, target) })
+		if err == nil || ctx.Err() != nil {
+			return dir, err
+		}
+		b.progressf("%v; so it is built from source", err)
+	}
+	dir := s.built(b)
+	if err := s.fill(b, dir, func(target string) error { return b.run(ctx, target) }); err != nil {
+		return "", fmt.Errorf("build %s %s: %w", b.name, b.version, err)
 	}
 	return dir, nil
+}
+
+// built returns the directory of the cache for what is built here.
+func (s Store) built(b *build) string { return filepath.Join(s.CacheDir, b.name, b.key) }
+
+// cached returns the directory of the cache that holds the component, if one does.
+func (s Store) cached(b *build) (string, bool) {
+	downloaded, _ := s.downloaded(b)
+	for _, dir := range []string{s.built(b), downloaded} {
+		if dir != "" && isDir(dir) {
+			return dir, true
+		}
+	}
+	return "", false
 }
 
 // Source returns the directory that holds the component modules.
@@ -100,8 +132,8 @@ func (s Store) lock(ctx context.Context) (*filelock.Lock, error) {
 	return filelock.Acquire(ctx, path)
 }
 
-// fill builds next to dir, so that dir is there as a whole or not at all.
-func (s Store) fill(ctx context.Context, b *build, dir string) error {
+// fill makes what is to be in dir next to it, so that dir is there as a whole or not at all.
+func (s Store) fill(b *build, dir string, make func(target string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -120,7 +152,7 @@ func (s Store) fill(ctx context.Context, b *build, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	if err := b.run(ctx, temporary); err != nil {
+	if err := make(temporary); err != nil {
 		return err
 	}
 	if b.version == ownVersion {

@@ -69,7 +69,7 @@ func TestProvideBuildsOnceForManyRuns(t *testing.T) {
 			t.Errorf("run %d was given %s, run 0 %s", i, dirs[i], dirs[0])
 		}
 	}
-	if builds := strings.Count(all.String(), "hello v1.2.3: building"); builds != 1 {
+	if builds := strings.Count(all.String(), "hello v1.2.3: building\n"); builds != 1 {
 		t.Errorf("built %d times, want once:\n%s", builds, all.String())
 	}
 	output, err := exec.Command(filepath.Join(dirs[0], "greet")).CombinedOutput()

@@ -34,20 +34,28 @@ func (s Store) BinaryAt(ctx context.Context, name, version string) (string, erro
 	if version == "" {
 		return s.Binary(ctx, name)
 	}
-	byVersion, err := s.versions(name)
+	c, err := s.componentAt(name, version)
 	if err != nil {
 		return "", err
 	}
-	c, ok := byVersion[version]
-	if !ok {
-		known, err := s.Versions(name)
-		if err != nil {
-			return "", err
-		}
-		return "", fmt.Errorf("there is no %s %s; there are %s", name, version, strings.Join(known, ", "))
-	}
 	dir, err := s.provide(ctx, c)
 	return filepath.Join(dir, name), err
+}
+
+func (s Store) componentAt(program, version string) (component, error) {
+	byVersion, err := s.versions(program)
+	if err != nil {
+		return component{}, err
+	}
+	c, ok := byVersion[version]
+	if !ok {
+		known, err := s.Versions(program)
+		if err != nil {
+			return component{}, err
+		}
+		return component{}, fmt.Errorf("there is no %s %s; there are %s", program, version, strings.Join(known, ", "))
+	}
+	return c, nil
 }
 
 func (s Store) versions(name string) (map[string]component, error) {
