@@ -8,28 +8,41 @@ import (
 
 func addCommand(stateDir *string) *cobra.Command {
 	var options localfleet.ClusterOptions
+	var register bool
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Add a workload cluster",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFleet(cmd, *stateDir, func(fleet *localfleet.Fleet) error {
-				_, err := fleet.AddCluster(cmd.Context(), args[0], options)
-				return err
+				cluster, err := fleet.AddCluster(cmd.Context(), args[0], options)
+				if err != nil || !register {
+					return err
+				}
+				return fleet.Register(cmd.Context(), cluster)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&options.Bare, "bare", false, "API server only: no controllers, scheduler and nodes")
+	cmd.Flags().BoolVar(&register, "register", false, "make it a TenantCluster in the namespace "+localfleet.FleetNamespace)
 	return cmd
 }
 
 func removeCommand(stateDir *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
-		Short: "End a workload cluster and delete its data",
+		Short: "End a workload cluster and delete its data, and its TenantCluster if it is registered",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFleet(cmd, *stateDir, func(fleet *localfleet.Fleet) error {
+				cluster, err := fleet.Cluster(args[0])
+				if err != nil {
+					return err
+				}
+				// The manager cannot clean up in a cluster that is gone.
+				if err := fleet.Unregister(cmd.Context(), cluster); err != nil {
+					return err
+				}
 				return fleet.RemoveCluster(cmd.Context(), args[0])
 			})
 		},

@@ -4,8 +4,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -18,11 +20,19 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := newCommand().ExecuteContext(ctx); err != nil {
+	err := newCommand().ExecuteContext(ctx)
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.Exited() {
+		os.Exit(ended.ExitCode()) // kubectl has said why.
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "local:", err)
 		os.Exit(1)
 	}
 }
+
+// defaultStateDir is where make local-up has its fleet.
+const defaultStateDir = ".daytwo"
 
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -30,8 +40,10 @@ func newCommand() *cobra.Command {
 		Short:         "Run a fleet of real Kubernetes clusters on this machine",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// Flags in front of a command are not passed to kubectl.
+		TraverseChildren: true,
 	}
-	stateDir := root.PersistentFlags().String("state-dir", ".daytwo", "directory that holds the fleet")
+	stateDir := root.PersistentFlags().String("state-dir", defaultStateDir, "directory that holds the fleet")
 	root.AddCommand(
 		upCommand(stateDir),
 		downCommand(stateDir),
@@ -40,6 +52,8 @@ func newCommand() *cobra.Command {
 		removeCommand(stateDir),
 		stopCommand(stateDir),
 		startCommand(stateDir),
+		restartCommand(stateDir),
+		kubectlCommand(stateDir),
 		buildCommand(),
 	)
 	return root
@@ -61,7 +75,7 @@ func withFleet(cmd *cobra.Command, stateDir string, use func(*localfleet.Fleet) 
 func buildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "build",
-		Short: "Build all components, and print where the programs are",
+		Short: "Download or build all components, and print where the programs are; BUILD=source downloads none",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			binaries, err := localfleet.Build(cmd.Context(), cmd.ErrOrStderr())

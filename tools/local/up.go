@@ -67,7 +67,11 @@ func upCommand(stateDir *string) *cobra.Command {
 				_ = fleet.Close() // It only gives up a lock; the first error matters.
 				return err
 			}
-			return fleet.Close()
+			if err := fleet.Close(); err != nil || options.manager == "" {
+				return err
+			}
+			_, err = fmt.Fprint(cmd.OutOrStdout(), nextSteps(*stateDir, options.register))
+			return err
 		},
 	}
 	flags := cmd.Flags()
@@ -125,7 +129,7 @@ func (o upOptions) install(ctx context.Context, fleet *localfleet.Fleet) error {
 		}
 	}
 	if o.register {
-		return fleet.Register(ctx)
+		return fleet.Register(ctx, fleet.Clusters()...)
 	}
 	return nil
 }

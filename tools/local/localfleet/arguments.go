@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,11 +33,12 @@ const (
 )
 
 // managementControllers keep the management cluster's own objects in order;
-// nothing runs there.
+// nothing runs there. Quotas count what customers make in their namespaces.
 var managementControllers = []string{
 	"namespace-controller",
 	"garbage-collector-controller",
 	"clusterrole-aggregation-controller",
+	"resourcequota-controller",
 }
 
 // workloadControllers make workloads run, and scale, as in a real cluster.
@@ -58,10 +58,6 @@ var workloadControllers = append([]string{
 	"disruption-controller",
 	"endpointslice-controller",
 }, managementControllers...)
-
-// quotaController puts quotas in force, which rehearsed recoveries have. It watches every kind, so clusters that have no
-// Velero go without.
-const quotaController = "resourcequota-controller"
 
 // loopbackURL is where a server of the fleet listens.
 func loopbackURL(port int) string {
@@ -110,9 +106,6 @@ func (c *Cluster) controllersArgs() []string {
 	names := managementControllers
 	if c.runsPods() {
 		names = workloadControllers
-	}
-	if c.hasVelero() {
-		names = append(slices.Clone(names), quotaController)
 	}
 	return []string{
 		"--kubeconfig=" + c.credentials.file(programKubeconfigFile(controllers)),

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +41,9 @@ func TestClustersRunWhatTheyAreFor(t *testing.T) {
 	t.Run("dependents go away in the management cluster", func(t *testing.T) {
 		testDependentIsCollected(t, management)
 	})
+	for _, client := range []kubernetes.Interface{management, workload} {
+		t.Run("quotas count what is there", func(t *testing.T) { testQuotaIsCounted(t, client) })
+	}
 	t.Run("a restarted cluster still runs pods", func(t *testing.T) {
 		cluster := clusterOf(t, fleet, "workload-1")
 		if err := cluster.Stop(t.Context()); err != nil {
@@ -138,6 +142,39 @@ func testPodsCanBeReplaced(t *testing.T, client kubernetes.Interface) {
 		create(i)
 	}
 	awaitDone()
+}
+
+func testQuotaIsCounted(t *testing.T, client kubernetes.Interface) {
+	createNamespace(t, client, "limited")
+	of := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "limited", Name: name} }
+	_, err := client.CoreV1().ResourceQuotas("limited").Create(t.Context(), &corev1.ResourceQuota{
+		ObjectMeta: of("most"),
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/secrets": resource.MustParse("2")}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitUsed := func(want string) {
+		t.Helper()
+		eventually(t, "the quota does not count "+want+" Secrets as used", func(ctx context.Context) (bool, error) {
+			quota, err := client.CoreV1().ResourceQuotas("limited").Get(ctx, "most", metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			used, counted := quota.Status.Used["count/secrets"]
+			return counted && used.String() == want, nil
+		})
+	}
+	awaitUsed("0")
+	if _, err := client.CoreV1().Secrets("limited").Create(t.Context(), &corev1.Secret{ObjectMeta: of("first")}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitUsed("1")
+	if err := client.CoreV1().Secrets("limited").Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// Admission counts what is created. Only the controller notices what is gone.
+	awaitUsed("0")
 }
 
 func testDependentIsCollected(t *testing.T, client kubernetes.Interface) {

@@ -50,7 +50,27 @@ func (f *Fleet) StartManager(ctx context.Context, path string, args ...string) e
 	if err := f.createServerCredentials(managerName); err != nil {
 		return err
 	}
+	if err := f.recordManager(path, args); err != nil {
+		return err
+	}
 	return f.runManager(ctx, path, args, ports)
+}
+
+// RestartManager ends the manager, if it runs, and starts what was started last, so that a new build is taken up.
+func (f *Fleet) RestartManager(ctx context.Context) error {
+	manager := f.managerPorts()
+	if manager.Binary == "" {
+		return errors.New("no manager was started in this fleet: bring it up with one first, as make local-up does")
+	}
+	return f.StartManager(ctx, manager.Binary, manager.Args...)
+}
+
+// recordManager keeps what RestartManager starts.
+func (f *Fleet) recordManager(path string, args []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.state.Manager.Binary, f.state.Manager.Args = path, args
+	return writeState(f.paths, f.state)
 }
 
 func (f *Fleet) managerKubeconfig() ([]byte, error) {
@@ -153,7 +173,7 @@ func (f *Fleet) runManager(ctx context.Context, path string, args []string, port
 	if err := waitReady(ctx, ready, manager); err != nil {
 		return errors.Join(err, manager.Kill(context.WithoutCancel(ctx)))
 	}
-	f.progressf("manager: ready after %.1fs, log in %s", time.Since(start).Seconds(), manager.Log())
+	f.progressf("manager: ready after %.1fs, log in %s, metrics at %s", time.Since(start).Seconds(), manager.Log(), f.ManagerMetricsURL())
 	return nil
 }
 

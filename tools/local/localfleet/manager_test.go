@@ -14,8 +14,12 @@ func testManager(t *testing.T, fleet *localfleet.Fleet) {
 	if url := fleet.ManagerMetricsURL(); url != "" {
 		t.Errorf("the metrics of no manager are at %s", url)
 	}
+	if err := fleet.RestartManager(t.Context()); err == nil || !strings.Contains(err.Error(), "bring it up with one first") {
+		t.Errorf("the restart of no manager: %v", err)
+	}
 	for name, test := range map[string]func(*testing.T, *localfleet.Fleet){
 		"that is started twice":   testManagerIsReplaced,
+		"that is restarted":       testManagerIsRestarted,
 		"that ends as it should":  testManagerStops,
 		"that fails at the end":   testManagerFailsAtTheEnd,
 		"that is killed":          testManagerIsKilled,
@@ -59,6 +63,22 @@ func testManagerIsReplaced(t *testing.T, fleet *localfleet.Fleet) {
 	}
 	if again := fleet.ManagerMetricsURL(); url == "" || again != url {
 		t.Errorf("the metrics moved from %q to %q", url, again)
+	}
+}
+
+func testManagerIsRestarted(t *testing.T, fleet *localfleet.Fleet) {
+	first := startManager(t, fleet, "0")
+	for _, end := range []string{"a running manager", "one that was killed"} {
+		if err := fleet.RestartManager(t.Context()); err != nil {
+			t.Fatalf("restart %s: %v", end, err)
+		}
+		again := fleet.ManagerPID()
+		if again == 0 || again == first {
+			t.Errorf("the manager ran as process %d, and as %d after the restart of %s", first, again, end)
+		}
+		if err := fleet.KillManager(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,24 +14,31 @@ import (
 // FleetNamespace is where Register puts TenantClusters.
 const FleetNamespace = "fleet"
 
-// Register makes every workload cluster a TenantCluster of the management
-// cluster, in FleetNamespace and labelled env=local, with a Secret that holds
-// its administrator's kubeconfig. The TenantCluster's definition must have been
+// Register makes workload clusters TenantClusters of the management cluster, in
+// FleetNamespace and labelled env=local, each with a Secret that holds its
+// administrator's kubeconfig. The TenantCluster's definition must have been
 // applied before.
-func (f *Fleet) Register(ctx context.Context) error {
+func (f *Fleet) Register(ctx context.Context, clusters ...*Cluster) error {
 	objects := []*unstructured.Unstructured{{Object: map[string]any{
 		"apiVersion": "v1",
 		"kind":       "Namespace",
 		"metadata":   map[string]any{"name": FleetNamespace},
 	}}}
-	for _, cluster := range f.Clusters() {
+	for _, cluster := range clusters {
 		objects = append(objects, kubeconfigSecret(cluster), tenantCluster(cluster))
 	}
 	if err := manifests.Apply(ctx, f.Management().Config(), objects); err != nil {
-		return fmt.Errorf("register the workload clusters: %w", err)
+		return fmt.Errorf("register clusters: %w", err)
 	}
-	f.progressf("registered %d clusters in namespace %s", len(f.Clusters()), FleetNamespace)
+	f.progressf("registered in namespace %s: %s", FleetNamespace, strings.Join(namesOf(clusters), ", "))
 	return nil
+}
+
+func namesOf(clusters []*Cluster) (names []string) {
+	for _, cluster := range clusters {
+		names = append(names, cluster.name)
+	}
+	return names
 }
 
 func kubeconfigSecretName(c *Cluster) string { return c.name + "-kubeconfig" }

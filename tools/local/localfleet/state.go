@@ -86,6 +86,9 @@ type managerState struct {
 	MetricsPort  int `json:"metricsPort"`
 	ProfilesPort int `json:"profilesPort"`
 	WebhookPort  int `json:"webhookPort"`
+	// Binary and Args are what the manager was started with last; "" before it was.
+	Binary string   `json:"binary,omitempty"`
+	Args   []string `json:"args,omitempty"`
 }
 
 func (m managerState) all() []int {

@@ -17,7 +17,7 @@ type ProgramStatus struct {
 	// slash between them. An ordered cluster's name is its namespace and its name
 	// with an underscore between them.
 	Name string
-	// Endpoint is the URL where it listens, or "".
+	// Endpoint is the URL where it listens, or ""; that of the manager leads to its metrics.
 	Endpoint string
 	// Up tells whether it runs. If so, it does as process PID, since Since.
 	Up    bool
@@ -57,7 +57,7 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 		list = append(list, clusterStatus(table, cluster)...)
 	}
 	if s.Manager != nil {
-		list = append(list, programStatus(table, managerName, managerName, healthURL(s.Manager.HealthPort)))
+		list = append(list, programStatus(table, managerName, managerName, metricsURL(*s.Manager)))
 	}
 	if s.ClusterAPI == nil {
 		return list, nil
@@ -67,6 +67,10 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 		programStatus(table, providerName, providerName, healthURL(s.ClusterAPI.ProviderHealthPort)))
 	ordered, err := orderedStatus(p.ordered())
 	return append(list, ordered...), err
+}
+
+func metricsURL(manager managerState) string {
+	return fmt.Sprintf("http://127.0.0.1:%d/metrics", manager.MetricsPort)
 }
 
 func healthURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
