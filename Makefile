@@ -8,6 +8,8 @@ BIN := bin
 LOCAL := $(BIN)/local --state-dir .daytwo
 CLUSTERS ?= 3
 IMG ?= daytwo:latest
+# Where programs of the local fleet are from: "source" builds those too that their publishers offer.
+export BUILD := $(BUILD)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 # Tools have modules of their own, so that the manager's holds what it imports and no more.
@@ -22,8 +24,8 @@ help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"} /^[a-zA-Z_-]+:.*?##/ {printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2} /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## Show the whole story on this machine, with its timings, and stop.
-	go run ./e2e/demo --manager $(BIN)/daytwo
+demo: build ## Show the whole story on this machine, with its timings, and stop: KEEP=1 to leave the fleet running.
+	go run ./e2e/demo --manager $(BIN)/daytwo $(if $(KEEP),--keep)
 
 ##@ Development
 
@@ -58,7 +60,7 @@ dependencies: ## Verify the modules that go.sum names, list their licenses, and 
 		else echo 'govulncheck was not run: its database, https://vuln.go.dev, cannot be reached'; fi
 
 .PHONY: test
-test: $(BIN)/local ## Run every test. The first run builds Kubernetes, which takes some minutes.
+test: $(BIN)/local ## Run every test. The first run downloads or builds Kubernetes, which may take half an hour.
 	$(BIN)/local build
 	go build -o $(BIN)/daytwo .
 	@# The local fleet's own tests wait more than they work, and so run beside the others. The longest come first, so

@@ -24,17 +24,20 @@ const (
 func (s *story) startManagement(ctx context.Context) error {
 	err := s.screen.Do("starting etcd, an API server, Cluster API, cert-manager and the manager", func() (done, error) {
 		env, err := environment.Start(ctx, environment.Options{
-			StateDir: stateDir, ClusterAPI: true, CertManager: true, Velero: true, Manager: s.manager, Progress: s.screen,
+			StateDir: stateDir, ClusterAPI: true, CertManager: true, Velero: true, Manager: s.manager,
+			Detached: s.keep, VersionsLater: true, Progress: s.screen, Components: components{s.screen},
 			// The registry of charts and the storage of backups are on this machine.
 			ManagerArgs: []string{"--allow-private-sources", "--allow-private-storage"},
 		})
 		s.env = env
 		return done{text: "API server, Cluster API, cert-manager, CRDs and roles; the manager is ready"}, err
 	})
-	if err == nil {
-		s.screen.Command(kubectl() + " api-resources --categories daytwo,daytwo-targets")
+	if err != nil {
+		return err
 	}
-	return err
+	s.screen.Command(kubectl() + " api-resources --categories daytwo,daytwo-targets")
+	s.versions = inBackground(context.WithoutCancel(ctx), s.env.Fleet.ProvideVersions)
+	return nil
 }
 
 func (s *story) registerCustomers(ctx context.Context) error {

@@ -30,21 +30,27 @@ const (
 
 func main() {
 	manager := flag.String("manager", "", "path of the manager's binary; built if empty")
+	keep := flag.Bool("keep", false, "leave the fleet running, with all that the story made")
 	flag.Parse()
 	quietLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second Ctrl-C does not wait for the first one's cleaning up.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, newScreen(os.Stdout), *manager))
+	os.Exit(run(ctx, newScreen(os.Stdout), *manager, *keep))
 }
 
-// run tells the story and leaves nothing behind, except logs when it went wrong.
-func run(ctx context.Context, screen *screen, manager string) int {
+// run tells the story and leaves nothing behind, except logs when it went wrong. A fleet that is kept stays if nothing did.
+func run(ctx context.Context, screen *screen, manager string, keep bool) int {
 	err := clean(ctx)
 	if err == nil {
-		err = tell(ctx, screen, manager)
+		err = tell(ctx, screen, manager, keep)
+	}
+	if err == nil && keep && ctx.Err() == nil {
+		showKept(screen)
+		return succeeded
 	}
 	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, localfleet.Down(context.WithoutCancel(ctx), stateDir))
 		screen.Failure(err, filepath.Join(stateDir, "logs"))
 		return failed
 	}
@@ -61,9 +67,9 @@ func run(ctx context.Context, screen *screen, manager string) int {
 }
 
 // tell starts, runs and ends the story.
-func tell(ctx context.Context, screen *screen, manager string) (err error) {
+func tell(ctx context.Context, screen *screen, manager string, keep bool) (err error) {
 	screen.Line(screen.paint(bold, "Daytwo, on this machine: three customers' clusters, each with real Kubernetes API servers, and one manager."))
-	s := newStory(screen, manager)
+	s := newStory(screen, manager, keep)
 	defer func() { err = errors.Join(err, s.close()) }()
 	for i, step := range s.steps() {
 		screen.Heading(fmt.Sprintf("%d. %s", i+1, step.title))
@@ -73,6 +79,16 @@ func tell(ctx context.Context, screen *screen, manager string) (err error) {
 	}
 	s.sumUp()
 	return nil
+}
+
+// showKept says what to do with a fleet that was kept.
+func showKept(screen *screen) {
+	local := "bin/local --state-dir " + stateDir
+	screen.Line("The fleet goes on. Look at it, change something in a cluster, and end it:")
+	screen.Command(local + " status")
+	screen.Command(kubectl() + " get daytwo,daytwo-targets -A")
+	screen.Command(customer{"acme"}.kubectl() + " get pods -A")
+	screen.Command(local + " down")
 }
 
 // clean ends what an earlier demo left, if it was killed, and removes the state directory.

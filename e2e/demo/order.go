@@ -34,6 +34,9 @@ const (
 func (s *story) orderCluster(ctx context.Context) error {
 	versions := s.env.Fleet.KubernetesVersions()
 	before, after := versions[0], versions[len(versions)-1]
+	if err := s.awaitVersions(ctx, before); err != nil {
+		return err
+	}
 	if err := s.makeCluster(ctx, before); err != nil {
 		return err
 	}
@@ -41,6 +44,16 @@ func (s *story) orderCluster(ctx context.Context) error {
 		return err
 	}
 	return s.removeCluster(ctx)
+}
+
+// awaitVersions says nothing if the version is there, as it is whenever the demo runs again.
+func (s *story) awaitVersions(ctx context.Context, version string) error {
+	if s.versions.hasEnded() {
+		return s.versions.err
+	}
+	return s.screen.Do("waiting for Kubernetes "+version+", which is not there yet", func() (done, error) {
+		return done{text: "Kubernetes " + version + " is there, which the cluster begins with"}, s.versions.wait(ctx, components{s.screen})
+	})
 }
 
 func newOrder(version string) *tenancyv1alpha1.TenantCluster {

@@ -24,6 +24,10 @@ type story struct {
 	customers []customer
 	started   time.Time
 	figures   figures
+	// keep leaves the fleet with all that is in it.
+	keep bool
+	// versions of Kubernetes that only the last acts need are built beside the others; nil before the first step.
+	versions *background
 	// env is nil before the first step.
 	env *environment.Environment
 }
@@ -44,7 +48,16 @@ type step struct {
 	limit time.Duration
 }
 
+// steps of a fleet that is kept are all but the last, which removes what there is to look at.
 func (s *story) steps() []step {
+	steps := s.allSteps()
+	if s.keep {
+		return steps[:len(steps)-1]
+	}
+	return steps
+}
+
+func (s *story) allSteps() []step {
 	return []step{
 		{"A management cluster, and Daytwo's manager in it", s.startManagement, building},
 		{"Three customers, each with a cluster of their own", s.registerCustomers, acting},
@@ -55,15 +68,15 @@ func (s *story) steps() []step {
 		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
 		{"A backup, and the proof that it can be restored", s.rehearseRecovery, acting},
 		{"A certificate for each of them, its renewal, and a new authority", s.deliverCertificates, acting},
-		{"A cluster is ordered, upgraded and given back", s.orderCluster, acting},
+		{"A cluster is ordered, upgraded and given back", s.orderCluster, building},
 		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
 		{"Certificates and add-ons go, and then the customers", s.deleteEverything, acting},
 	}
 }
 
-func newStory(screen *screen, manager string) *story {
+func newStory(screen *screen, manager string, keep bool) *story {
 	return &story{
-		screen: screen, manager: manager, started: time.Now(),
+		screen: screen, manager: manager, keep: keep, started: time.Now(),
 		customers: []customer{{"acme"}, {"globex"}, {"initech"}},
 	}
 }
@@ -75,6 +88,9 @@ func (s *story) take(ctx context.Context, step step) error {
 }
 
 func (s *story) close() error {
+	if s.versions != nil {
+		s.versions.end()
+	}
 	if s.env == nil {
 		return nil
 	}

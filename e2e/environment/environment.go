@@ -40,8 +40,14 @@ type Options struct {
 	// BeforeManager is called once the fleet is up and has what the manager needs, before the manager's first start.
 	// Nil does nothing.
 	BeforeManager func(context.Context, *localfleet.Fleet) error
+	// Detached lets the environment go on after Close and after the program's end.
+	Detached bool
+	// VersionsLater leaves out older versions of Kubernetes, as localfleet.Options has it.
+	VersionsLater bool
 	// Progress is told what happens, a line at a time. Nil keeps it quiet.
 	Progress io.Writer
+	// Components is told what is downloaded and built, as localfleet.Options has it. Nil tells Progress.
+	Components io.Writer
 }
 
 // Environment is a fleet and the manager that works on it. Its methods may be called at the same
@@ -70,7 +76,10 @@ func Start(ctx context.Context, options Options) (*Environment, error) {
 		ClusterOptions: localfleet.ClusterOptions{Bare: options.Bare, OwnEtcd: options.OwnEtcd, Velero: options.Velero},
 		ClusterAPI:     options.ClusterAPI,
 		CertManager:    options.CertManager,
+		Detached:       options.Detached,
+		VersionsLater:  options.VersionsLater,
 		Progress:       options.Progress,
+		Components:     options.Components,
 
 		ManagerKubeconfig: options.ManagerKubeconfig,
 	})
@@ -109,5 +118,5 @@ func populate(ctx context.Context, fleet *localfleet.Fleet, root string, options
 	return &Environment{Fleet: fleet, Admin: admin, Manager: manager, workloads: map[string]client.WithWatch{}}, nil
 }
 
-// Close ends the manager and the fleet and removes their state. Only logs stay.
+// Close ends the manager and the fleet and removes their state, unless they are Detached. Only logs stay.
 func (e *Environment) Close() error { return e.Fleet.Close() }
