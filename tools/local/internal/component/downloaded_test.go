@@ -153,6 +153,37 @@ func TestProvideCountsWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestProgressCountsWhatIsProvided(t *testing.T) {
+	var progress bytes.Buffer
+	store := Store{CacheDir: t.TempDir(), SourceDir: newModule(t), Progress: &progress}
+	var missing []*build
+	for _, c := range []component{hello(), publishedComponent()} {
+		b, err := newBuild(t.Context(), c, filepath.Join(store.SourceDir, c.source), store.Progress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.background = true
+		missing = append(missing, b)
+	}
+	if err := store.provideAll(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	changes := []string{"[1/2] hello v1.2.3: building", "[1/2] hello v1.2.3: built in ", "[2/2] kwok v1.2.3: building", "[2/2] kwok v1.2.3: built in "}
+	var lines []string
+	for line := range strings.Lines(progress.String()) {
+		// Between the changes are lines that go on from the start of the next one.
+		lines = append(lines, line[strings.LastIndex(line, Transient)+1:])
+	}
+	if len(lines) != len(changes) {
+		t.Fatalf("%d changes were told:\n%s", len(lines), progress.String())
+	}
+	for i, want := range changes {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("change %d is %q, want %q", i+1, lines[i], want)
+		}
+	}
+}
+
 func TestReleasesHaveTheProgramsOfTheirComponents(t *testing.T) {
 	downloadable := 0
 	for _, c := range catalog() {

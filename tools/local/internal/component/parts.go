@@ -16,6 +16,10 @@ func (s Store) Provide(ctx context.Context, parts ...Part) error {
 	if err != nil {
 		return err
 	}
+	return s.provideAll(ctx, missing)
+}
+
+func (s Store) provideAll(ctx context.Context, missing []*build) error {
 	for i, b := range missing {
 		b.count = fmt.Sprintf("[%d/%d] ", i+1, len(missing))
 		if _, err := s.provideBuild(ctx, b); err != nil {

@@ -133,7 +133,7 @@ func (s Store) lock(ctx context.Context) (*filelock.Lock, error) {
 }
 
 // fill makes what is to be in dir next to it, so that dir is there as a whole or not at all.
-func (s Store) fill(b *build, dir string, make func(target string) error) error {
+func (s Store) fill(b *build, dir string, produce func(target string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s Store) fill(b *build, dir string, make func(target string) error) error 
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	if err := make(temporary); err != nil {
+	if err := produce(temporary); err != nil {
 		return err
 	}
 	if b.version == ownVersion {
