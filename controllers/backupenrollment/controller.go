@@ -10,6 +10,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 	"github.com/daytwo-dev/daytwo/controllers/internal/assumerole"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
@@ -44,7 +45,7 @@ type Reconciler struct {
 	// Minter mints the credentials of policies that assume a role.
 	Minter *assumerole.Minter
 
-	details *background.Tasks[allDetails]
+	details *background.Tasks[history.AllDetails]
 	probes  *background.Tasks[backupstore.Probe]
 	mints   *background.Tasks[struct{}]
 	// questions to Velero, for its version.

@@ -9,6 +9,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
@@ -38,7 +39,7 @@ func (r *Reconciler) otherPolicies(ctx context.Context, o *observation) ([]strin
 	for i := range list.Items {
 		one := &list.Items[i]
 		if one.UID != o.Target.UID && one.DeletionTimestamp.IsZero() {
-			names = append(names, objectName(policyOf(one)))
+			names = append(names, veleroobjects.NameFor(veleroobjects.PolicyOf(one)))
 		}
 	}
 	return names, nil

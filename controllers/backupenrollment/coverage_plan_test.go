@@ -1,35 +1,16 @@
 package backupenrollment
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 
-	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
 )
-
-func namespaceNamed(name string, labels map[string]string) *unstructured.Unstructured {
-	namespace := &unstructured.Unstructured{Object: map[string]any{}}
-	namespace.SetName(name)
-	namespace.SetLabels(labels)
-	return namespace
-}
-
-// scheduleOf a policy, with what its template includes and excludes.
-func scheduleOf(name string, included, excluded []any) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"name": name},
-		"spec":     map[string]any{"template": map[string]any{"includedNamespaces": included, "excludedNamespaces": excluded}},
-	}}
-}
 
 func TestWhatATemplateLeavesOutOfItsNamespaces(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -51,7 +32,7 @@ func TestWhatATemplateLeavesOutOfItsNamespaces(t *testing.T) {
 }
 
 func TestANamespaceIsCoveredIfOnePolicyTakesAllOfIt(t *testing.T) {
-	namespaces := []*unstructured.Unstructured{namespaceNamed("shop", nil), namespaceNamed("team-a", nil), namespaceNamed("team-b", nil)}
+	namespaces := []*unstructured.Unstructured{backuptest.NamespaceNamed("shop", nil), backuptest.NamespaceNamed("team-a", nil), backuptest.NamespaceNamed("team-b", nil)}
 	got := coveredBy([]filter{
 		{included: []string{"shop"}},
 		{included: []string{"shop", "team-a"}, partial: "labelSelector"},
@@ -77,7 +58,7 @@ func TestWhichNamespacesATemplateTakesIn(t *testing.T) {
 		"what Velero never accepts": {[]any{int64(7)}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, ok := filterOf(scheduleOf("nightly-1", row.included, row.excluded))
+			f, ok := filterOf(backuptest.ScheduleOf("nightly-1", row.included, row.excluded))
 			var got []string
 			for _, namespace := range []string{"shop", "team-a", "team-b"} {
 				if ok && f.covers(namespace) {
@@ -92,88 +73,14 @@ func TestWhichNamespacesATemplateTakesIn(t *testing.T) {
 }
 
 func TestWhichNamespacesCount(t *testing.T) {
-	going := namespaceNamed("going", nil)
-	going.SetDeletionTimestamp(&metav1.Time{Time: noon})
+	going := backuptest.NamespaceNamed("going", nil)
+	going.SetDeletionTimestamp(&metav1.Time{Time: backuptest.Noon})
 	got := coveredBy(nil, []*unstructured.Unstructured{
-		namespaceNamed("velero", nil), namespaceNamed("kube-system", nil), namespaceNamed("kube-public", nil), namespaceNamed("kube-node-lease", nil),
-		namespaceNamed("scratch", map[string]string{velerov1.ExcludeFromBackupLabel: "true"}), namespaceNamed("sandbox", map[string]string{metav1alpha1.LabelDrill: "d"}),
-		going, namespaceNamed("shop", map[string]string{velerov1.ExcludeFromBackupLabel: "false"}), namespaceNamed("default", nil),
+		backuptest.NamespaceNamed("velero", nil), backuptest.NamespaceNamed("kube-system", nil), backuptest.NamespaceNamed("kube-public", nil), backuptest.NamespaceNamed("kube-node-lease", nil),
+		backuptest.NamespaceNamed("scratch", map[string]string{velerov1.ExcludeFromBackupLabel: "true"}), backuptest.NamespaceNamed("sandbox", map[string]string{metav1alpha1.LabelDrill: "d"}),
+		going, backuptest.NamespaceNamed("shop", map[string]string{velerov1.ExcludeFromBackupLabel: "false"}), backuptest.NamespaceNamed("default", nil),
 	}, "velero")
 	if got.total != 2 || !slices.Equal(got.uncovered, []string{"default", "shop"}) {
 		t.Errorf("got %+v", got)
 	}
-}
-
-// covering is an enrollment whose template leaves out the namespace scratch, with a backup of which these are the details.
-func covering(known details) *observation {
-	velero := shown(nil, backupAt(1, "Completed", 3, nil))
-	velero.schedule = scheduleOf("nightly-1", nil, []any{"scratch"})
-	velero.schedules = []*unstructured.Unstructured{velero.schedule, scheduleOf("weekly-1", []any{"scratch"}, nil)}
-	velero.namespaces = fleet.Observed{KindState: tracker.KindState{Listed: true}, Objects: []*unstructured.Unstructured{namespaceNamed("shop", nil)}}
-	o := enrolled(velero, 0)
-	o.Extra.reading.known = allDetails{idAt(1): known}
-	return o
-}
-
-func TestWhatNoBackupCovers(t *testing.T) {
-	scratch := func(o *observation) {
-		o.Extra.velero.namespaces.Objects = append(o.Extra.velero.namespaces.Objects, namespaceNamed("scratch", nil))
-	}
-	many := func(o *observation) {
-		o.Extra.velero.schedule = scheduleOf("nightly-1", []any{"shop"}, nil)
-		for i := range 7 {
-			o.Extra.velero.namespaces.Objects = append(o.Extra.velero.namespaces.Objects, namespaceNamed(fmt.Sprintf("team-%d", i), nil))
-		}
-	}
-	for name, row := range map[string]struct {
-		details details
-		change  func(*observation)
-		status  metav1.ConditionStatus
-		says    string
-	}{
-		"nothing is left out":             {withVolumes(2, 2), nil, metav1.ConditionTrue, "1 namespaces, and 2 volumes in backup nightly-01"},
-		"a namespace is":                  {withVolumes(2, 2), scratch, metav1.ConditionFalse, "no policy backs up 1 of 2 namespaces: scratch"},
-		"many are":                        {withVolumes(2, 2), many, metav1.ConditionFalse, "no policy backs up 7 of 8 namespaces: team-0, team-1, team-2, team-3, team-4 and 2 more"},
-		"a volume is":                     {withVolumes(1, 2), nil, metav1.ConditionFalse, "backup nightly-01 has no data of 1 of 2 volumes: shop/data"},
-		"both are":                        {withVolumes(1, 3), scratch, metav1.ConditionFalse, "no policy backs up 1 of 2 namespaces: scratch; backup nightly-01 has no data of 2 of 3 volumes: shop/data and 1 more"},
-		"the backup is not read":          {details{}, nil, metav1.ConditionUnknown, "the volumes of a backup were not read yet"},
-		"the backup cannot be read":       {details{problem: "no answer"}, nil, metav1.ConditionUnknown, "the volumes of backup nightly-01 are not known: no answer"},
-		"nobody wrote of volumes":         {details{read: true, bytes: ptr.To[int64](1)}, nil, metav1.ConditionUnknown, "the bucket does not tell which volumes backup nightly-01 has"},
-		"a namespace is, whatever is not": {details{}, scratch, metav1.ConditionFalse, "no policy backs up 1 of 2 namespaces: scratch"},
-		"another policy backs it up": {withVolumes(2, 2), func(o *observation) {
-			scratch(o)
-			o.Extra.policies = []string{"weekly-1"}
-		}, metav1.ConditionTrue, "2 namespaces, and 2 volumes in backup nightly-01"},
-		"the Schedule is gone":       {withVolumes(2, 2), func(o *observation) { o.Extra.velero.schedule = nil }, metav1.ConditionUnknown, "the Schedule is not seen yet"},
-		"namespaces are not listed":  {withVolumes(2, 2), func(o *observation) { o.Extra.velero.namespaces = fleet.Observed{} }, metav1.ConditionUnknown, "waits for the first list of namespaces"},
-		"namespaces are not allowed": {withVolumes(2, 2), func(o *observation) { o.Extra.velero.namespaces.Unknown = "forbidden" }, metav1.ConditionUnknown, "namespaces cannot be watched: forbidden"},
-		"there are too many":         {withVolumes(2, 2), func(o *observation) { o.Extra.velero.namespaces.Incomplete = true }, metav1.ConditionUnknown, "the cluster has more than 500 namespaces, or very large ones"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := covering(row.details)
-			if row.change != nil {
-				row.change(o)
-			}
-			told := historyOf(o.Extra.velero.backups.Objects, standardOf(o, o.Extra.reading.known))
-			if f := coverageFinding(o, told); f.status != row.status || f.message != row.says || f.reason == "" {
-				t.Errorf("got %s (%s): %s", f.status, f.reason, f.message)
-			}
-		})
-	}
-}
-
-func TestWhatIsLeftOutIsNoReasonNotToBeReady(t *testing.T) {
-	o := covering(withVolumes(1, 2))
-	o.Extra.velero.location = locationAt("Available", "", 0)
-	done := new(Reconciler).Outcome(o)
-	done.Tell(&o.Status)
-	if done.Unhealthy != nil {
-		t.Errorf("it is not healthy: %+v", done.Unhealthy)
-	}
-	for _, condition := range o.Status.Conditions {
-		if condition.Type == backupv1alpha1.ConditionCoverageComplete && condition.Status == metav1.ConditionFalse {
-			return
-		}
-	}
-	t.Errorf("conditions %+v", o.Status.Conditions)
 }

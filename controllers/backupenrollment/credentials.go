@@ -2,8 +2,6 @@ package backupenrollment
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,25 +10,11 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
-
-// credentials are what a cluster's Velero is known by to the storage.
-type credentials struct {
-	// file is an AWS credentials file.
-	file string
-	// version of the Secret that they are from.
-	version string
-}
-
-// key of the Secret in the cluster, which differs with what it holds: Velero looks at the storage again when the
-// BackupStorageLocation changes, and not when the Secret does.
-func (c credentials) key() string {
-	sum := sha256.Sum256([]byte(c.file))
-	return "cloud-" + hex.EncodeToString(sum[:4])
-}
 
 func secretOf(enrollment *backupv1alpha1.BackupEnrollment) types.NamespacedName {
 	return types.NamespacedName{Namespace: enrollment.Namespace, Name: enrollment.Spec.CredentialsSecret}
@@ -44,14 +28,14 @@ func credentialsVersion(ctx context.Context, cached client.Reader, enrollment *b
 }
 
 // readCredentials reads an enrollment's Secret. A Verdict as the error says what a person has to mend.
-func readCredentials(ctx context.Context, live client.Reader, enrollment *backupv1alpha1.BackupEnrollment) (credentials, error) {
+func readCredentials(ctx context.Context, live client.Reader, enrollment *backupv1alpha1.BackupEnrollment) (veleroobjects.Credentials, error) {
 	read, version, err := backupstore.ReadCredentials(ctx, live, secretOf(enrollment))
 	var invalid *backupstore.InvalidCredentialsError
 	if errors.As(err, &invalid) && enrollment.Spec.AssumeRole != nil {
-		return credentials{}, &target.Verdict{Reason: metav1alpha1.ReasonWaiting, Message: "waits for temporary credentials: see the condition CredentialsRenewed"}
+		return veleroobjects.Credentials{}, &target.Verdict{Reason: metav1alpha1.ReasonWaiting, Message: "waits for temporary credentials: see the condition CredentialsRenewed"}
 	}
 	if errors.As(err, &invalid) {
-		return credentials{}, &target.Verdict{Reason: backupv1alpha1.ReasonCredentialsInvalid, Stalled: true, Message: invalid.Error()}
+		return veleroobjects.Credentials{}, &target.Verdict{Reason: backupv1alpha1.ReasonCredentialsInvalid, Stalled: true, Message: invalid.Error()}
 	}
-	return credentials{file: read.File(), version: version}, err
+	return veleroobjects.Credentials{File: read.File(), Version: version}, err
 }

@@ -43,8 +43,8 @@ func TestCredentialsAreRead(t *testing.T) {
 		}
 		read, err := readCredentials(t.Context(), fake.NewClientBuilder().WithObjects(there...).Build(), enrollment)
 		if test.problem == "" {
-			if err != nil || read.file != test.file || read.version == "" {
-				t.Errorf("%s: %q, %v", name, read.file, err)
+			if err != nil || read.File != test.file || read.Version == "" {
+				t.Errorf("%s: %q, %v", name, read.File, err)
 			}
 			continue
 		}

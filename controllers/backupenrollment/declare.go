@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -33,7 +34,7 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if err != nil {
 		return nil, err
 	}
-	arranged, err := arrange(o.Status.Velero, content, policyOf(o.Target), cluster.ID, o.Now)
+	arranged, err := veleroobjects.Arrange(o.Status.Velero, content, veleroobjects.PolicyOf(o.Target), cluster.ID, o.Now)
 	if err != nil {
 		return nil, &target.Verdict{Reason: backupv1alpha1.ReasonScheduleInvalid, Message: err.Error(), Cause: err, Stalled: true}
 	}
@@ -44,13 +45,13 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	}
 	now := blackoutsOf(o.Target).at(o.Now)
 	arranged.Paused, arranged.SkippedUntil = now.open, now.skippedUntil(o.Status.Velero, o.Now)
-	arranged.CredentialsVersion = access.version
+	arranged.CredentialsVersion = access.Version
 	arranged.ValidationFrequency = &metav1.Duration{Duration: validationFrequency(o)}
 	o.Extra.arranged = arranged
-	if o.Extra.template, err = backupSpec(content, arranged); err != nil {
+	if o.Extra.template, err = veleroobjects.BackupSpec(content, arranged); err != nil {
 		return nil, err
 	}
-	list, err := desired(content, arranged, access, o.Extra.template)
+	list, err := veleroobjects.Desired(content, arranged, access, o.Extra.template)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 
 // requireVelero returns a Verdict if the cluster has no Velero to work with.
 func requireVelero(ctx context.Context, cluster *fleet.Cluster, namespace string) error {
-	for _, kind := range []schema.GroupVersionKind{locationKind, scheduleKind} {
+	for _, kind := range []schema.GroupVersionKind{veleroobjects.LocationKind, veleroobjects.ScheduleKind} {
 		_, err := cluster.Resource(ctx, kind)
 		if meta.IsNoMatchError(err) {
 			return veleroUnavailable("the cluster does not serve %s of %s: install Velero %s or newer there", kind.Kind, kind.GroupVersion(), oldestVelero)

@@ -11,8 +11,9 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
-	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -23,7 +24,8 @@ const (
 	// retryDeletion is how long after a request that failed the first other one is made. It is short, since Velero may not
 	// have seen yet a backup that it brought into the cluster itself, and then finds none. It doubles with each, and ends below
 	// the day after which Velero removes requests, and with them the count.
-	retryDeletion    = 30 * time.Second
+	retryDeletion = 30 * time.Second
+	// maxRetryDeletion is how long after a request that failed another one is made at most.
 	maxRetryDeletion = 8 * time.Hour
 	// stuckDeletion is how long Velero may work on a request. One that it worked on when it was killed stays as it is.
 	stuckDeletion = 2 * time.Hour
@@ -35,6 +37,7 @@ const (
 
 // deletion is a backup that Velero is asked to delete.
 type deletion struct {
+	// backup is its name, and uid its UID.
 	backup string
 	uid    types.UID
 	// attempt counts from 1.
@@ -56,7 +59,7 @@ func (d deletion) request(own *backupv1alpha1.VeleroObjects) *unstructured.Unstr
 		labels[velerov1.BackupNameLabel] = d.backup
 	}
 	request := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"backupName": d.backup}}}
-	request.SetGroupVersionKind(deletionKind)
+	request.SetGroupVersionKind(veleroobjects.DeletionKind)
 	request.SetNamespace(own.Namespace)
 	request.SetName(d.requestName())
 	request.SetLabels(labels)
@@ -70,39 +73,12 @@ type deletions struct {
 	remaining int
 	// due are the requests to be made now.
 	due []deletion
-	// failed is how many Velero could not delete, and problem why the first of them.
-	failed  int
+	// failed is how many Velero could not delete.
+	failed int
+	// problem is why it could not delete the first of them; empty if it could all.
 	problem string
 	// wakeAt is when another request may have to be made; zero for never.
 	wakeAt time.Time
-}
-
-// stored is what is known of the backups of an enrollment.
-type stored struct {
-	own     *backupv1alpha1.VeleroObjects
-	backups []*unstructured.Unstructured
-	// requests to delete backups that Daytwo made.
-	requests []*unstructured.Unstructured
-	// restored are the names of backups that drills work with.
-	restored []string
-	// standard of a good backup.
-	standard standard
-	now      time.Time
-	// retryBy is until when another request for what failed may be due to be made now.
-	retryBy time.Time
-}
-
-// storedOf an enrollment. Who asks for a try now need not wait for the next one.
-func storedOf(o *observation) stored {
-	velero := o.Extra.velero
-	s := stored{
-		own: o.Status.Velero, backups: velero.backups.Objects, requests: velero.deletions.Objects, restored: o.Extra.proof.restored,
-		standard: standardOf(o, o.Extra.reading.known), now: o.Now, retryBy: o.Now,
-	}
-	if o.IsRequested(target.Status{TargetStatus: &o.Status.TargetStatus}) {
-		s.retryBy = o.Now.Add(maxRetryDeletion)
-	}
-	return s
 }
 
 // planDeletions decides which requests to make for backups that are to be deleted, in their order.
@@ -142,7 +118,7 @@ func (s stored) planDeletions(condemned []*unstructured.Unstructured) deletions 
 
 func (d *deletions) fail(one deletion, why string) {
 	if d.failed++; d.failed == 1 {
-		d.problem = truncate.Message(fmt.Sprintf("Velero could not delete backup %s: %s", one.backup, why), maxProblem)
+		d.problem = truncate.Message(fmt.Sprintf("Velero could not delete backup %s: %s", one.backup, why), history.MaxProblem)
 	}
 }
 
@@ -175,4 +151,12 @@ func attemptOf(request *unstructured.Unstructured) int {
 
 func backoff(attempt int) time.Duration {
 	return min(retryDeletion<<(attempt-1), maxRetryDeletion)
+}
+
+// told is what the status tells of deletions; nil for nothing.
+func (d deletions) told() *backupv1alpha1.BackupDeletions {
+	if d.remaining == 0 {
+		return nil
+	}
+	return &backupv1alpha1.BackupDeletions{Remaining: int32(d.remaining), Failed: int32(d.failed), Message: d.problem}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -19,6 +20,7 @@ type deleter interface {
 	Confirm(ctx context.Context) error
 	// Lookup reads a whole object.
 	Lookup(ctx context.Context, ref objects.Ref) (map[string]any, error)
+	// Create creates an object from JSON.
 	Create(ctx context.Context, ref objects.Ref, body []byte) (*metav1.PartialObjectMetadata, error)
 	// Delete deletes the object that has the UID.
 	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
@@ -43,7 +45,7 @@ func requestDeletions(ctx context.Context, cluster deleter, own *backupv1alpha1.
 
 // requestDeletion looks at the backup once more: what a watch shows may be old, and does not say where the backup is stored.
 func requestDeletion(ctx context.Context, cluster deleter, own *backupv1alpha1.VeleroObjects, one deletion) error {
-	content, err := cluster.Lookup(ctx, objects.Ref{GroupVersionKind: backupKind, Namespace: own.Namespace, Name: one.backup})
+	content, err := cluster.Lookup(ctx, objects.Ref{GroupVersionKind: veleroobjects.BackupKind, Namespace: own.Namespace, Name: one.backup})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

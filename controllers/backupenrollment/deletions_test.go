@@ -3,6 +3,7 @@ package backupenrollment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -14,11 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 func TestWhenVeleroIsAskedToDelete(t *testing.T) {
-	backup := storedAt(50, "Completed")
+	backup := backuptest.StoredAt(50, "Completed")
 	for name, test := range map[string]struct {
 		request *unstructured.Unstructured
 		// attempt is that of the request to be made; 0 for none.
@@ -45,7 +47,7 @@ func TestWhenVeleroIsAskedToDelete(t *testing.T) {
 		if test.request != nil {
 			requests = append(requests, test.request)
 		}
-		d := stored{requests: requests, now: noon, retryBy: noon}.planDeletions([]*unstructured.Unstructured{backup})
+		d := stored{requests: requests, now: backuptest.Noon, retryBy: backuptest.Noon}.planDeletions([]*unstructured.Unstructured{backup})
 		attempt := 0
 		if len(d.due) > 0 {
 			attempt = d.due[0].attempt
@@ -56,20 +58,8 @@ func TestWhenVeleroIsAskedToDelete(t *testing.T) {
 		if attempt != test.attempt || d.failed != test.failed || d.remaining != 1 {
 			t.Errorf("%s: attempt %d, failed %d, remaining %d", name, attempt, d.failed, d.remaining)
 		}
-		if want := noon.Add(test.wake); test.wake == 0 && !d.wakeAt.IsZero() || test.wake != 0 && !d.wakeAt.Equal(want) {
+		if want := backuptest.Noon.Add(test.wake); test.wake == 0 && !d.wakeAt.IsZero() || test.wake != 0 && !d.wakeAt.Equal(want) {
 			t.Errorf("%s: it is looked again at %s, not in %s", name, d.wakeAt, test.wake)
-		}
-	}
-}
-
-func TestWhoAsksForATryNeedNotWait(t *testing.T) {
-	backup := storedAt(50, "Completed")
-	o := enrolled(shown(nil, backup), 0)
-	o.Extra.velero.deletions.Objects = []*unstructured.Unstructured{requestFor(backup, 9, time.Minute, "Processed", "no")}
-	for request, want := range map[string]int{"": 0, "now": 1} {
-		o.Request = request
-		if due := storedOf(o).planDeletions([]*unstructured.Unstructured{backup}).due; len(due) != want {
-			t.Errorf("with the request %q, %d are due", request, len(due))
 		}
 	}
 }
@@ -77,9 +67,9 @@ func TestWhoAsksForATryNeedNotWait(t *testing.T) {
 func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
 	var backups, requests []*unstructured.Unstructured
 	for i := range 20 {
-		backups = append(backups, storedAt(99-i, "Completed"))
+		backups = append(backups, backuptest.StoredAt(99-i, "Completed"))
 	}
-	if due := (stored{now: noon, retryBy: noon}).planDeletions(backups).due; len(due) != maxRequested || due[0].backup != "nightly-99" {
+	if due := (stored{now: backuptest.Noon, retryBy: backuptest.Noon}).planDeletions(backups).due; len(due) != maxRequested || due[0].backup != "nightly-99" {
 		t.Errorf("%v are due", due)
 	}
 	for _, backup := range backups[:10] {
@@ -88,7 +78,7 @@ func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
 	for _, backup := range backups[10:13] {
 		requests = append(requests, requestFor(backup, 1, time.Minute, "InProgress"))
 	}
-	d := stored{requests: requests, now: noon, retryBy: noon}.planDeletions(backups)
+	d := stored{requests: requests, now: backuptest.Noon, retryBy: backuptest.Noon}.planDeletions(backups)
 	if due := namesOf(d.due); !slices.Equal(due, []string{"nightly-86", "nightly-85"}) || d.failed != 10 {
 		t.Errorf("%v are due, %d failed", due, d.failed)
 	}
@@ -142,12 +132,12 @@ func TestABackupIsLookedAtOnceMoreBeforeItGoes(t *testing.T) {
 		}, false},
 		"it is gone": {func(backup *unstructured.Unstructured) { backup.SetName("gone") }, false},
 	} {
-		backup := storedAt(50, "Completed")
-		must(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
+		backup := backuptest.StoredAt(50, "Completed")
+		noError(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
 		one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 1}
 		test.change(backup)
 		cluster := &answers{backup: backup}
-		must(t, requestDeletions(t.Context(), cluster, kept(time.Hour, 1), []deletion{one}))
+		noError(t, requestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []deletion{one}))
 		if asked := len(cluster.requests) == 1; asked != test.asked {
 			t.Errorf("%s: Velero is asked: %t", name, asked)
 		}
@@ -155,12 +145,12 @@ func TestABackupIsLookedAtOnceMoreBeforeItGoes(t *testing.T) {
 }
 
 func TestARequestIsMadeOnce(t *testing.T) {
-	backup := storedAt(50, "Completed")
-	must(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
+	backup := backuptest.StoredAt(50, "Completed")
+	noError(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
 	one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 2, failed: "first"}
 	cluster := &answers{backup: backup}
 	for _, cluster.create = range []error{nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "deletebackuprequests"}, "")} {
-		must(t, requestDeletions(t.Context(), cluster, kept(time.Hour, 1), []deletion{one}))
+		noError(t, requestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []deletion{one}))
 	}
 	first, second := cluster.requests[0], cluster.requests[1]
 	if first.GetName() != second.GetName() || first.GetName() == (deletion{backup: one.backup, uid: "another"}).requestName() {
@@ -174,7 +164,30 @@ func TestARequestIsMadeOnce(t *testing.T) {
 		t.Errorf("the request that failed stays: %v", cluster.deleted)
 	}
 	cluster.create = errors.New("no answer")
-	if err := requestDeletions(t.Context(), cluster, kept(time.Hour, 1), []deletion{one}); !errors.Is(err, cluster.create) {
+	if err := requestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []deletion{one}); !errors.Is(err, cluster.create) {
 		t.Errorf("got %v", err)
 	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func namesOf(due []deletion) (names []string) {
+	for _, one := range due {
+		names = append(names, one.backup)
+	}
+	return names
+}
+
+// requestFor is a request to delete a backup, made so long before noon.
+func requestFor(backup *unstructured.Unstructured, attempt int, ago time.Duration, phase string, errs ...any) *unstructured.Unstructured {
+	request := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: attempt}.request(backuptest.Kept(time.Hour, 1))
+	request.SetUID(types.UID(fmt.Sprintf("request-%d-for-%s", attempt, backup.GetName())))
+	request.SetCreationTimestamp(metav1.NewTime(backuptest.Noon.Add(-ago)))
+	request.Object["status"] = map[string]any{"phase": phase, "errors": errs}
+	return request
 }

@@ -3,10 +3,11 @@ package backupenrollment
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 )
 
 const (
@@ -21,9 +22,11 @@ const (
 
 // extension is a good backup that Velero would delete soon, and that is to stay: the last ones, when no others follow.
 type extension struct {
+	// backup is its name, and uid its UID.
 	backup string
 	uid    types.UID
-	until  time.Time
+	// until when Velero is to keep it.
+	until time.Time
 }
 
 // extensionOf a backup that is kept: in the last quarter of its time it gets as much time again, from a day to a year. Also when
@@ -34,15 +37,16 @@ func extensionOf(backup *unstructured.Unstructured, now time.Time) (e extension,
 	if err != nil {
 		return extension{}, time.Time{}
 	}
-	life := max(minExtension, min(expires.Sub(ageFrom(backup)), maxExtension))
+	life := max(minExtension, min(expires.Sub(history.AgeFrom(backup)), maxExtension))
 	return extension{backup: backup.GetName(), uid: backup.GetUID(), until: now.Add(life).Truncate(time.Second)}, expires.Add(-life / 4)
 }
 
-// planExtensions decides which of the backups that are kept are extended now, and when to look again.
-func planExtensions(kept []*unstructured.Unstructured, status *backupv1alpha1.BackupEnrollmentStatus, now time.Time) (due []extension, wakeAt time.Time) {
+// planExtensions decides which of the backups that are kept are extended now, and when to look again; zero for never. It knows when some
+// were extended last; nil for never.
+func planExtensions(kept []*unstructured.Unstructured, extendedAt *metav1.Time, now time.Time) (due []extension, wakeAt time.Time) {
 	held := time.Time{}
-	if last := status.ExtendedAt; last != nil {
-		held = last.Add(extendEvery)
+	if extendedAt != nil {
+		held = extendedAt.Add(extendEvery)
 	}
 	for _, backup := range kept {
 		e, at := extensionOf(backup, now)

@@ -7,19 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
 )
 
 // expiring is a good backup that started so long before noon, and that Velero deletes so long after noon.
 func expiring(ago, in time.Duration) *unstructured.Unstructured {
-	backup := storedAt(int(ago/time.Hour), "Completed")
-	_ = unstructured.SetNestedField(backup.Object, noon.Add(in).Format(time.RFC3339), "status", "expiration")
+	backup := backuptest.StoredAt(int(ago/time.Hour), "Completed")
+	_ = unstructured.SetNestedField(backup.Object, backuptest.Noon.Add(in).Format(time.RFC3339), "status", "expiration")
 	return backup
 }
 
 func TestTheLastGoodBackupOutlastsWhatVeleroKnows(t *testing.T) {
 	const day = 24 * time.Hour
-	forever := storedAt(1, "Completed")
+	forever := backuptest.StoredAt(1, "Completed")
 	unstructured.RemoveNestedField(forever.Object, "status", "expiration")
 	for name, row := range map[string]struct {
 		kept     *unstructured.Unstructured
@@ -36,17 +36,17 @@ func TestTheLastGoodBackupOutlastsWhatVeleroKnows(t *testing.T) {
 		"somebody takes it back all day": {kept: expiring(30*day, 10*day), extended: time.Hour, until: 40 * day},
 		"Velero never deletes it":        {kept: forever},
 	} {
-		status := &backupv1alpha1.BackupEnrollmentStatus{}
+		var extendedAt *metav1.Time
 		if row.extended > 0 {
-			status.ExtendedAt = &metav1.Time{Time: noon.Add(-row.extended)}
+			extendedAt = &metav1.Time{Time: backuptest.Noon.Add(-row.extended)}
 		}
-		due, wakeAt := planExtensions([]*unstructured.Unstructured{row.kept}, status, noon)
+		due, wakeAt := planExtensions([]*unstructured.Unstructured{row.kept}, extendedAt, backuptest.Noon)
 		switch {
 		case (row.until > 0) != (len(due) == 1):
 			t.Errorf("%s: due are %+v", name, due)
-		case row.until > 0 && !due[0].until.Equal(noon.Add(row.until)):
+		case row.until > 0 && !due[0].until.Equal(backuptest.Noon.Add(row.until)):
 			t.Errorf("%s: until %s", name, due[0].until)
-		case row.wakes > 0 && !wakeAt.Equal(noon.Add(row.wakes)) || row.wakes == 0 && !wakeAt.IsZero():
+		case row.wakes > 0 && !wakeAt.Equal(backuptest.Noon.Add(row.wakes)) || row.wakes == 0 && !wakeAt.IsZero():
 			t.Errorf("%s: it is looked at again at %s", name, wakeAt)
 		}
 	}

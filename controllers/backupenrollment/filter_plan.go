@@ -65,3 +65,19 @@ func (f filter) covers(namespace string) bool {
 	}
 	return !slices.ContainsFunc(f.excluded, matches) && (len(f.included) == 0 || slices.ContainsFunc(f.included, matches))
 }
+
+// filtersOf are those of a policy's own Schedule, and of those of other policies, which are known by their names. Read is false
+// if its own cannot be read.
+func filtersOf(own *unstructured.Unstructured, schedules []*unstructured.Unstructured, others []string) (filters []filter, read bool) {
+	first, read := filterOf(own)
+	filters = append(filters, first)
+	for _, schedule := range schedules {
+		if !slices.Contains(others, schedule.GetName()) || schedule.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if other, ok := filterOf(schedule); ok {
+			filters = append(filters, other)
+		}
+	}
+	return filters, read
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/assumerole"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
@@ -90,11 +90,7 @@ func (r *Reconciler) prefixOf(ctx context.Context, o *observation, cluster types
 	if err != nil {
 		return "", err
 	}
-	return prefixIn(content, policyOf(o.Target), cluster), nil
-}
-
-func prefixIn(content backupcontent.Content, policy types.NamespacedName, cluster types.UID) string {
-	return path.Join(content.Storage.Prefix, policy.Namespace, policy.Name, string(cluster))
+	return veleroobjects.PrefixIn(content, veleroobjects.PolicyOf(o.Target), cluster), nil
 }
 
 // mintInto mints credentials, and writes them into the Secret that the enrollment names.

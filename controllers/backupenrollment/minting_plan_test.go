@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
 )
 
 func TestTemporaryCredentialsAreRenewedAtHalfTheirLife(t *testing.T) {
@@ -16,7 +17,7 @@ func TestTemporaryCredentialsAreRenewedAtHalfTheirLife(t *testing.T) {
 	minted := func(ago, life time.Duration, change map[string]string) *metav1.PartialObjectMetadata {
 		secret := &metav1.PartialObjectMetadata{}
 		secret.Annotations = map[string]string{
-			annotationMintedAt: noon.Add(-ago).Format(time.RFC3339), annotationExpiresAt: noon.Add(life - ago).Format(time.RFC3339), annotationMintedFor: purpose,
+			annotationMintedAt: backuptest.Noon.Add(-ago).Format(time.RFC3339), annotationExpiresAt: backuptest.Noon.Add(life - ago).Format(time.RFC3339), annotationMintedFor: purpose,
 		}
 		for key, value := range change {
 			secret.Annotations[key] = value
@@ -38,8 +39,8 @@ func TestTemporaryCredentialsAreRenewedAtHalfTheirLife(t *testing.T) {
 		"somebody changed a time":     {minted(0, 12*time.Hour, map[string]string{annotationExpiresAt: "never"}), true, 0},
 		"somebody turned the times":   {minted(0, -time.Hour, nil), true, 0},
 	} {
-		m := planMinting(minting{role: role, purpose: purpose}, row.secret, noon)
-		if m.due != row.due || row.wakes > 0 && !m.wakeAt.Equal(noon.Add(row.wakes)) || row.wakes == 0 && !m.wakeAt.IsZero() {
+		m := planMinting(minting{role: role, purpose: purpose}, row.secret, backuptest.Noon)
+		if m.due != row.due || row.wakes > 0 && !m.wakeAt.Equal(backuptest.Noon.Add(row.wakes)) || row.wakes == 0 && !m.wakeAt.IsZero() {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -56,20 +57,20 @@ func TestCredentialsThatCannotBeRenewedAreTold(t *testing.T) {
 		says   string
 	}{
 		"none yet":                {minting{role: role}, metav1.ConditionUnknown, "waits for the first"},
-		"good":                    {minting{role: role, expiresAt: noon.Add(time.Hour)}, metav1.ConditionTrue, "2026-"},
-		"not renewed, and good":   {minting{role: role, expiresAt: noon.Add(time.Hour), problem: "no answer"}, metav1.ConditionFalse, "those at hand are good until"},
-		"not renewed, and over":   {minting{role: role, expiresAt: noon.Add(-time.Hour), problem: "no answer"}, metav1.ConditionFalse, "there are no credentials that are good: no answer"},
+		"good":                    {minting{role: role, expiresAt: backuptest.Noon.Add(time.Hour)}, metav1.ConditionTrue, "2026-"},
+		"not renewed, and good":   {minting{role: role, expiresAt: backuptest.Noon.Add(time.Hour), problem: "no answer"}, metav1.ConditionFalse, "those at hand are good until"},
+		"not renewed, and over":   {minting{role: role, expiresAt: backuptest.Noon.Add(-time.Hour), problem: "no answer"}, metav1.ConditionFalse, "there are no credentials that are good: no answer"},
 		"none, and no way to any": {minting{role: role, problem: "no answer"}, metav1.ConditionFalse, "no credentials that are good: no answer"},
 	} {
-		f := row.m.finding(noon)
+		f := row.m.finding(backuptest.Noon)
 		if row.says == "2026-" {
-			row.says = noon.Add(time.Hour).Format(time.RFC3339)
+			row.says = backuptest.Noon.Add(time.Hour).Format(time.RFC3339)
 		}
 		if f.status != row.status || !strings.Contains(f.message, row.says) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	if f := (minting{}).finding(noon); f.kind != "" {
+	if f := (minting{}).finding(backuptest.Noon); f.kind != "" {
 		t.Errorf("where a person gives them: %+v", f)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -60,14 +61,14 @@ func TestAStartThatVeleroMissedIsCaughtUp(t *testing.T) {
 		return nil
 	})
 	w.looked("afterwards")
-	if backups := w.velero(t.Context(), backupKind); len(backups) != 1 {
+	if backups := w.velero(t.Context(), veleroobjects.BackupKind); len(backups) != 1 {
 		t.Errorf("there are %d backups for one start", len(backups))
 	}
 }
 
 func (w *env) expectNothingMade(what string) {
 	w.Helper()
-	if status := w.status(w.Context()); status.CaughtUp != nil || len(w.velero(w.Context(), backupKind)) > 0 {
+	if status := w.status(w.Context()); status.CaughtUp != nil || len(w.velero(w.Context(), veleroobjects.BackupKind)) > 0 {
 		w.Errorf("%s is caught up: %+v", what, status.CaughtUp)
 	}
 }
@@ -79,7 +80,7 @@ func (w *env) setBlackouts(windows string, paused bool) {
 	patch := fmt.Appendf(nil, `{"spec":{"schedule":{"blackouts":%s}}}`, windows)
 	w.must(w.management.Patch(w.Context(), enrollment, client.RawPatch(types.MergePatchType, patch)))
 	expect.Eventually(w, fmt.Sprintf("the Schedule is paused: %t", paused), func(ctx context.Context) error {
-		if got, _, _ := unstructured.NestedBool(w.velero(ctx, scheduleKind)[0].Object, "spec", "paused"); got != paused {
+		if got, _, _ := unstructured.NestedBool(w.velero(ctx, veleroobjects.ScheduleKind)[0].Object, "spec", "paused"); got != paused {
 			return fmt.Errorf("conditions %+v", w.status(ctx).Conditions)
 		}
 		return nil

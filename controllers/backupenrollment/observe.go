@@ -14,6 +14,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/details"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
 
@@ -54,7 +56,7 @@ type extra struct {
 	// server is what Velero says of itself.
 	server server
 	// reading is what the bucket tells of backups.
-	reading reading
+	reading details.Plan
 	// purge is the deletion of all backups with the enrollment; nil if they stay, or are gone.
 	purge *purge
 	// caughtUp is the backup that is made in the place of one that failed or was missed, and has not ended; nil for none.
@@ -137,11 +139,11 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 	selections := map[fleet.Selection]bool{}
 	shown := &seen{}
 	for _, selection := range []fleet.Selection{
-		{Kind: backupKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups, Omit: "spec"},
+		{Kind: veleroobjects.BackupKind, Namespace: own.Namespace, Selector: itsOwn, Limit: maxBackups, Omit: "spec"},
 		// There are few, so one watch does for all policies in the cluster.
-		{Kind: deletionKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup, Limit: maxBackups},
-		{Kind: locationKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
-		{Kind: scheduleKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
+		{Kind: veleroobjects.DeletionKind, Namespace: own.Namespace, Selector: metav1alpha1.LabelBackup, Limit: maxBackups},
+		{Kind: veleroobjects.LocationKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
+		{Kind: veleroobjects.ScheduleKind, Namespace: own.Namespace, Selector: ours, Limit: maxLocations},
 	} {
 		observed, err := cluster.Observe(ctx, owner, selection)
 		if meta.IsNoMatchError(err) {
@@ -162,12 +164,12 @@ func (r *Reconciler) observeVelero(ctx context.Context, o *observation, cluster 
 	}
 	selections[allNamespaces] = true
 	cluster.RetainObservations(owner, func(selection fleet.Selection) bool { return selections[selection] })
-	shown.backups, shown.deletions = found[backupKind], found[deletionKind]
+	shown.backups, shown.deletions = found[veleroobjects.BackupKind], found[veleroobjects.DeletionKind]
 	shown.deletions.Objects = slices.DeleteFunc(slices.Clone(shown.deletions.Objects), func(request *unstructured.Unstructured) bool {
 		return request.GetLabels()[metav1alpha1.LabelBackup] != own.Name
 	})
-	shown.schedules = found[scheduleKind].Objects
-	shown.location, shown.schedule = named(found[locationKind].Objects, own.Name), named(found[scheduleKind].Objects, own.Name)
+	shown.schedules = found[veleroobjects.ScheduleKind].Objects
+	shown.location, shown.schedule = named(found[veleroobjects.LocationKind].Objects, own.Name), named(found[veleroobjects.ScheduleKind].Objects, own.Name)
 	return shown, nil
 }
 
@@ -194,7 +196,7 @@ func (r *Reconciler) NeedsDesired(o *observation) bool {
 // frequencyOf is how often Velero looks at the storage.
 func frequencyOf(own *backupv1alpha1.VeleroObjects) time.Duration {
 	if own == nil || own.ValidationFrequency == nil {
-		return validateEvery
+		return veleroobjects.ValidateEvery
 	}
 	return own.ValidationFrequency.Duration
 }
@@ -202,11 +204,11 @@ func frequencyOf(own *backupv1alpha1.VeleroObjects) time.Duration {
 // validationFrequency is how often Velero is to look at the storage. A change makes it look at once, so storage that comes
 // and goes changes it back after some time only.
 func validationFrequency(o *observation) time.Duration {
-	if o.Extra.velero != nil && phaseOf(o.Extra.velero.location) == string(velerov1.BackupStorageLocationPhaseUnavailable) {
-		return validateBroken
+	if o.Extra.velero != nil && veleroobjects.PhaseOf(o.Extra.velero.location) == string(velerov1.BackupStorageLocationPhaseUnavailable) {
+		return veleroobjects.ValidateBroken
 	}
 	if at := trustedAt(o); !at.IsZero() && !o.Now.Before(at) {
-		return validateEvery
+		return veleroobjects.ValidateEvery
 	}
 	return frequencyOf(o.Status.Velero)
 }
@@ -217,13 +219,5 @@ func trustedAt(o *observation) time.Time {
 	if available == nil || available.Status != metav1.ConditionTrue {
 		return time.Time{}
 	}
-	return available.LastTransitionTime.Add(validateEvery)
-}
-
-func phaseOf(object *unstructured.Unstructured) string {
-	if object == nil {
-		return ""
-	}
-	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
-	return phase
+	return available.LastTransitionTime.Add(veleroobjects.ValidateEvery)
 }

@@ -12,6 +12,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -112,19 +114,19 @@ func newBackup(o *observation, name string, id types.UID) metav1alpha1.Action {
 
 func emptyBackup(own *backupv1alpha1.VeleroObjects) *unstructured.Unstructured {
 	backup := &unstructured.Unstructured{}
-	backup.SetGroupVersionKind(backupKind)
+	backup.SetGroupVersionKind(veleroobjects.BackupKind)
 	backup.SetNamespace(own.Namespace)
 	return backup
 }
 
 // isAvailable is whether Velero has found the storage available: it refuses a Backup for good before that.
 func isAvailable(velero *seen) bool {
-	return velero != nil && phaseOf(velero.location) == string(velerov1.BackupStorageLocationPhaseAvailable)
+	return velero != nil && veleroobjects.PhaseOf(velero.location) == string(velerov1.BackupStorageLocationPhaseAvailable)
 }
 
 // follow looks how far a backup is that is on record.
 func follow(o *observation, before metav1alpha1.Action, id types.UID) (metav1alpha1.Action, progress) {
-	s := action.Situation{Action: before, Now: o.Now, ClusterID: id, Decide: decide(standardOf(o, o.Extra.reading.known))}
+	s := action.Situation{Action: before, Now: o.Now, ClusterID: id, Decide: decide(standardOf(o, o.Extra.reading.Known))}
 	switch velero := o.Extra.velero; {
 	case velero == nil || velero.missing:
 		s.Unknown = "Velero is not there"
@@ -152,19 +154,19 @@ func withID(shown fleet.Observed, id string) *unstructured.Unstructured {
 }
 
 // decide says what became of a Backup.
-func decide(s standard) func(*unstructured.Unstructured) action.Verdict {
+func decide(s history.Standard) func(*unstructured.Unstructured) action.Verdict {
 	return func(object *unstructured.Unstructured) action.Verdict {
-		run, ok := runOf(object, s)
+		run, ok := history.RunOf(object, s)
 		switch {
 		case !ok:
 			return action.Verdict{Outcome: metav1alpha1.ActionFailed, Message: "the cluster shows something else than a Backup"}
 		case run.EndedAt == nil:
 			return action.Verdict{Message: run.Phase}
-		case s.isUnread(run):
+		case s.IsUnread(run):
 			return action.Verdict{Message: cmp.Or(run.DetailsProblem, "it has ended; which volumes it has is read from the bucket")}
 		case run.Problem != "":
 			return action.Verdict{Outcome: metav1alpha1.ActionFailed, Message: run.Problem}
 		}
-		return action.Verdict{Outcome: metav1alpha1.ActionSucceeded, Message: describe(&run)}
+		return action.Verdict{Outcome: metav1alpha1.ActionSucceeded, Message: history.Describe(&run)}
 	}
 }

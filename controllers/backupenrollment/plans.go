@@ -25,6 +25,17 @@ const (
 	maxDeleted = 20
 )
 
+// situation is what plans are decided by.
+type situation struct {
+	// enrollment of a cluster, with the plans of its policy.
+	enrollment *backupv1alpha1.BackupEnrollment
+	// recorded is how the plans stood.
+	recorded []backupv1alpha1.DrillPlanStatus
+	// drills of the policy in the cluster, by plan or by people.
+	drills []backupv1alpha1.DRDrill
+	now    time.Time
+}
+
 // planned is how the plans for drills stand.
 type planned struct {
 	// told is what the status is to tell of them, if everything that is due is made.
@@ -39,33 +50,33 @@ type planned struct {
 
 // planDrills decides which drills are to be made. A plan has its first one at the first start after it was seen. The last start
 // that was missed is made up for once. A plan makes no other drill while one of its own is under way.
-func planDrills(o *observation, drills []backupv1alpha1.DRDrill) planned {
+func planDrills(s situation) planned {
 	var p planned
-	for i := range o.Target.Spec.Drills {
-		plan := &o.Target.Spec.Drills[i]
+	for i := range s.enrollment.Spec.Drills {
+		plan := &s.enrollment.Spec.Drills[i]
 		starts, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone)
 		windows, err := maintenance.Parse("windows", plan.Windows)
 		if refused != nil || err != nil { // The policy's webhook refuses it.
 			continue
 		}
-		p.add(o, plan, starts, windows, ofPlan(drills, plan.Name))
+		p.add(s, plan, starts, windows)
 	}
 	return p
 }
 
-// add decides about one plan, of whose drills there are some.
-func (p *planned) add(o *observation, plan *backupv1alpha1.DrillPlan, starts schedule.Recurrence, windows maintenance.Calendar, mine []backupv1alpha1.DRDrill) {
-	told, offset := recordOf(o, plan), offsetOf(o.Target, plan)
-	start, due := starts.Latest(told.ScheduledAt.Add(-offset), o.Now.Add(-offset))
-	open, closes := windows.At(o.Now)
+// add decides about one plan.
+func (p *planned) add(s situation, plan *backupv1alpha1.DrillPlan, starts schedule.Recurrence, windows maintenance.Calendar) {
+	mine, told, offset := ofPlan(s.drills, plan.Name), s.recordOf(plan), offsetOf(s.enrollment, plan)
+	start, due := starts.Latest(told.ScheduledAt.Add(-offset), s.now.Add(-offset))
+	open, closes := windows.At(s.now)
 	switch at := start.Add(offset); {
 	case due && told.Rested+1 < plan.Turns():
 		told.ScheduledAt, told.Rested = metav1.NewTime(at), told.Rested+1
 	case due && !open:
-		opens, _, _ := windows.Next(o.Now)
+		opens, _, _ := windows.Next(s.now)
 		p.wakeAt = times.Earliest(p.wakeAt, opens)
 	case due && !slices.ContainsFunc(mine, isUnderWay):
-		drill := newDrill(o.Target, plan, at)
+		drill := newDrill(s.enrollment, plan, at)
 		if !closes.IsZero() {
 			drill.Spec.StartBy = ptr.To(metav1.NewTime(closes))
 		}
@@ -74,7 +85,7 @@ func (p *planned) add(o *observation, plan *backupv1alpha1.DrillPlan, starts sch
 		p.expired = append(p.expired, expired(mine, plan)...)
 	}
 	told.Next = nil
-	if next, comes := starts.After(o.Now.Add(-offset)); comes {
+	if next, comes := starts.After(s.now.Add(-offset)); comes {
 		p.wakeAt = times.Earliest(p.wakeAt, next.Add(offset))
 		told.Next = nextTurn(starts, next, plan.Turns()-told.Rested-1, offset)
 	}
@@ -106,14 +117,14 @@ func ofPlan(drills []backupv1alpha1.DRDrill, plan string) (found []backupv1alpha
 func isUnderWay(drill backupv1alpha1.DRDrill) bool { return drill.Status.FinishedAt == nil }
 
 // recordOf a plan; one that is new begins now, with as many starts behind it as make the clusters take turns.
-func recordOf(o *observation, plan *backupv1alpha1.DrillPlan) backupv1alpha1.DrillPlanStatus {
-	for _, one := range o.Status.DrillPlans {
+func (s situation) recordOf(plan *backupv1alpha1.DrillPlan) backupv1alpha1.DrillPlanStatus {
+	for _, one := range s.recorded {
 		if one.Name == plan.Name {
 			return one
 		}
 	}
-	rested := schedule.Offset(string(o.Target.UID)+"/turn/"+plan.Name, time.Duration(plan.Turns())*time.Minute) / time.Minute
-	return backupv1alpha1.DrillPlanStatus{Name: plan.Name, ScheduledAt: metav1.NewTime(o.Now).Rfc3339Copy(), Rested: int32(rested)} //nolint:gosec // Fewer than 100.
+	rested := schedule.Offset(string(s.enrollment.UID)+"/turn/"+plan.Name, time.Duration(plan.Turns())*time.Minute) / time.Minute
+	return backupv1alpha1.DrillPlanStatus{Name: plan.Name, ScheduledAt: metav1.NewTime(s.now).Rfc3339Copy(), Rested: int32(rested)} //nolint:gosec // Fewer than 100.
 }
 
 // offsetOf is how much later than its expression says a plan begins in a cluster.
@@ -142,7 +153,7 @@ func expired(mine []backupv1alpha1.DRDrill, plan *backupv1alpha1.DrillPlan) (nam
 
 // newDrill is the drill of a plan for a start. Its name follows from that, so it is made once.
 func newDrill(enrollment *backupv1alpha1.BackupEnrollment, plan *backupv1alpha1.DrillPlan, start time.Time) *backupv1alpha1.DRDrill {
-	ref, policy := enrollment.Spec.ClusterRef, policyOf(enrollment).Name
+	ref, policy := enrollment.Spec.ClusterRef, enrollment.Labels[metav1alpha1.LabelPolicy]
 	name := objects.ShortName(maxDrillName, strings.ReplaceAll(plan.Name+"-"+ref.Name, ".", "-"), fmt.Sprintf("%s/%s/%d", enrollment.UID, plan.Name, start.Unix()))
 	return &backupv1alpha1.DRDrill{
 		ObjectMeta: metav1.ObjectMeta{Namespace: enrollment.Namespace, Name: name, Labels: map[string]string{

@@ -17,8 +17,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
-	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // +kubebuilder:rbac:groups=backup.daytwo.dev,resources=drdrills,verbs=get;list;watch
@@ -88,43 +88,15 @@ type proof struct {
 func (r *Reconciler) proofOf(ctx context.Context, o *observation) (proof, error) {
 	list := &backupv1alpha1.DRDrillList{}
 	err := r.Room.Client.List(ctx, list, client.UnsafeDisableDeepCopy, client.InNamespace(o.Target.Namespace),
-		client.MatchingFields{drillIndex: drilledBy(policyOf(o.Target).Name, target.ClusterKey(o.Target))})
+		client.MatchingFields{drillIndex: drilledBy(veleroobjects.PolicyOf(o.Target).Name, target.ClusterKey(o.Target))})
 	if err != nil {
 		return proof{}, fmt.Errorf("list the drills: %w", err)
 	}
-	found := proof{last: latestResult(o.Status.LastDrill, list.Items), planned: planDrills(o, list.Items), restored: restoredBy(list.Items)}
+	found := proof{last: latestResult(o.Status.LastDrill, list.Items), planned: planDrills(situation{enrollment: o.Target, recorded: o.Status.DrillPlans, drills: list.Items, now: o.Now}), restored: restoredBy(list.Items)}
 	if end := backupv1alpha1.FollowEvidence(o.Status.Evidence, list.Items); end.Head != "" {
 		found.evidence = &end
 	}
 	return found, nil
-}
-
-func restoredBy(drills []backupv1alpha1.DRDrill) (names []string) {
-	for i := range drills {
-		if source := drills[i].Status.Source; source != nil && isUnderWay(drills[i]) {
-			names = append(names, source.Backup)
-		}
-	}
-	return names
-}
-
-func latestResult(recorded *backupv1alpha1.DrillResult, drills []backupv1alpha1.DRDrill) *backupv1alpha1.DrillResult {
-	latest := recorded
-	for i := range drills {
-		status := &drills[i].Status
-		conclusive := status.Verdict == backupv1alpha1.DrillPassed || status.Verdict == backupv1alpha1.DrillFailed
-		if !conclusive || status.EndedAt == nil || latest != nil && !latest.EndedAt.Before(status.EndedAt) {
-			continue
-		}
-		latest = &backupv1alpha1.DrillResult{
-			Name: drills[i].Name, Verdict: status.Verdict, EndedAt: *status.EndedAt, Message: truncate.Message(status.Message, maxProblem),
-			DataAge: status.DataAge, RecoveryTime: status.RecoveryTime,
-		}
-		if status.Source != nil {
-			latest.Backup = status.Source.Backup
-		}
-	}
-	return latest
 }
 
 // provenFinding is whether a drill has shown that the backups can be restored.

@@ -9,47 +9,14 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
 )
 
 func hours(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Hour} }
 
-func drilled(name string, verdict backupv1alpha1.DrillVerdict, hoursAgo int) backupv1alpha1.DRDrill {
-	at := metav1.NewTime(noon.Add(-time.Duration(hoursAgo) * time.Hour))
-	drill := backupv1alpha1.DRDrill{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	drill.Status.Verdict, drill.Status.EndedAt, drill.Status.Message = verdict, &at, string(verdict)+": as found"
-	drill.Status.Source, drill.Status.RecoveryTime = &backupv1alpha1.DrillSource{Backup: "nightly-1"}, hours(1)
-	return drill
-}
-
-func TestTheDrillThatCounts(t *testing.T) {
-	underWay := drilled("now", "", 0)
-	underWay.Status.EndedAt = nil
-	for name, row := range map[string]struct {
-		recorded *backupv1alpha1.DrillResult
-		drills   []backupv1alpha1.DRDrill
-		want     string
-	}{
-		"none":                           {nil, nil, ""},
-		"the last that came to a result": {nil, []backupv1alpha1.DRDrill{drilled("a", backupv1alpha1.DrillPassed, 9), drilled("b", backupv1alpha1.DrillFailed, 3), drilled("c", backupv1alpha1.DrillPassed, 5)}, "b Failed"},
-		"others prove nothing":           {nil, []backupv1alpha1.DRDrill{drilled("a", backupv1alpha1.DrillPassed, 9), drilled("b", backupv1alpha1.DrillInconclusive, 3), drilled("c", backupv1alpha1.DrillCancelled, 1), underWay}, "a Passed"},
-		"one that people deleted stays":  {&backupv1alpha1.DrillResult{Name: "gone", Verdict: backupv1alpha1.DrillPassed, EndedAt: metav1.NewTime(noon.Add(-time.Hour))}, []backupv1alpha1.DRDrill{drilled("a", backupv1alpha1.DrillFailed, 9)}, "gone Passed"},
-		"until there is a later one":     {&backupv1alpha1.DrillResult{Name: "gone", Verdict: backupv1alpha1.DrillPassed, EndedAt: metav1.NewTime(noon.Add(-time.Hour))}, []backupv1alpha1.DRDrill{drilled("a", backupv1alpha1.DrillFailed, 0)}, "a Failed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := ""
-			if result := latestResult(row.recorded, row.drills); result != nil {
-				got = result.Name + " " + string(result.Verdict)
-			}
-			if got != row.want {
-				t.Errorf("got %q, want %q", got, row.want)
-			}
-		})
-	}
-}
-
 func TestWhatDrillsProve(t *testing.T) {
 	result := func(verdict backupv1alpha1.DrillVerdict, hoursAgo int) *backupv1alpha1.DrillResult {
-		return latestResult(nil, []backupv1alpha1.DRDrill{drilled("weekly", verdict, hoursAgo)})
+		return latestResult(nil, []backupv1alpha1.DRDrill{backuptest.Drilled("weekly", verdict, hoursAgo)})
 	}
 	for name, row := range map[string]struct {
 		drill       *backupv1alpha1.DrillResult

@@ -7,20 +7,21 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 )
 
 // protectionFinding is whether somebody with the credentials of the cluster could erase its backups for good, or whoever sees
 // the bucket read the data of volumes. It is no reason for an enrollment not to be Ready.
-func protectionFinding(o *observation, told history) finding {
+func protectionFinding(o *observation, told history.History) finding {
 	return historyFinding(o.Extra.storage.check).withPassword(o.Target, told)
 }
 
 // withPassword adds whether whoever reads the bucket could read the data of volumes.
-func (f finding) withPassword(enrollment *backupv1alpha1.BackupEnrollment, told history) finding {
+func (f finding) withPassword(enrollment *backupv1alpha1.BackupEnrollment, told history.History) finding {
 	if _, named := passwordKey(enrollment); named {
 		return f
 	}
-	backup, _ := lastRead(told)
+	backup, _ := told.LastRead()
 	if backup == nil || backup.Volumes.InRepository == 0 {
 		return f
 	}

@@ -8,6 +8,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 )
 
 func TestDataOfVolumesNeedsAPassword(t *testing.T) {
@@ -26,9 +28,9 @@ func TestDataOfVolumesNeedsAPassword(t *testing.T) {
 		o := enrolled(nil, 0)
 		o.Target.Spec.RepositoryPassword = row.password
 		o.Extra.storage.check = &backupv1alpha1.StorageCheck{History: row.history}
-		run := backupv1alpha1.BackupRun{Name: "nightly-1", Phase: "Completed", EndedAt: ptrTo(noon), DetailsRead: true}
+		run := backupv1alpha1.BackupRun{Name: "nightly-1", Phase: "Completed", EndedAt: ptrTo(backuptest.Noon), DetailsRead: true}
 		run.Volumes = &backupv1alpha1.BackupVolumes{Total: ptr.To[int32](2), Covered: ptr.To[int32](2), InRepository: row.inRepository}
-		got := protectionFinding(o, history{runs: []backupv1alpha1.BackupRun{run}})
+		got := protectionFinding(o, history.History{Runs: []backupv1alpha1.BackupRun{run}})
 		if told := string(got.status) + " " + got.reason; told != row.want {
 			t.Errorf("%s: it is %s: %s", name, told, got.message)
 		}

@@ -3,7 +3,6 @@ package backupenrollment
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +66,8 @@ func purgeOf(o *observation) *purge {
 	if velero.pending {
 		return &purge{waits: "the backups in the cluster are being listed"}
 	}
-	p := storedOf(o).planPurge()
+	p := &purge{}
+	p.deletions, p.underWay = storedOf(o).planPurge()
 	p.schedule = ownSchedule(velero.schedule, o.Inventory)
 	if velero.location == nil {
 		p.due, p.waits = nil, fmt.Sprintf("BackupStorageLocation %s is gone, without which Velero deletes nothing", own.Name)
@@ -95,24 +95,6 @@ func ownSchedule(shown *unstructured.Unstructured, inventory apply.Inventory) *a
 		return nil
 	}
 	return &entry
-}
-
-// planPurge decides how to delete all backups.
-func (s stored) planPurge() *purge {
-	p := &purge{}
-	var all []*unstructured.Unstructured
-	for _, backup := range slices.Backward(latestFirst(s.backups)) {
-		ended := hasEnded(velerov1.BackupPhase(phaseOf(backup)))
-		switch location := backup.GetLabels()[velerov1.StorageLocationLabel]; {
-		case location != "" && location != s.own.Name: // It is in other storage.
-		case !ended, slices.Contains(s.restored, backup.GetName()):
-			p.underWay++
-		case isDeletable(backup, s.own.Name):
-			all = append(all, backup)
-		}
-	}
-	p.deletions = s.planDeletions(all)
-	return p
 }
 
 // syncedAt is when Velero last brought what it found in the bucket into the cluster; zero for never. Backups that it has not

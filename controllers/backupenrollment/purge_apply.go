@@ -10,6 +10,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -44,7 +45,7 @@ func (s *purgeStages) Before(ctx context.Context) (bool, error) {
 
 // findUnseen is whether the cluster has backups that the watch does not show yet.
 func (s *purgeStages) findUnseen(ctx context.Context, own *backupv1alpha1.VeleroObjects) (bool, error) {
-	listed, err := s.cluster.List(ctx, backupKind, own.Namespace, metav1alpha1.LabelBackup+"="+own.Name)
+	listed, err := s.cluster.List(ctx, veleroobjects.BackupKind, own.Namespace, metav1alpha1.LabelBackup+"="+own.Name)
 	if err != nil {
 		return false, fmt.Errorf("list the backups: %w", err)
 	}

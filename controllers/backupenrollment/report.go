@@ -14,6 +14,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
@@ -52,7 +54,7 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 		tellRecorded(o, "the cluster cannot be reached", &result)
 	case velero.missing:
 		tellRecorded(o, "the cluster does not serve Velero's kinds", &result)
-		result.Unhealthy = veleroUnavailable("the cluster does not serve the kinds of %s any more: install Velero again", veleroVersion)
+		result.Unhealthy = veleroUnavailable("the cluster does not serve the kinds of %s any more: install Velero again", veleroobjects.GroupVersion)
 	case velero.backups.Unknown != "":
 		tellRecorded(o, "Backups cannot be watched", &result)
 		result.Unhealthy = &target.Verdict{Reason: metav1alpha1.ReasonKindUnavailable, Message: "Backups cannot be watched: " + velero.backups.Unknown}
@@ -86,7 +88,7 @@ func toldBefore(o *observation) (unhealthy *target.Verdict, summary string) {
 			return &target.Verdict{Reason: told.Reason, Message: told.Message, Stalled: stalled}, ""
 		}
 	}
-	return nil, summaryOf(history{good: o.Status.LastSuccessful}, o.Status.Next)
+	return nil, summaryOf(history.History{Good: o.Status.LastSuccessful}, o.Status.Next)
 }
 
 // tellDone tells what was made for Velero.
@@ -108,14 +110,14 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 
 // tellSeen tells what is seen of Velero, and what is wrong with it.
 func tellSeen(o *observation, velero *seen, result *outcome) {
-	told := o.Extra.retention.tell(historyOf(velero.backups.Objects, standardOf(o, o.Extra.reading.known)))
+	told := o.Extra.retention.tell(history.Of(velero.backups.Objects, standardOf(o, o.Extra.reading.Known)))
 	next := nextStart(o)
-	findings := []finding{o.Extra.server.finding(), storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), o.Extra.retention.finding()}
+	findings := []finding{o.Extra.server.finding(), storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), retentionFinding(o.Extra.retention)}
 	informative := []finding{coverageFinding(o, told), protectionFinding(o, told)}
 	result.Tell = func(status *backupv1alpha1.BackupEnrollmentStatus) {
 		tellDone(o, status)
 		o.Extra.tellProof(status)
-		status.Runs, status.LastSuccessful, status.Next = told.runs, told.good, next
+		status.Runs, status.LastSuccessful, status.Next = told.Runs, told.Good, next
 		if o.Extra.retention.extended {
 			status.ExtendedAt = ptr.To(metav1.NewTime(o.Now).Rfc3339Copy())
 		}
@@ -131,8 +133,8 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
 	}
-	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.again, o.Extra.storage.wakeAt, o.Extra.server.wakeAt)
-	if frequencyOf(o.Status.Velero) != validateEvery {
+	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.Again, o.Extra.storage.wakeAt, o.Extra.server.wakeAt)
+	if frequencyOf(o.Status.Velero) != veleroobjects.ValidateEvery {
 		result.Due = append(result.Due, trustedAt(o))
 	}
 	result.Summary = summaryOf(told, next)
@@ -170,11 +172,11 @@ func nextStart(o *observation) *metav1.Time {
 	if o.Extra.arranged != nil {
 		own = o.Extra.arranged
 	}
-	starts, refused := schedule.Parse(own.Cron, "")
+	recurrence, refused := schedule.Parse(own.Cron, "")
 	if refused != nil {
 		return nil
 	}
-	next, ok := blackoutsOf(o.Target).nextStart(starts, o.Now)
+	next, ok := blackoutsOf(o.Target).nextStart(recurrence, o.Now)
 	if !ok {
 		return nil
 	}
@@ -226,28 +228,28 @@ func scheduleFinding(velero *seen) finding {
 	}
 }
 
-func backupsFinding(told history, incomplete bool) finding {
+func backupsFinding(told history.History, incomplete bool) finding {
 	f := finding{kind: backupv1alpha1.ConditionBackupsHealthy}
-	switch last := told.ended; {
+	switch last := told.Ended; {
 	case incomplete:
 		f.status, f.reason = metav1.ConditionUnknown, backupv1alpha1.ReasonTooManyBackups
 		f.message = fmt.Sprintf("the cluster has more than %d backups of this policy, or very large ones: delete some with velero backup delete, or shorten spec.retention.ttl", maxBackups)
-	case told.isUnread():
+	case told.IsUnread():
 		f.status, f.reason = metav1.ConditionUnknown, backupv1alpha1.ReasonDetailsUnknown
-		f.message = fmt.Sprintf("whether backup %s has all volumes is not known: %s", told.unread.Name, cmp.Or(told.unread.DetailsProblem, "the bucket is being read"))
+		f.message = fmt.Sprintf("whether backup %s has all volumes is not known: %s", told.Unread.Name, cmp.Or(told.Unread.DetailsProblem, "the bucket is being read"))
 	case last == nil:
 		f.status, f.reason, f.message = metav1.ConditionUnknown, backupv1alpha1.ReasonNoBackup, "no backup has ended yet"
 	case last.Problem != "":
 		f.status, f.reason, f.stalled = metav1.ConditionFalse, backupv1alpha1.ReasonBackupFailed, true
 		f.message = fmt.Sprintf("backup %s (%s): %s", last.Name, last.Phase, last.Problem)
 	default:
-		f.status, f.reason, f.message = metav1.ConditionTrue, backupv1alpha1.ReasonBackupsSucceed, describe(last)
+		f.status, f.reason, f.message = metav1.ConditionTrue, backupv1alpha1.ReasonBackupsSucceed, history.Describe(last)
 	}
 	return f
 }
 
 // rpoFinding measures the age of the data that a recovery would bring back; before there is any, since the enrollment.
-func rpoFinding(o *observation, told history) finding {
+func rpoFinding(o *observation, told history.History) finding {
 	f := finding{kind: backupv1alpha1.ConditionRPOMet}
 	objective := o.Target.Spec.Objectives.RPO
 	if objective == nil {
@@ -255,18 +257,18 @@ func rpoFinding(o *observation, told history) finding {
 		return f
 	}
 	since, what := o.Target.CreationTimestamp.Time, "there is no good backup"
-	if told.good != nil {
-		since, what = told.good.StartedAt.Time, "the last good backup is of "+told.good.StartedAt.UTC().Format(time.RFC3339)
+	if told.Good != nil {
+		since, what = told.Good.StartedAt.Time, "the last good backup is of "+told.Good.StartedAt.UTC().Format(time.RFC3339)
 	}
 	f.due = since.Add(objective.Duration)
 	switch {
-	case !o.Now.Before(f.due) && told.unseen != "":
+	case !o.Now.Before(f.due) && told.Unseen != "":
 		f.status, f.reason, f.due = metav1.ConditionUnknown, backupv1alpha1.ReasonBackupsNotSeen, time.Time{}
-		f.message = fmt.Sprintf("%s as far as is known, and the data may be %s old; later backups are not seen: %s", what, objective.Duration, told.unseen)
+		f.message = fmt.Sprintf("%s as far as is known, and the data may be %s old; later backups are not seen: %s", what, objective.Duration, told.Unseen)
 	case !o.Now.Before(f.due):
 		f.status, f.reason, f.stalled, f.due = metav1.ConditionFalse, backupv1alpha1.ReasonRPOMissed, true, time.Time{}
 		f.message = fmt.Sprintf("%s, and the data may be %s old", what, objective.Duration)
-	case told.good == nil:
+	case told.Good == nil:
 		f.status, f.reason, f.message = metav1.ConditionUnknown, backupv1alpha1.ReasonNoBackup, what+" yet"
 	default:
 		f.status, f.reason, f.message = metav1.ConditionTrue, metav1alpha1.ReasonSucceeded, what
@@ -274,26 +276,13 @@ func rpoFinding(o *observation, told history) finding {
 	return f
 }
 
-func summaryOf(told history, next *metav1.Time) string {
+func summaryOf(told history.History, next *metav1.Time) string {
 	summary := "no backup yet"
-	if told.good != nil {
-		summary = "last good backup " + describe(told.good)
+	if told.Good != nil {
+		summary = "last good backup " + history.Describe(told.Good)
 	}
 	if next != nil {
 		summary += "; next " + next.UTC().Format(time.RFC3339)
 	}
 	return summary
-}
-
-func describe(run *backupv1alpha1.BackupRun) string {
-	return fmt.Sprintf("%s of %s, %d objects", run.Name, run.StartedAt.UTC().Format(time.RFC3339), run.Items)
-}
-
-// isUnread is whether the last backup that ended is one of which the details have to be known first, and nothing is known of
-// others, or the details cannot be read.
-func (h history) isUnread() bool {
-	if h.unread == nil || h.ended != nil && begun(*h.unread).Before(begun(*h.ended)) {
-		return false
-	}
-	return h.ended == nil || h.unread.DetailsProblem != ""
 }

@@ -12,6 +12,9 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
@@ -21,14 +24,14 @@ import (
 func locationAt(phase, message string, ago time.Duration) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": "nightly-1", "namespace": "velero"},
-		"status":   map[string]any{"phase": phase, "message": message, "lastValidationTime": noon.Add(-ago).Format(time.RFC3339)},
+		"status":   map[string]any{"phase": phase, "message": message, "lastValidationTime": backuptest.Noon.Add(-ago).Format(time.RFC3339)},
 	}}
 }
 
 func enrolled(velero *seen, rpo time.Duration) *observation {
 	o := &observation{Target: &backupv1alpha1.BackupEnrollment{}}
-	o.Now = noon
-	o.Target.CreationTimestamp = metav1.NewTime(noon.Add(-90 * time.Minute))
+	o.Now = backuptest.Noon
+	o.Target.CreationTimestamp = metav1.NewTime(backuptest.Noon.Add(-90 * time.Minute))
 	if rpo > 0 {
 		o.Target.Spec.Objectives.RPO = &metav1.Duration{Duration: rpo}
 	}
@@ -43,7 +46,7 @@ func shown(location *unstructured.Unstructured, backups ...*unstructured.Unstruc
 
 func TestWhatIsWrongWithBackupsIsTold(t *testing.T) {
 	available := locationAt("Available", "", time.Minute)
-	good := backupAt(2, "Completed", 41, nil)
+	good := backuptest.BackupAt(2, "Completed", 41, nil)
 	refused := shown(available, good)
 	refused.schedule = &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": "nightly-1"}, "status": map[string]any{"phase": "FailedValidation", "validationErrors": []any{"no such location"}},
@@ -81,7 +84,7 @@ func TestWhatIsWrongWithBackupsIsTold(t *testing.T) {
 			shown(available, good), 0, "", map[string]metav1.ConditionStatus{"RPOMet": "Unknown"}, "last good backup",
 		},
 		"the last backup failed": {
-			shown(available, backupAt(1, "Failed", 0, map[string]any{"failureReason": "no room"}), good), 3 * time.Hour, backupv1alpha1.ReasonBackupFailed,
+			shown(available, backuptest.BackupAt(1, "Failed", 0, map[string]any{"failureReason": "no room"}), good), 3 * time.Hour, backupv1alpha1.ReasonBackupFailed,
 			map[string]metav1.ConditionStatus{"BackupsHealthy": "False", "RPOMet": "True"}, "backup nightly-01 (Failed): no room",
 		},
 		"the storage cannot be used": {
@@ -92,7 +95,7 @@ func TestWhatIsWrongWithBackupsIsTold(t *testing.T) {
 			shown(locationAt("", "", time.Minute)), 3 * time.Hour, backupv1alpha1.ReasonStorageNotChecked, map[string]metav1.ConditionStatus{"StorageAvailable": "Unknown"}, "not looked at the storage yet",
 		},
 		"Velero does not run": {
-			shown(locationAt("Available", "", 2*validateEvery+time.Minute), good), 3 * time.Hour, backupv1alpha1.ReasonVeleroUnavailable,
+			shown(locationAt("Available", "", 2*veleroobjects.ValidateEvery+time.Minute), good), 3 * time.Hour, backupv1alpha1.ReasonVeleroUnavailable,
 			map[string]metav1.ConditionStatus{"StorageAvailable": "False"}, "see whether its Deployment in namespace velero runs",
 		},
 		"Velero is gone":              {&seen{missing: true}, 3 * time.Hour, backupv1alpha1.ReasonVeleroUnavailable, nil, "install Velero again"},
@@ -130,9 +133,9 @@ func TestWhatWasKnownStaysUntilTheWatchHasListed(t *testing.T) {
 }
 
 func TestAnEnrollmentIsLookedAtWhenSomethingMayDiffer(t *testing.T) {
-	got := (&Reconciler{}).Outcome(enrolled(shown(locationAt("Available", "", time.Minute), backupAt(2, "Completed", 41, nil)), 3*time.Hour))
+	got := (&Reconciler{}).Outcome(enrolled(shown(locationAt("Available", "", time.Minute), backuptest.BackupAt(2, "Completed", 41, nil)), 3*time.Hour))
 	for what, want := range map[string]time.Time{
-		"Velero may have stopped": noon.Add(2 * validateEvery), "the data is too old": noon.Add(time.Hour), "the next backup starts": noon.Add(14*time.Hour + 30*time.Minute),
+		"Velero may have stopped": backuptest.Noon.Add(2 * veleroobjects.ValidateEvery), "the data is too old": backuptest.Noon.Add(time.Hour), "the next backup starts": backuptest.Noon.Add(14*time.Hour + 30*time.Minute),
 	} {
 		found := false
 		for _, due := range got.Due {
@@ -159,7 +162,7 @@ func TestOneFailureIsToldInTheSameWordsEachTime(t *testing.T) {
 
 func TestStorageThatCannotBeUsedIsLookedAtOften(t *testing.T) {
 	available := func(ago time.Duration) []metav1.Condition {
-		return []metav1.Condition{{Type: backupv1alpha1.ConditionStorageAvailable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-ago))}}
+		return []metav1.Condition{{Type: backupv1alpha1.ConditionStorageAvailable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(backuptest.Noon.Add(-ago))}}
 	}
 	for name, test := range map[string]struct {
 		phase      string
@@ -167,13 +170,13 @@ func TestStorageThatCannotBeUsedIsLookedAtOften(t *testing.T) {
 		conditions []metav1.Condition
 		want       time.Duration
 	}{
-		"it works":                        {"Available", validateEvery, available(time.Hour), validateEvery},
-		"it broke":                        {"Unavailable", validateEvery, available(time.Hour), validateBroken},
-		"it is broken":                    {"Unavailable", validateBroken, nil, validateBroken},
-		"it works again, since a moment":  {"Available", validateBroken, available(time.Second), validateBroken},
-		"it works again":                  {"Available", validateBroken, available(validateEvery), validateEvery},
-		"it has not been looked at":       {"", validateEvery, nil, validateEvery},
-		"it has not been looked at again": {"", validateBroken, nil, validateBroken},
+		"it works":                        {"Available", veleroobjects.ValidateEvery, available(time.Hour), veleroobjects.ValidateEvery},
+		"it broke":                        {"Unavailable", veleroobjects.ValidateEvery, available(time.Hour), veleroobjects.ValidateBroken},
+		"it is broken":                    {"Unavailable", veleroobjects.ValidateBroken, nil, veleroobjects.ValidateBroken},
+		"it works again, since a moment":  {"Available", veleroobjects.ValidateBroken, available(time.Second), veleroobjects.ValidateBroken},
+		"it works again":                  {"Available", veleroobjects.ValidateBroken, available(veleroobjects.ValidateEvery), veleroobjects.ValidateEvery},
+		"it has not been looked at":       {"", veleroobjects.ValidateEvery, nil, veleroobjects.ValidateEvery},
+		"it has not been looked at again": {"", veleroobjects.ValidateBroken, nil, veleroobjects.ValidateBroken},
 	} {
 		o := enrolled(shown(locationAt(test.phase, "", time.Minute)), 0)
 		o.Status.Velero.ValidationFrequency, o.Status.Conditions = &metav1.Duration{Duration: test.is}, test.conditions
@@ -191,7 +194,7 @@ func TestWhatWasJustMadeForVeleroIsLookedAtAgain(t *testing.T) {
 	o := enrolled(nil, 0)
 	o.Status.Velero, o.Extra.arranged = nil, &backupv1alpha1.VeleroObjects{Name: "nightly-1", Namespace: "velero", Cron: "30 2 * * *"}
 	got := (&Reconciler{}).Outcome(o)
-	if got.Unhealthy == nil || got.Unhealthy.Reason != backupv1alpha1.ReasonStorageNotChecked || !slices.Contains(got.Due, noon) {
+	if got.Unhealthy == nil || got.Unhealthy.Reason != backupv1alpha1.ReasonStorageNotChecked || !slices.Contains(got.Due, backuptest.Noon) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -204,7 +207,7 @@ func TestWhatWasToldStaysUntilTheWatchesShowMore(t *testing.T) {
 		t.Errorf("nothing was told of the storage yet, and now: %+v", got)
 	}
 	meta.SetStatusCondition(&o.Status.Conditions, metav1.Condition{Type: backupv1alpha1.ConditionStorageAvailable, Status: metav1.ConditionTrue, Reason: "Test"})
-	o.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly-1", StartedAt: ptrTo(noon), Items: 41}
+	o.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly-1", StartedAt: ptrTo(backuptest.Noon), Items: 41}
 	if got := (&Reconciler{}).Outcome(o); got.Unhealthy != nil || !strings.Contains(got.Summary, "nightly-1") {
 		t.Errorf("all was well, and now: %+v", got)
 	}
@@ -213,5 +216,14 @@ func TestWhatWasToldStaysUntilTheWatchesShowMore(t *testing.T) {
 	})
 	if got := (&Reconciler{}).Outcome(o); got.Unhealthy == nil || got.Unhealthy.Message != "no room" {
 		t.Errorf("a backup had failed, and now: %+v", got)
+	}
+}
+
+func TestABackupWhoseVolumesCannotBeReadIsTold(t *testing.T) {
+	list := []*unstructured.Unstructured{backuptest.BackupAt(1, "Completed", 3, nil), backuptest.BackupAt(5, "Completed", 3, nil)}
+	known := history.AllDetails{backuptest.IDAt(1): history.Details{Problem: "no answer"}, backuptest.IDAt(5): backuptest.WithVolumes(0, 1)}
+	f := backupsFinding(history.Of(list, history.Standard{RequireVolumes: true, Details: known}), false)
+	if f.reason != backupv1alpha1.ReasonDetailsUnknown || !strings.Contains(f.message, "nightly-01") || !strings.Contains(f.message, "no answer") {
+		t.Errorf("told is %+v", f)
 	}
 }

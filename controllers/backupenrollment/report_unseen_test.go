@@ -9,6 +9,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -17,7 +18,7 @@ func away(ago time.Duration) *observation {
 	o := enrolled(nil, 2*time.Hour)
 	o.Unreachable = "no answer"
 	o.Target.Spec.Objectives.MaxDrillAge = hours(4)
-	o.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly-1", StartedAt: ptrTo(noon.Add(-ago)), EndedAt: ptrTo(noon.Add(-ago)), Phase: "Completed"}
+	o.Status.LastSuccessful = &backupv1alpha1.BackupRun{Name: "nightly-1", StartedAt: ptrTo(backuptest.Noon.Add(-ago)), EndedAt: ptrTo(backuptest.Noon.Add(-ago)), Phase: "Completed"}
 	o.Status.Runs = []backupv1alpha1.BackupRun{*o.Status.LastSuccessful}
 	return o
 }
@@ -35,7 +36,7 @@ func TestTimePassesWhileAClusterIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := away(row.backup)
-			o.Extra.proof.last = latestResult(nil, []backupv1alpha1.DRDrill{drilled("weekly", backupv1alpha1.DrillPassed, int(row.drill.Hours()))})
+			o.Extra.proof.last = latestResult(nil, []backupv1alpha1.DRDrill{backuptest.Drilled("weekly", backupv1alpha1.DrillPassed, int(row.drill.Hours()))})
 			got, status := (&Reconciler{}).Outcome(o), &backupv1alpha1.BackupEnrollmentStatus{}
 			got.Tell(status)
 			for kind, want := range map[string]metav1.ConditionStatus{
@@ -50,7 +51,7 @@ func TestTimePassesWhileAClusterIsAway(t *testing.T) {
 			if err := expect.Condition(status.Conditions, backupv1alpha1.ConditionRPOMet, row.met, row.why); err != nil {
 				t.Error(err)
 			}
-			if row.met == metav1.ConditionTrue && !slices.Contains(got.Due, noon.Add(time.Hour)) {
+			if row.met == metav1.ConditionTrue && !slices.Contains(got.Due, backuptest.Noon.Add(time.Hour)) {
 				t.Errorf("it is not looked at when the backup is too old: %v", got.Due)
 			}
 			if status.LastDrill == nil {

@@ -11,6 +11,8 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 )
 
@@ -66,8 +68,8 @@ func TestARequestIsFollowedToItsEnd(t *testing.T) {
 	}
 	name := first.Action.Object[strings.LastIndex(first.Action.Object, "/")+1:]
 	made := func(phase string) *unstructured.Unstructured {
-		backup := backupAt(0, phase, 3, nil)
-		backup.SetGroupVersionKind(backupKind)
+		backup := backuptest.BackupAt(0, phase, 3, nil)
+		backup.SetGroupVersionKind(veleroobjects.BackupKind)
 		backup.SetNamespace("velero")
 		backup.SetName(name)
 		backup.SetUID("made")

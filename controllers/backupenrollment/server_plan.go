@@ -1,7 +1,6 @@
 package backupenrollment
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,23 +18,6 @@ const (
 	// maxVersion is how long a version may be, in bytes.
 	maxVersion = 64
 )
-
-// server is what is known of Velero's server.
-type server struct {
-	// told is what it said last; nil before the first time.
-	told *backupv1alpha1.VeleroServer
-	// wakeAt is when it is asked next; zero while it is.
-	wakeAt time.Time
-}
-
-// isAnswering is whether Velero looks at its storage, so that an answer can be expected.
-func isAnswering(o *observation) bool {
-	switch storageFinding(o.Extra.velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).reason {
-	case backupv1alpha1.ReasonStorageNotChecked, backupv1alpha1.ReasonVeleroUnavailable:
-		return false
-	}
-	return true
-}
 
 // askedAt is when Velero is to be asked for its version; zero for at once.
 func askedAt(told *backupv1alpha1.VeleroServer) time.Time {
@@ -57,17 +39,9 @@ func serverOf(answer string, now time.Time) *backupv1alpha1.VeleroServer {
 	return told
 }
 
-// finding is no condition of its own. A version that cannot be read, such as that of somebody's own build, is no problem.
-func (s server) finding() finding {
-	if s.told == nil || s.told.Version == "" {
-		return finding{}
-	}
-	read, err := version.ParseSemantic(s.told.Version)
-	if err != nil || read.AtLeast(version.MustParseSemantic(oldestVelero)) {
-		return finding{}
-	}
-	return finding{
-		status: metav1.ConditionFalse, reason: backupv1alpha1.ReasonVeleroUnavailable, stalled: true,
-		message: fmt.Sprintf("Velero in the cluster is %s: install %s or newer there", s.told.Version, oldestVelero),
-	}
+// isTooOld is whether Daytwo cannot work with a version. One that cannot be read, such as that of somebody's own build, is taken
+// for new enough.
+func isTooOld(told string) bool {
+	read, err := version.ParseSemantic(told)
+	return err == nil && !read.AtLeast(version.MustParseSemantic(oldestVelero))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -12,8 +13,8 @@ import (
 // maxTold is how much an enrollment tells of its backups, in bytes of JSON, and maxToldDetails what the bucket tells of one:
 // problems and volumes, five each.
 const (
-	maxTold        = (maxRuns+10)*(maxProblem+1024) + (maxRuns+1)*maxToldDetails
-	maxToldDetails = maxProblem + 5*320 + 5*(320+256) + 512
+	maxTold        = (history.MaxRuns+10)*(history.MaxProblem+1024) + (history.MaxRuns+1)*maxToldDetails
+	maxToldDetails = history.MaxProblem + 5*320 + 5*(320+256) + 512
 )
 
 // Forget implements target.StagedKind: another cluster has a prefix of its own.

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -39,12 +40,12 @@ func checkOf(before *backupv1alpha1.StorageCheck, credentials string, found back
 	}
 	switch {
 	case err != nil:
-		check.Result, check.Message, check.History = backupv1alpha1.StorageNotReached, truncate.Message(err.Error(), maxProblem), ""
+		check.Result, check.Message, check.History = backupv1alpha1.StorageNotReached, truncate.Message(err.Error(), history.MaxProblem), ""
 		if before != nil && before.CredentialsVersion == credentials {
 			check.History = before.History
 		}
 	case found.Refused != "":
-		check.Result, check.Message = backupv1alpha1.StorageRefuses, truncate.Message(found.Refused, maxProblem)
+		check.Result, check.Message = backupv1alpha1.StorageRefuses, truncate.Message(found.Refused, history.MaxProblem)
 	default:
 		return check
 	}

@@ -11,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// patcher is what that needs of a workload cluster. A *fleet.Cluster is one.
+// patcher is what extensions need of a workload cluster. A *fleet.Cluster is one.
 type patcher interface {
+	// Confirm makes sure that it is the cluster that it was.
 	Confirm(ctx context.Context) error
 	// Patch applies a JSON patch to the object that has the UID.
 	Patch(ctx context.Context, ref objects.Ref, uid types.UID, patch []byte) (*metav1.PartialObjectMetadata, error)
@@ -34,7 +36,7 @@ func extend(ctx context.Context, cluster patcher, own *backupv1alpha1.VeleroObje
 		if err != nil {
 			return err
 		}
-		ref := objects.Ref{GroupVersionKind: backupKind, Namespace: own.Namespace, Name: one.backup}
+		ref := objects.Ref{GroupVersionKind: veleroobjects.BackupKind, Namespace: own.Namespace, Name: one.backup}
 		if _, err := cluster.Patch(ctx, ref, one.uid, patch); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) { // Gone, or another one of that name.
 			return fmt.Errorf("keep backup %s/%s, which Velero would delete: %w", own.Namespace, one.backup, err)
 		}

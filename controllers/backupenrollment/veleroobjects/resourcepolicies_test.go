@@ -1,4 +1,4 @@
-package backupenrollment
+package veleroobjects
 
 import (
 	"encoding/json"
@@ -32,16 +32,16 @@ func declared(t *testing.T, template backupv1alpha1.BackupTemplate) (*backupv1al
 	t.Helper()
 	content := content
 	content.Template = template
-	arranged, err := arrange(nil, content, nightly, "id-1", noon)
+	arranged, err := Arrange(nil, content, nightly, "id-1", decidedAt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	arranged.ValidationFrequency = &metav1.Duration{Duration: validateEvery}
-	spec, err := backupSpec(content, arranged)
+	arranged.ValidationFrequency = &metav1.Duration{Duration: ValidateEvery}
+	spec, err := BackupSpec(content, arranged)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := desired(content, arranged, credentials{}, spec)
+	list, err := Desired(content, arranged, Credentials{}, spec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package backupenrollment
+package veleroobjects
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"

@@ -1,4 +1,4 @@
-package backupenrollment
+package details
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 )
 
@@ -30,22 +32,22 @@ func TestABackupThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 		Bytes: 7, Problems: []backupstore.Problem{{Origin: "shop", Words: "no such pod"}, {Origin: "velero", Words: "slow", IsWarning: true}},
 		Volumes: &backupstore.Volumes{Total: 3, Covered: 2, Uncovered: []backupstore.Volume{{Name: "shop/data", Reason: "no driver"}}},
 	}}
-	before := allDetails{idAt(3): withVolumes(1, 1)}
-	found, err := readEach(t.Context(), store, []backupID{idAt(1), idAt(2)}, before)
+	before := history.AllDetails{backuptest.IDAt(3): backuptest.WithVolumes(1, 1)}
+	found, err := ReadEach(t.Context(), store, []history.ID{backuptest.IDAt(1), backuptest.IDAt(2)}, before)
 	if err == nil || !strings.Contains(err.Error(), "backup nightly-01: bucket b has no nightly-01") {
 		t.Errorf("the error is %v", err)
 	}
-	if one := found[idAt(1)]; one.read || one.problem != "bucket b has no nightly-01" {
+	if one := found[backuptest.IDAt(1)]; one.Read || one.Problem != "bucket b has no nightly-01" {
 		t.Errorf("the first is %+v", one)
 	}
-	one := found[idAt(2)]
-	if !one.read || *one.bytes != 7 || !slices.Equal(one.problems, []string{"shop: no such pod", "warning: velero: slow"}) {
+	one := found[backuptest.IDAt(2)]
+	if !one.Read || *one.Bytes != 7 || !slices.Equal(one.Problems, []string{"shop: no such pod", "warning: velero: slow"}) {
 		t.Errorf("the second is %+v", one)
 	}
-	if volumes := one.volumes; *volumes.Total != 3 || *volumes.Covered != 2 || volumes.Uncovered[0].Name != "shop/data" || volumes.Uncovered[0].Reason != "no driver" {
+	if volumes := one.Volumes; *volumes.Total != 3 || *volumes.Covered != 2 || volumes.Uncovered[0].Name != "shop/data" || volumes.Uncovered[0].Reason != "no driver" {
 		t.Errorf("its volumes are %+v", volumes)
 	}
-	if !found[idAt(3)].read || len(before) != 1 {
+	if !found[backuptest.IDAt(3)].Read || len(before) != 1 {
 		t.Error("what was read before is lost, or was changed")
 	}
 }
