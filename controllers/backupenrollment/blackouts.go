@@ -9,17 +9,18 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/starts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 )
 
 // needsPause is whether the Schedule is not as the blackouts ask for.
 func needsPause(o *observation) bool {
-	now := blackoutsOf(o.Target).at(o.Now)
-	if now.open != isPaused(o) {
+	now := starts.BlackoutsOf(o.Target).At(o.Now)
+	if now.Open != isPaused(o) {
 		return true
 	}
 	skipped := o.Status.Velero.SkippedUntil
-	return now.open && (skipped == nil || skipped.Time.Before(o.Now))
+	return now.Open && (skipped == nil || skipped.Time.Before(o.Now))
 }
 
 // isPaused is whether the Schedule is paused: as the cluster shows it, or as it was seen last.
@@ -33,24 +34,24 @@ func isPaused(o *observation) bool {
 
 // blackoutFinding is no reason for an enrollment not to be Ready. It is empty if no blackout ever comes.
 func blackoutFinding(o *observation) finding {
-	now, paused := blackoutsOf(o.Target).at(o.Now), isPaused(o)
-	f := finding{kind: backupv1alpha1.ConditionInBlackout, status: metav1.ConditionUnknown, due: now.changesAt()}
+	now, paused := starts.BlackoutsOf(o.Target).At(o.Now), isPaused(o)
+	f := finding{kind: backupv1alpha1.ConditionInBlackout, status: metav1.ConditionUnknown, due: now.ChangesAt()}
 	switch why := whyNotWritten(o); {
-	case now.open && paused:
+	case now.Open && paused:
 		f.status, f.reason, f.message = metav1.ConditionTrue, backupv1alpha1.ReasonBlackoutOpen, now.String()
-	case now.open && why == "":
+	case now.Open && why == "":
 		f.reason, f.message = metav1alpha1.ReasonProgressing, fmt.Sprintf("a blackout is open (%s), and the Schedule is about to be paused", now)
-	case now.open:
+	case now.Open:
 		f.reason, f.message = backupv1alpha1.ReasonBlackoutNotSet, fmt.Sprintf("a blackout is open (%s), and could not be set: %s", now, why)
 	case paused && why == "":
 		f.reason, f.message = metav1alpha1.ReasonProgressing, "the blackout has ended, and the Schedule is about to be resumed"
 	case paused:
 		f.reason, f.message = backupv1alpha1.ReasonBlackoutNotLifted, "the blackout has ended, and the Schedule is still paused: "+why
-	case now.next.IsZero():
+	case now.Next.IsZero():
 		return finding{}
 	default:
 		f.status, f.reason = metav1.ConditionFalse, backupv1alpha1.ReasonNoBlackout
-		f.message = "the next blackout opens at " + now.next.UTC().Format(time.RFC3339)
+		f.message = "the next blackout opens at " + now.Next.UTC().Format(time.RFC3339)
 	}
 	return f
 }

@@ -12,6 +12,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/starts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/action"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
@@ -23,16 +24,16 @@ import (
 const maxCatchUpMessage = 900
 
 // startsOf an enrollment; false if they are not known, or are not caught up.
-func startsOf(o *observation) (starts, bool) {
+func startsOf(o *observation) (starts.Situation, bool) {
 	rules, own, velero := o.Target.Spec.Schedule, o.Status.Velero, o.Extra.velero
 	if !ptr.Deref(rules.CatchUp, true) || velero == nil || velero.schedule == nil || velero.backups.Unknown != "" ||
 		velero.backups.Pending() || velero.backups.Incomplete {
-		return starts{}, false
+		return starts.Situation{}, false
 	}
 	recurrence, refused := schedule.Parse(own.Cron, "")
-	done, known := doneUntil(velero.schedule)
+	done, known := starts.DoneUntil(velero.schedule)
 	if refused != nil || !known {
-		return starts{}, false
+		return starts.Situation{}, false
 	}
 	since := o.Target.CreationTimestamp.Time
 	if own.StartsSince != nil {
@@ -41,9 +42,9 @@ func startsOf(o *observation) (starts, bool) {
 	if before := o.Status.CaughtUp; before != nil {
 		since = times.Latest(since, before.ScheduledAt.Time)
 	}
-	return starts{
-		recurrence: recurrence, blackouts: blackoutsOf(o.Target), since: since, deadline: startingDeadline(rules), doneUntil: done,
-		told: history.Of(velero.backups.Objects, standardOf(o, o.Extra.reading.Known)),
+	return starts.Situation{
+		Recurrence: recurrence, Blackouts: starts.BlackoutsOf(o.Target), Since: since, Deadline: starts.Deadline(rules), DoneUntil: done,
+		Told: history.Of(velero.backups.Objects, standardOf(o, o.Extra.reading.Known)),
 	}, true
 }
 
@@ -72,13 +73,13 @@ func catchUpOf(o *observation, id types.UID) (*caughtUp, time.Time) {
 	if !ok {
 		return nil, time.Time{}
 	}
-	found, wakeAt := known.owed(o.Now)
+	found, wakeAt := known.Owed(o.Now)
 	if found == nil || !isUsable(o) {
 		return nil, wakeAt
 	}
 	record := backupv1alpha1.CaughtUpBackup{
-		ScheduledAt: metav1.NewTime(found.at), Reason: found.reason, Message: truncate.Message(found.message, maxCatchUpMessage),
-		Action: newBackup(o, "catchup-"+strconv.FormatInt(found.at.Unix(), 10), id),
+		ScheduledAt: metav1.NewTime(found.At), Reason: found.Reason, Message: truncate.Message(found.Message, maxCatchUpMessage),
+		Action: newBackup(o, "catchup-"+strconv.FormatInt(found.At.Unix(), 10), id),
 	}
 	return &caughtUp{CaughtUpBackup: record, progress: begins()}, time.Time{}
 }
@@ -96,12 +97,12 @@ func followCatchUp(o *observation, before backupv1alpha1.CaughtUpBackup, id type
 	if next.ended || next.Action.UID != "" || next.step != action.Make {
 		return next
 	}
-	deadline := startingDeadline(o.Target.Spec.Schedule)
+	deadline := starts.Deadline(o.Target.Spec.Schedule)
 	switch {
 	case o.Now.After(before.ScheduledAt.Add(deadline)):
 		message := fmt.Sprintf("it could not be made within %s, the policy's spec.schedule.startingDeadline", deadline)
 		next.Action, next.progress = action.End(next.Action, metav1alpha1.ActionTimedOut, message, o.Now), progress{ended: true}
-	case blackoutsOf(o.Target).at(o.Now).open:
+	case starts.BlackoutsOf(o.Target).At(o.Now).Open:
 		next.step = action.Wait
 	}
 	return next

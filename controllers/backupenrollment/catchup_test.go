@@ -132,7 +132,7 @@ func TestAStartIsNotCaughtUpBeforeItsBackupIsRead(t *testing.T) {
 		o.Target.Spec.RequireVolumes, o.Extra.reading.Known = true, row.known
 		o.Extra.velero.backups.Objects = []*unstructured.Unstructured{backuptest.BackupAt(2, "Completed", 3, nil)}
 		known, ok := startsOf(o)
-		if got, _ := known.owed(backuptest.Noon); !ok || (got != nil) != row.owed {
+		if got, _ := known.Owed(backuptest.Noon); !ok || (got != nil) != row.owed {
 			t.Errorf("%s: got %+v, %t", name, got, ok)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/starts"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -43,8 +44,8 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	if err != nil {
 		return nil, err
 	}
-	now := blackoutsOf(o.Target).at(o.Now)
-	arranged.Paused, arranged.SkippedUntil = now.open, now.skippedUntil(o.Status.Velero, o.Now)
+	now := starts.BlackoutsOf(o.Target).At(o.Now)
+	arranged.Paused, arranged.SkippedUntil = now.Open, now.SkippedUntil(o.Status.Velero, o.Now)
 	arranged.CredentialsVersion = access.Version
 	arranged.ValidationFrequency = &metav1.Duration{Duration: validationFrequency(o)}
 	o.Extra.arranged = arranged

@@ -15,6 +15,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/starts"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
@@ -40,7 +41,7 @@ func TestAStartThatVeleroMissedIsCaughtUp(t *testing.T) {
 		}
 		return nil
 	})
-	w.clock.by.Store(int64(missedAfter + 2*time.Minute))
+	w.clock.by.Store(int64(starts.MissedAfter + 2*time.Minute))
 	w.looked("away")
 	w.expectNothingMade("a start that Velero is going to make itself")
 	opens := w.clock.Now().UTC().Add(-time.Minute)

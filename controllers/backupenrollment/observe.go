@@ -15,6 +15,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/details"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/retention"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -46,7 +47,7 @@ type extra struct {
 	// request is the backup that somebody asked for, and has not ended; nil for none.
 	request *requested
 	// retention is which backups stay, and which are deleted.
-	retention retention
+	retention retention.Plan
 	// policies are the names of the Schedules of other policies in the cluster.
 	policies []string
 	// minting is how temporary credentials stand.

@@ -13,6 +13,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/retention"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -21,7 +22,7 @@ import (
 
 // purge is the deletion of all backups of an enrollment that ends. What Velero needs for that stays until it is complete.
 type purge struct {
-	deletions
+	retention.Deletions
 
 	// schedule is the one that Daytwo made and that makes backups still, which is to go first; nil if it is gone.
 	schedule *apply.Entry
@@ -58,7 +59,7 @@ func (r *Reconciler) Plan(o *observation) target.StagedPlan {
 func purgeOf(o *observation) *purge {
 	velero, own := o.Extra.velero, o.Status.Velero
 	if velero.missing {
-		return &purge{waits: "the cluster does not serve the kinds of Velero any more: install it again", deletions: deletions{wakeAt: o.Now.Add(apply.RetryStalled)}}
+		return &purge{waits: "the cluster does not serve the kinds of Velero any more: install it again", Deletions: retention.Deletions{WakeAt: o.Now.Add(apply.RetryStalled)}}
 	}
 	if velero.unknown != "" {
 		return &purge{waits: velero.unknown}
@@ -67,21 +68,21 @@ func purgeOf(o *observation) *purge {
 		return &purge{waits: "the backups in the cluster are being listed"}
 	}
 	p := &purge{}
-	p.deletions, p.underWay = storedOf(o).planPurge()
+	p.Deletions, p.underWay = storedOf(o).PlanPurge()
 	p.schedule = ownSchedule(velero.schedule, o.Inventory)
 	if velero.location == nil {
-		p.due, p.waits = nil, fmt.Sprintf("BackupStorageLocation %s is gone, without which Velero deletes nothing", own.Name)
+		p.Due, p.waits = nil, fmt.Sprintf("BackupStorageLocation %s is gone, without which Velero deletes nothing", own.Name)
 		return p
 	}
 	storage := storageFinding(velero, staleAfter(frequencyOf(own)), o.Now)
-	p.wakeAt = times.Earliest(p.wakeAt, storage.due)
+	p.WakeAt = times.Earliest(p.WakeAt, storage.due)
 	switch {
 	case storage.status != metav1.ConditionTrue:
-		p.due, p.waits = nil, storage.message
+		p.Due, p.waits = nil, storage.message
 	case !syncedAt(velero.location).After(o.Target.DeletionTimestamp.Time):
 		p.waits = "Velero has not looked for more of them in the bucket yet"
 	}
-	p.complete = p.waits == "" && p.remaining+p.underWay == 0 && p.schedule == nil && !velero.backups.Incomplete
+	p.complete = p.waits == "" && p.Remaining+p.underWay == 0 && p.schedule == nil && !velero.backups.Incomplete
 	return p
 }
 
@@ -109,8 +110,8 @@ func syncedAt(location *unstructured.Unstructured) time.Time {
 
 // outcome of a reconcile that deletes backups, or waits until it may.
 func (p *purge) outcome() outcome {
-	result := outcome{Due: []time.Time{p.wakeAt}, Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) {
-		status.Deletions = p.told()
+	result := outcome{Due: []time.Time{p.WakeAt}, Tell: func(status *backupv1alpha1.BackupEnrollmentStatus) {
+		status.Deletions = p.Told()
 		if !p.completedAt.IsZero() {
 			at := metav1.NewTime(p.completedAt).Rfc3339Copy()
 			status.Deletions = &backupv1alpha1.BackupDeletions{CompletedAt: &at}
@@ -118,7 +119,7 @@ func (p *purge) outcome() outcome {
 	}}
 	if p.begun && p.completedAt.IsZero() {
 		result.Trouble = &target.Verdict{Reason: metav1alpha1.ReasonWaiting, Message: p.message()}
-		if p.failed > 0 {
+		if p.Failed > 0 {
 			result.Trouble.Reason = backupv1alpha1.ReasonDeletionFailed
 		}
 	}
@@ -128,13 +129,13 @@ func (p *purge) outcome() outcome {
 // message says what the removal of everything else waits for.
 func (p *purge) message() string {
 	var parts []string
-	if p.remaining > 0 {
-		parts = append(parts, fmt.Sprintf("%d are there still", p.remaining))
+	if p.Remaining > 0 {
+		parts = append(parts, fmt.Sprintf("%d are there still", p.Remaining))
 	}
 	if p.underWay > 0 {
 		parts = append(parts, fmt.Sprintf("%d are under way, or restored by a drill", p.underWay))
 	}
-	for _, part := range []string{p.problem, p.waits} {
+	for _, part := range []string{p.Problem, p.waits} {
 		if part != "" {
 			parts = append(parts, part)
 		}

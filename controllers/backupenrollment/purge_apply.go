@@ -10,6 +10,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/retention"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -32,7 +33,7 @@ func (s *purgeStages) Before(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("remove %s: %w", p.schedule.Ref, err)
 		}
 	}
-	if err := requestDeletions(ctx, s.cluster, own, p.due); err != nil || !p.complete {
+	if err := retention.RequestDeletions(ctx, s.cluster, own, p.Due); err != nil || !p.complete {
 		return false, err
 	}
 	if left, err := s.findUnseen(ctx, own); left || err != nil {

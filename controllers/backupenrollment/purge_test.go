@@ -82,7 +82,7 @@ func TestAllBackupsGoBeforeWhatVeleroNeedsForThat(t *testing.T) {
 		o.Inventory = apply.Inventory{schedule.Key(): {Ref: schedule, UID: "schedule"}}
 		p := purgeOf(o)
 		p.begun = true
-		if due := namesDue(p.due); !slices.Equal(due, test.due) || p.complete != test.complete {
+		if due := namesDue(p.Due); !slices.Equal(due, test.due) || p.complete != test.complete {
 			t.Errorf("%s: %v are due, complete %t", name, due, p.complete)
 		}
 		if message := p.message(); !strings.Contains(message, test.says) || !strings.Contains(message, "KeepBackups") {

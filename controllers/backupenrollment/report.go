@@ -15,6 +15,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/starts"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
@@ -110,7 +111,7 @@ func tellDone(o *observation, status *backupv1alpha1.BackupEnrollmentStatus) {
 
 // tellSeen tells what is seen of Velero, and what is wrong with it.
 func tellSeen(o *observation, velero *seen, result *outcome) {
-	told := o.Extra.retention.tell(history.Of(velero.backups.Objects, standardOf(o, o.Extra.reading.Known)))
+	told := o.Extra.retention.Tell(history.Of(velero.backups.Objects, standardOf(o, o.Extra.reading.Known)))
 	next := nextStart(o)
 	findings := []finding{o.Extra.server.finding(), storageFinding(velero, staleAfter(frequencyOf(o.Status.Velero)), o.Now).withProbe(o.Extra.storage.check), scheduleFinding(velero), backupsFinding(told, velero.backups.Incomplete), rpoFinding(o, told), provenFinding(o), rtoFinding(o), retentionFinding(o.Extra.retention)}
 	informative := []finding{coverageFinding(o, told), protectionFinding(o, told)}
@@ -118,10 +119,10 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 		tellDone(o, status)
 		o.Extra.tellProof(status)
 		status.Runs, status.LastSuccessful, status.Next = told.Runs, told.Good, next
-		if o.Extra.retention.extended {
+		if o.Extra.retention.Extended {
 			status.ExtendedAt = ptr.To(metav1.NewTime(o.Now).Rfc3339Copy())
 		}
-		status.Deletions, status.Storage, status.Server = o.Extra.retention.told(), o.Extra.storage.check, o.Extra.server.told
+		status.Deletions, status.Storage, status.Server = o.Extra.retention.Told(), o.Extra.storage.check, o.Extra.server.told
 		tellFindings(o, status, slices.Concat(findings, informative))
 	}
 	for _, f := range findings {
@@ -138,7 +139,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 		result.Due = append(result.Due, trustedAt(o))
 	}
 	result.Summary = summaryOf(told, next)
-	if now := blackoutsOf(o.Target).at(o.Now); now.open {
+	if now := starts.BlackoutsOf(o.Target).At(o.Now); now.Open {
 		result.Summary += "; a blackout is open " + now.String()
 	}
 }
@@ -176,7 +177,7 @@ func nextStart(o *observation) *metav1.Time {
 	if refused != nil {
 		return nil
 	}
-	next, ok := blackoutsOf(o.Target).nextStart(recurrence, o.Now)
+	next, ok := starts.BlackoutsOf(o.Target).NextStart(recurrence, o.Now)
 	if !ok {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/retention"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -48,7 +49,7 @@ func TestNothingIsDeletedWhereItWouldFailOrIsNotWanted(t *testing.T) {
 		o.Status.Velero = backuptest.Kept(time.Hour, 1)
 		return o
 	}
-	if due := namesDue(retentionOf(expired()).due); !slices.Equal(due, []string{"nightly-50"}) {
+	if due := namesDue(retentionOf(expired()).Due); !slices.Equal(due, []string{"nightly-50"}) {
 		t.Fatalf("%v are due, so nothing is shown here", due)
 	}
 	for name, change := range map[string]func(o *observation){
@@ -65,7 +66,7 @@ func TestNothingIsDeletedWhereItWouldFailOrIsNotWanted(t *testing.T) {
 		if unknown := o.Extra.velero.deletions.Unknown; unknown != "" && !strings.Contains(retentionFinding(retentionOf(o)).message, unknown) {
 			t.Errorf("%s: it is told as %+v", name, retentionFinding(retentionOf(o)))
 		}
-		if due := retentionOf(o).due; len(due) > 0 {
+		if due := retentionOf(o).Due; len(due) > 0 {
 			t.Errorf("%s: %v", name, due)
 		}
 	}
@@ -74,15 +75,15 @@ func TestNothingIsDeletedWhereItWouldFailOrIsNotWanted(t *testing.T) {
 func TestWhatCannotBeDeletedIsTold(t *testing.T) {
 	backups := []*unstructured.Unstructured{backuptest.StoredAt(1, "Completed"), backuptest.StoredAt(50, "Deleting"), backuptest.StoredAt(51, "Completed")}
 	failed := madeRequest(backups[1], 1, 20*time.Second, "Processed", strings.Repeat("access denied ", 1000))
-	r := stored{own: backuptest.Kept(time.Hour, 1), backups: backups, requests: []*unstructured.Unstructured{failed}, now: backuptest.Noon, retryBy: backuptest.Noon}.planRetention()
+	r := retention.Stored{Own: backuptest.Kept(time.Hour, 1), Backups: backups, Requests: []*unstructured.Unstructured{failed}, Now: backuptest.Noon, RetryBy: backuptest.Noon}.Plan()
 	f := retentionFinding(r)
 	if f.status != metav1.ConditionFalse || f.reason != backupv1alpha1.ReasonDeletionFailed || !strings.Contains(f.message, "backup nightly-50: access denied") {
 		t.Errorf("got %+v", f)
 	}
-	if told := r.told(); told.Remaining != 2 || told.Failed != 1 || len(told.Message) > 768 {
+	if told := r.Told(); told.Remaining != 2 || told.Failed != 1 || len(told.Message) > 768 {
 		t.Errorf("got %+v", told)
 	}
-	if due := namesDue(r.due); !slices.Equal(due, []string{"nightly-51"}) || !f.due.Equal(backuptest.Noon.Add(10*time.Second)) {
+	if due := namesDue(r.Due); !slices.Equal(due, []string{"nightly-51"}) || !f.due.Equal(backuptest.Noon.Add(10*time.Second)) {
 		t.Errorf("%v are due, and it is looked again at %s", due, f.due)
 	}
 }
@@ -101,22 +102,22 @@ func TestWhoAsksForATryNeedNotWait(t *testing.T) {
 	o.Extra.velero.deletions.Objects = []*unstructured.Unstructured{madeRequest(backup, 9, time.Minute, "Processed", "no")}
 	for request, want := range map[string]int{"": 0, "now": 1} {
 		o.Request = request
-		if due := storedOf(o).planRetention().due; len(due) != want {
+		if due := storedOf(o).Plan().Due; len(due) != want {
 			t.Errorf("with the request %q, %d are due", request, len(due))
 		}
 	}
 }
 
-func namesDue(due []deletion) (names []string) {
+func namesDue(due []retention.Deletion) (names []string) {
 	for _, one := range due {
-		names = append(names, one.backup)
+		names = append(names, one.Backup)
 	}
 	return names
 }
 
 // madeRequest is a request to delete a backup, made so long before noon.
 func madeRequest(backup *unstructured.Unstructured, attempt int, ago time.Duration, phase string, errs ...any) *unstructured.Unstructured {
-	request := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: attempt}.request(backuptest.Kept(time.Hour, 1))
+	request := retention.Deletion{Backup: backup.GetName(), UID: backup.GetUID(), Attempt: attempt}.Request(backuptest.Kept(time.Hour, 1))
 	request.SetUID(types.UID(fmt.Sprintf("request-%d-for-%s", attempt, backup.GetName())))
 	request.SetCreationTimestamp(metav1.NewTime(backuptest.Noon.Add(-ago)))
 	request.Object["status"] = map[string]any{"phase": phase, "errors": errs}

@@ -5,6 +5,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/retention"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -39,7 +40,7 @@ func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.
 		return &purgeStages{o: o, cluster: cluster, journal: journal}
 	}
 	s := &stages{reconciler: r, o: o, cluster: cluster, journal: journal, backups: stepsOf(o.Extra)}
-	if len(s.backups) == 0 && len(o.Extra.proof.due) == 0 && len(o.Extra.retention.due) == 0 && len(o.Extra.retention.extend) == 0 {
+	if len(s.backups) == 0 && len(o.Extra.proof.due) == 0 && len(o.Extra.retention.Due) == 0 && len(o.Extra.retention.Extend) == 0 {
 		return apply.NoStages{}
 	}
 	return s
@@ -69,10 +70,10 @@ func (s *stages) After(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	if err := extend(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.extend); err != nil {
+	if err := retention.Extend(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.Extend); err != nil {
 		return false, err
 	}
-	s.o.Extra.retention.extended = len(s.o.Extra.retention.extend) > 0
-	err := requestDeletions(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.due)
+	s.o.Extra.retention.Extended = len(s.o.Extra.retention.Extend) > 0
+	err := retention.RequestDeletions(ctx, s.cluster, s.o.Status.Velero, s.o.Extra.retention.Due)
 	return err == nil, err
 }

@@ -21,12 +21,12 @@ func IDOf(run backupv1alpha1.BackupRun) ID {
 
 // Details are what the bucket tells of a backup, or why that is not known.
 type Details struct {
-	// Read: they are known. problem is why they are not; empty if nobody has tried.
+	// Read: they are known. Problem is why they are not; empty if nobody has tried, or they are.
 	Read    bool
 	Problem string
 	// Bytes are its size in the bucket; nil while that is not known.
 	Bytes *int64
-	// Problems are errors and warnings, errors first. Those that are warnings begin with warningMark.
+	// Problems are errors and warnings, errors first. Those that are warnings begin with WarningMark.
 	Problems []string
 	// Volumes are those that it has, and has not; nil if nobody wrote which.
 	Volumes *backupv1alpha1.BackupVolumes

@@ -1,4 +1,4 @@
-package backupenrollment
+package starts
 
 import (
 	"fmt"
@@ -19,80 +19,80 @@ const (
 	longOpen = 30 * 24 * time.Hour
 )
 
-// blackouts are the windows in which no backup starts by schedule.
-type blackouts struct{ calendar maintenance.Calendar }
+// Blackouts are the windows in which no backup starts by schedule.
+type Blackouts struct{ calendar maintenance.Calendar }
 
-// blackout is what holds at one time.
-type blackout struct {
-	// open: no backup starts.
-	open bool
-	// since when, and until when it is open; zero if none is.
-	since, until time.Time
-	// next is when one opens, if none is open; zero for never.
-	next time.Time
+// Blackout is what holds at one time.
+type Blackout struct {
+	// Open: no backup starts.
+	Open bool
+	// Since when, and until when it is open; zero if none is.
+	Since, Until time.Time
+	// Next is when one opens, if none is open; zero for never.
+	Next time.Time
 }
 
-// blackoutsOf an enrollment. Windows that cannot be read stall the policy.
-func blackoutsOf(enrollment *backupv1alpha1.BackupEnrollment) blackouts {
+// BlackoutsOf an enrollment. Windows that cannot be read stall the policy.
+func BlackoutsOf(enrollment *backupv1alpha1.BackupEnrollment) Blackouts {
 	calendar, err := maintenance.Parse("spec.schedule.blackouts", enrollment.Spec.Schedule.Blackouts)
 	if err != nil {
-		return blackouts{}
+		return Blackouts{}
 	}
-	return blackouts{calendar}
+	return Blackouts{calendar}
 }
 
-// at a time.
-func (b blackouts) at(now time.Time) blackout {
+// At a time.
+func (b Blackouts) At(now time.Time) Blackout {
 	if b.calendar.Empty() {
-		return blackout{}
+		return Blackout{}
 	}
 	if open, until := b.calendar.At(now); open {
-		return blackout{open: true, since: b.calendar.Opened(now), until: until}
+		return Blackout{Open: true, Since: b.calendar.Opened(now), Until: until}
 	}
 	next, _, _ := b.calendar.Next(now)
-	return blackout{next: next}
+	return Blackout{Next: next}
 }
 
-// nextStart returns the first start after a time that no blackout is open at; false if none is found. A blackout is over as it
+// NextStart returns the first start after a time that no blackout is open at; false if none is found. A blackout is over as it
 // closes, so a start at that time is made.
-func (b blackouts) nextStart(starts schedule.Recurrence, after time.Time) (time.Time, bool) {
+func (b Blackouts) NextStart(starts schedule.Recurrence, after time.Time) (time.Time, bool) {
 	for range maxBlackouts {
 		at, ok := starts.After(after)
 		if !ok {
 			return time.Time{}, false
 		}
-		in := b.at(at)
-		if !in.open {
+		in := b.At(at)
+		if !in.Open {
 			return at, true
 		}
-		after = in.until.Add(-time.Nanosecond)
+		after = in.Until.Add(-time.Nanosecond)
 	}
 	return time.Time{}, false
 }
 
-// changesAt is when a blackout opens or closes; zero for never.
-func (b blackout) changesAt() time.Time {
-	if b.open {
-		return b.until
+// ChangesAt is when a blackout opens or closes; zero for never.
+func (b Blackout) ChangesAt() time.Time {
+	if b.Open {
+		return b.Until
 	}
-	return b.next
+	return b.Next
 }
 
 // String says from when to when it is open.
-func (b blackout) String() string {
-	since, until := b.since, b.until
+func (b Blackout) String() string {
+	since, until := b.Since, b.Until
 	if until.Sub(since) > longOpen {
 		since, until = since.Truncate(24*time.Hour), until.Truncate(24*time.Hour)
 	}
 	return fmt.Sprintf("since %s, until %s", since.UTC().Format(time.RFC3339), until.UTC().Format(time.RFC3339))
 }
 
-// skippedUntil is up to when Velero does not make up for starts. Once a Schedule is not paused any more, Velero makes the
+// SkippedUntil is up to when Velero does not make up for starts. Once a Schedule is not paused any more, Velero makes the
 // last start that it did not, unless it was skipped.
-func (b blackout) skippedUntil(was *backupv1alpha1.VeleroObjects, now time.Time) *metav1.Time {
+func (b Blackout) SkippedUntil(was *backupv1alpha1.VeleroObjects, now time.Time) *metav1.Time {
 	switch {
-	case b.open:
-		at := metav1.NewTime(b.until.Add(-time.Second)).Rfc3339Copy()
+	case b.Open:
+		at := metav1.NewTime(b.Until.Add(-time.Second)).Rfc3339Copy()
 		return &at
 	case was == nil || was.SkippedUntil == nil:
 		return nil

@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// deleter is what the deletion of backups needs of a workload cluster. A *fleet.Cluster is one.
-type deleter interface {
+// Deleter is what the deletion of backups needs of a workload cluster. A *fleet.Cluster is one.
+type Deleter interface {
 	// Confirm makes sure that it is the cluster that it was.
 	Confirm(ctx context.Context) error
 	// Lookup reads a whole object.
@@ -26,9 +26,9 @@ type deleter interface {
 	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
 }
 
-// requestDeletions asks Velero to delete backups. To delete a Backup itself would be no good: Velero's sync makes it again
+// RequestDeletions asks Velero to delete backups. To delete a Backup itself would be no good: Velero's sync makes it again
 // from what is in the bucket.
-func requestDeletions(ctx context.Context, cluster deleter, own *backupv1alpha1.VeleroObjects, due []deletion) error {
+func RequestDeletions(ctx context.Context, cluster Deleter, own *backupv1alpha1.VeleroObjects, due []Deletion) error {
 	if len(due) == 0 {
 		return nil
 	}
@@ -37,15 +37,15 @@ func requestDeletions(ctx context.Context, cluster deleter, own *backupv1alpha1.
 	}
 	for _, one := range due {
 		if err := requestDeletion(ctx, cluster, own, one); err != nil {
-			return fmt.Errorf("ask Velero to delete backup %s/%s: %w", own.Namespace, one.backup, err)
+			return fmt.Errorf("ask Velero to delete backup %s/%s: %w", own.Namespace, one.Backup, err)
 		}
 	}
 	return nil
 }
 
 // requestDeletion looks at the backup once more: what a watch shows may be old, and does not say where the backup is stored.
-func requestDeletion(ctx context.Context, cluster deleter, own *backupv1alpha1.VeleroObjects, one deletion) error {
-	content, err := cluster.Lookup(ctx, objects.Ref{GroupVersionKind: veleroobjects.BackupKind, Namespace: own.Namespace, Name: one.backup})
+func requestDeletion(ctx context.Context, cluster Deleter, own *backupv1alpha1.VeleroObjects, one Deletion) error {
+	content, err := cluster.Lookup(ctx, objects.Ref{GroupVersionKind: veleroobjects.BackupKind, Namespace: own.Namespace, Name: one.Backup})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -54,13 +54,13 @@ func requestDeletion(ctx context.Context, cluster deleter, own *backupv1alpha1.V
 	}
 	backup := &unstructured.Unstructured{Object: content}
 	location, _, _ := unstructured.NestedString(content, "spec", "storageLocation")
-	if backup.GetUID() != one.uid || location != own.Name || !isDeletable(backup, own.Name) {
+	if backup.GetUID() != one.UID || location != own.Name || !isDeletable(backup, own.Name) {
 		return nil
 	}
-	request := one.request(own)
+	request := one.Request(own)
 	ref := objects.RefOf(request)
-	if one.failed != "" {
-		if err := cluster.Delete(ctx, ref, one.failed); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if one.Failed != "" {
+		if err := cluster.Delete(ctx, ref, one.Failed); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("remove the request that failed: %w", err)
 		}
 	}

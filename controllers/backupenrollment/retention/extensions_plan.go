@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"time"
@@ -20,30 +20,30 @@ const (
 	minExtension = 24 * time.Hour
 )
 
-// extension is a good backup that Velero would delete soon, and that is to stay: the last ones, when no others follow.
-type extension struct {
-	// backup is its name, and uid its UID.
-	backup string
-	uid    types.UID
-	// until when Velero is to keep it.
-	until time.Time
+// Extension is a good backup that Velero would delete soon, and that is to stay: the last ones, when no others follow.
+type Extension struct {
+	// Backup is its name, and uid its UID.
+	Backup string
+	UID    types.UID
+	// Until when Velero is to keep it.
+	Until time.Time
 }
 
 // extensionOf a backup that is kept: in the last quarter of its time it gets as much time again, from a day to a year. Also when
 // that quarter begins; both are zero for a backup that Velero never deletes.
-func extensionOf(backup *unstructured.Unstructured, now time.Time) (e extension, dueAt time.Time) {
+func extensionOf(backup *unstructured.Unstructured, now time.Time) (e Extension, dueAt time.Time) {
 	text, _, _ := unstructured.NestedString(backup.Object, "status", "expiration")
 	expires, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return extension{}, time.Time{}
+		return Extension{}, time.Time{}
 	}
 	life := max(minExtension, min(expires.Sub(history.AgeFrom(backup)), maxExtension))
-	return extension{backup: backup.GetName(), uid: backup.GetUID(), until: now.Add(life).Truncate(time.Second)}, expires.Add(-life / 4)
+	return Extension{Backup: backup.GetName(), UID: backup.GetUID(), Until: now.Add(life).Truncate(time.Second)}, expires.Add(-life / 4)
 }
 
-// planExtensions decides which of the backups that are kept are extended now, and when to look again; zero for never. It knows when some
+// PlanExtensions decides which of the backups that are kept are extended now, and when to look again; zero for never. It knows when some
 // were extended last; nil for never.
-func planExtensions(kept []*unstructured.Unstructured, extendedAt *metav1.Time, now time.Time) (due []extension, wakeAt time.Time) {
+func PlanExtensions(kept []*unstructured.Unstructured, extendedAt *metav1.Time, now time.Time) (due []Extension, wakeAt time.Time) {
 	held := time.Time{}
 	if extendedAt != nil {
 		held = extendedAt.Add(extendEvery)

@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"slices"
@@ -10,17 +10,17 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 )
 
-// planPurge decides how to delete all backups, however young or good they are. It says how many cannot be deleted yet, since
+// PlanPurge decides how to delete all backups, however young or good they are. It says how many cannot be deleted yet, since
 // they have not ended, or a drill restores them.
-func (s stored) planPurge() (d deletions, underWay int) {
+func (s Stored) PlanPurge() (d Deletions, underWay int) {
 	var all []*unstructured.Unstructured
-	for _, backup := range slices.Backward(history.LatestFirst(s.backups)) {
+	for _, backup := range slices.Backward(history.LatestFirst(s.Backups)) {
 		ended := history.HasEnded(velerov1.BackupPhase(veleroobjects.PhaseOf(backup)))
 		switch location := backup.GetLabels()[velerov1.StorageLocationLabel]; {
-		case location != "" && location != s.own.Name: // It is in other storage.
-		case !ended, slices.Contains(s.restored, backup.GetName()):
+		case location != "" && location != s.Own.Name: // It is in other storage.
+		case !ended, slices.Contains(s.Restored, backup.GetName()):
 			underWay++
-		case isDeletable(backup, s.own.Name):
+		case isDeletable(backup, s.Own.Name):
 			all = append(all, backup)
 		}
 	}

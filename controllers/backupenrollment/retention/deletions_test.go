@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"context"
@@ -47,19 +47,19 @@ func TestWhenVeleroIsAskedToDelete(t *testing.T) {
 		if test.request != nil {
 			requests = append(requests, test.request)
 		}
-		d := stored{requests: requests, now: backuptest.Noon, retryBy: backuptest.Noon}.planDeletions([]*unstructured.Unstructured{backup})
+		d := Stored{Requests: requests, Now: backuptest.Noon, RetryBy: backuptest.Noon}.planDeletions([]*unstructured.Unstructured{backup})
 		attempt := 0
-		if len(d.due) > 0 {
-			attempt = d.due[0].attempt
-			if replaces := d.due[0].failed != ""; replaces != (test.attempt > 1) {
+		if len(d.Due) > 0 {
+			attempt = d.Due[0].Attempt
+			if replaces := d.Due[0].Failed != ""; replaces != (test.attempt > 1) {
 				t.Errorf("%s: the request before goes: %t", name, replaces)
 			}
 		}
-		if attempt != test.attempt || d.failed != test.failed || d.remaining != 1 {
-			t.Errorf("%s: attempt %d, failed %d, remaining %d", name, attempt, d.failed, d.remaining)
+		if attempt != test.attempt || d.Failed != test.failed || d.Remaining != 1 {
+			t.Errorf("%s: attempt %d, failed %d, remaining %d", name, attempt, d.Failed, d.Remaining)
 		}
-		if want := backuptest.Noon.Add(test.wake); test.wake == 0 && !d.wakeAt.IsZero() || test.wake != 0 && !d.wakeAt.Equal(want) {
-			t.Errorf("%s: it is looked again at %s, not in %s", name, d.wakeAt, test.wake)
+		if want := backuptest.Noon.Add(test.wake); test.wake == 0 && !d.WakeAt.IsZero() || test.wake != 0 && !d.WakeAt.Equal(want) {
+			t.Errorf("%s: it is looked again at %s, not in %s", name, d.WakeAt, test.wake)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
 	for i := range 20 {
 		backups = append(backups, backuptest.StoredAt(99-i, "Completed"))
 	}
-	if due := (stored{now: backuptest.Noon, retryBy: backuptest.Noon}).planDeletions(backups).due; len(due) != maxRequested || due[0].backup != "nightly-99" {
+	if due := (Stored{Now: backuptest.Noon, RetryBy: backuptest.Noon}).planDeletions(backups).Due; len(due) != maxRequested || due[0].Backup != "nightly-99" {
 		t.Errorf("%v are due", due)
 	}
 	for _, backup := range backups[:10] {
@@ -78,9 +78,9 @@ func TestAFewAreDeletedAtATimeAndWhatFailsHoldsUpNothing(t *testing.T) {
 	for _, backup := range backups[10:13] {
 		requests = append(requests, requestFor(backup, 1, time.Minute, "InProgress"))
 	}
-	d := stored{requests: requests, now: backuptest.Noon, retryBy: backuptest.Noon}.planDeletions(backups)
-	if due := namesOf(d.due); !slices.Equal(due, []string{"nightly-86", "nightly-85"}) || d.failed != 10 {
-		t.Errorf("%v are due, %d failed", due, d.failed)
+	d := Stored{Requests: requests, Now: backuptest.Noon, RetryBy: backuptest.Noon}.planDeletions(backups)
+	if due := namesOf(d.Due); !slices.Equal(due, []string{"nightly-86", "nightly-85"}) || d.Failed != 10 {
+		t.Errorf("%v are due, %d failed", due, d.Failed)
 	}
 }
 
@@ -134,10 +134,10 @@ func TestABackupIsLookedAtOnceMoreBeforeItGoes(t *testing.T) {
 	} {
 		backup := backuptest.StoredAt(50, "Completed")
 		noError(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
-		one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 1}
+		one := Deletion{Backup: backup.GetName(), UID: backup.GetUID(), Attempt: 1}
 		test.change(backup)
 		cluster := &answers{backup: backup}
-		noError(t, requestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []deletion{one}))
+		noError(t, RequestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []Deletion{one}))
 		if asked := len(cluster.requests) == 1; asked != test.asked {
 			t.Errorf("%s: Velero is asked: %t", name, asked)
 		}
@@ -147,24 +147,24 @@ func TestABackupIsLookedAtOnceMoreBeforeItGoes(t *testing.T) {
 func TestARequestIsMadeOnce(t *testing.T) {
 	backup := backuptest.StoredAt(50, "Completed")
 	noError(t, unstructured.SetNestedField(backup.Object, "nightly-1", "spec", "storageLocation"))
-	one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 2, failed: "first"}
+	one := Deletion{Backup: backup.GetName(), UID: backup.GetUID(), Attempt: 2, Failed: "first"}
 	cluster := &answers{backup: backup}
 	for _, cluster.create = range []error{nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "deletebackuprequests"}, "")} {
-		noError(t, requestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []deletion{one}))
+		noError(t, RequestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []Deletion{one}))
 	}
 	first, second := cluster.requests[0], cluster.requests[1]
-	if first.GetName() != second.GetName() || first.GetName() == (deletion{backup: one.backup, uid: "another"}).requestName() {
+	if first.GetName() != second.GetName() || first.GetName() == (Deletion{Backup: one.Backup, UID: "another"}).requestName() {
 		t.Errorf("the name does not follow from the backup: %s and %s", first.GetName(), second.GetName())
 	}
 	name, _, _ := unstructured.NestedString(first.Object, "spec", "backupName")
-	if name != one.backup || first.GetNamespace() != "velero" || first.GetAnnotations()[metav1alpha1.AnnotationAttempt] != "2" {
+	if name != one.Backup || first.GetNamespace() != "velero" || first.GetAnnotations()[metav1alpha1.AnnotationAttempt] != "2" {
 		t.Errorf("got %+v", first.Object)
 	}
 	if !slices.Equal(cluster.deleted, []types.UID{"first", "first"}) {
 		t.Errorf("the request that failed stays: %v", cluster.deleted)
 	}
 	cluster.create = errors.New("no answer")
-	if err := requestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []deletion{one}); !errors.Is(err, cluster.create) {
+	if err := RequestDeletions(t.Context(), cluster, backuptest.Kept(time.Hour, 1), []Deletion{one}); !errors.Is(err, cluster.create) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -176,16 +176,16 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-func namesOf(due []deletion) (names []string) {
+func namesOf(due []Deletion) (names []string) {
 	for _, one := range due {
-		names = append(names, one.backup)
+		names = append(names, one.Backup)
 	}
 	return names
 }
 
 // requestFor is a request to delete a backup, made so long before noon.
 func requestFor(backup *unstructured.Unstructured, attempt int, ago time.Duration, phase string, errs ...any) *unstructured.Unstructured {
-	request := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: attempt}.request(backuptest.Kept(time.Hour, 1))
+	request := Deletion{Backup: backup.GetName(), UID: backup.GetUID(), Attempt: attempt}.Request(backuptest.Kept(time.Hour, 1))
 	request.SetUID(types.UID(fmt.Sprintf("request-%d-for-%s", attempt, backup.GetName())))
 	request.SetCreationTimestamp(metav1.NewTime(backuptest.Noon.Add(-ago)))
 	request.Object["status"] = map[string]any{"phase": phase, "errors": errs}

@@ -1,4 +1,4 @@
-package backupenrollment
+package starts
 
 import (
 	"testing"
@@ -68,20 +68,20 @@ func TestAStartIsOwedUntilAGoodBackupFollowsIt(t *testing.T) {
 		if refused != nil || err != nil {
 			t.Fatal(refused, err)
 		}
-		known := starts{
-			recurrence: recurrence, blackouts: blackouts{calendar}, since: test.since, deadline: test.deadline, doneUntil: backuptest.Noon, told: history.Of(test.backups, history.Standard{MinItems: 1}),
+		known := Situation{
+			Recurrence: recurrence, Blackouts: Blackouts{calendar}, Since: test.since, Deadline: test.deadline, DoneUntil: backuptest.Noon, Told: history.Of(test.backups, history.Standard{MinItems: 1}),
 		}
 		if test.deadline == 0 {
-			known.deadline = defaultDeadline
+			known.Deadline = defaultDeadline
 		}
 		if test.pending {
-			known.doneUntil = hours(3)
+			known.DoneUntil = hours(3)
 		}
-		got, wakeAt := known.owed(backuptest.Noon)
+		got, wakeAt := known.Owed(backuptest.Noon)
 		switch {
 		case test.at.IsZero() != (got == nil) || !wakeAt.Equal(test.wakeAt):
 			t.Errorf("%s: %+v, and again at %s", name, got, wakeAt)
-		case got != nil && (!got.at.Equal(test.at) || got.reason != test.reason || got.message == ""):
+		case got != nil && (!got.At.Equal(test.at) || got.Reason != test.reason || got.Message == ""):
 			t.Errorf("%s: %+v, not %s of %s", name, got, test.reason, test.at)
 		}
 	}

@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"testing"
@@ -40,12 +40,12 @@ func TestTheLastGoodBackupOutlastsWhatVeleroKnows(t *testing.T) {
 		if row.extended > 0 {
 			extendedAt = &metav1.Time{Time: backuptest.Noon.Add(-row.extended)}
 		}
-		due, wakeAt := planExtensions([]*unstructured.Unstructured{row.kept}, extendedAt, backuptest.Noon)
+		due, wakeAt := PlanExtensions([]*unstructured.Unstructured{row.kept}, extendedAt, backuptest.Noon)
 		switch {
 		case (row.until > 0) != (len(due) == 1):
 			t.Errorf("%s: due are %+v", name, due)
-		case row.until > 0 && !due[0].until.Equal(backuptest.Noon.Add(row.until)):
-			t.Errorf("%s: until %s", name, due[0].until)
+		case row.until > 0 && !due[0].Until.Equal(backuptest.Noon.Add(row.until)):
+			t.Errorf("%s: until %s", name, due[0].Until)
 		case row.wakes > 0 && !wakeAt.Equal(backuptest.Noon.Add(row.wakes)) || row.wakes == 0 && !wakeAt.IsZero():
 			t.Errorf("%s: it is looked at again at %s", name, wakeAt)
 		}

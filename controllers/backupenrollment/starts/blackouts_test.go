@@ -1,4 +1,4 @@
-package backupenrollment
+package starts
 
 import (
 	"testing"
@@ -33,7 +33,7 @@ func TestTheNextStartIsBeyondBlackouts(t *testing.T) {
 		if refused != nil {
 			t.Fatal(refused)
 		}
-		got, found := blackoutsOf(enrollment).nextStart(recurrence, backuptest.Noon)
+		got, found := BlackoutsOf(enrollment).NextStart(recurrence, backuptest.Noon)
 		if found != (test.want != "") || found && got.Format(time.RFC3339) != test.want {
 			t.Errorf("%s: %s, %t, not %s", name, got, found, test.want)
 		}
@@ -44,20 +44,20 @@ func TestTheNextStartIsBeyondBlackouts(t *testing.T) {
 // later than lastSkipped, even if that is long ago.
 func TestVeleroDoesNotMakeUpForABlackout(t *testing.T) {
 	until := func(at time.Time) *metav1.Time { return &metav1.Time{Time: at} }
-	open := blackout{open: true, until: backuptest.Noon.Add(time.Hour)}
+	open := Blackout{Open: true, Until: backuptest.Noon.Add(time.Hour)}
 	for name, test := range map[string]struct {
-		in   blackout
+		in   Blackout
 		was  *backupv1alpha1.VeleroObjects
 		want *metav1.Time
 	}{
-		"nothing is there yet":          {blackout{}, nil, nil},
-		"none was open":                 {blackout{}, &backupv1alpha1.VeleroObjects{}, nil},
+		"nothing is there yet":          {Blackout{}, nil, nil},
+		"none was open":                 {Blackout{}, &backupv1alpha1.VeleroObjects{}, nil},
 		"a start as it closes is made":  {open, &backupv1alpha1.VeleroObjects{}, until(backuptest.Noon.Add(time.Hour - time.Second))},
 		"it was prolonged":              {open, &backupv1alpha1.VeleroObjects{SkippedUntil: until(backuptest.Noon)}, until(backuptest.Noon.Add(time.Hour - time.Second))},
-		"it has ended":                  {blackout{}, &backupv1alpha1.VeleroObjects{SkippedUntil: until(backuptest.Noon.Add(-time.Second))}, until(backuptest.Noon.Add(-time.Second))},
-		"somebody ended it before time": {blackout{}, &backupv1alpha1.VeleroObjects{SkippedUntil: until(backuptest.Noon.Add(time.Hour))}, until(backuptest.Noon)},
+		"it has ended":                  {Blackout{}, &backupv1alpha1.VeleroObjects{SkippedUntil: until(backuptest.Noon.Add(-time.Second))}, until(backuptest.Noon.Add(-time.Second))},
+		"somebody ended it before time": {Blackout{}, &backupv1alpha1.VeleroObjects{SkippedUntil: until(backuptest.Noon.Add(time.Hour))}, until(backuptest.Noon)},
 	} {
-		if got := test.in.skippedUntil(test.was, backuptest.Noon); !got.Equal(test.want) {
+		if got := test.in.SkippedUntil(test.was, backuptest.Noon); !got.Equal(test.want) {
 			t.Errorf("%s: %s, not %s", name, got, test.want)
 		}
 	}

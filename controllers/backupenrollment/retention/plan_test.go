@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"maps"
@@ -31,13 +31,13 @@ func TestTheLastGoodBackupStaysWhateverIsNotRead(t *testing.T) {
 		"several, of which one's bad": {2, history.AllDetails{backuptest.IDAt(51): backuptest.WithVolumes(0, 1), backuptest.IDAt(53): backuptest.WithVolumes(1, 1)}, []string{"nightly-51"}, []string{"nightly-53"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := stored{
-				own: backuptest.Kept(48*time.Hour, row.keepLast), backups: all, standard: history.Standard{RequireVolumes: true, Details: row.known}, now: backuptest.Noon,
-			}.planRetention()
-			if names := namesOf(got.due); !slices.Equal(names, row.due) {
+			got := Stored{
+				Own: backuptest.Kept(48*time.Hour, row.keepLast), Backups: all, Standard: history.Standard{RequireVolumes: true, Details: row.known}, Now: backuptest.Noon,
+			}.Plan()
+			if names := namesOf(got.Due); !slices.Equal(names, row.due) {
 				t.Errorf("%v go, not %v", names, row.due)
 			}
-			if names := slices.Sorted(maps.Keys(got.kept)); !slices.Equal(names, row.kept) {
+			if names := slices.Sorted(maps.Keys(got.Kept)); !slices.Equal(names, row.kept) {
 				t.Errorf("%v are kept, not %v", names, row.kept)
 			}
 		})
@@ -98,17 +98,17 @@ func TestWhichBackupsStay(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := stored{
-				own: backuptest.Kept(48*time.Hour, test.keepLast), backups: test.backups, restored: test.restored, standard: history.Standard{MinItems: 1}, now: backuptest.Noon,
-			}.planRetention()
-			if names := namesOf(got.due); !slices.Equal(names, test.due) {
+			got := Stored{
+				Own: backuptest.Kept(48*time.Hour, test.keepLast), Backups: test.backups, Restored: test.restored, Standard: history.Standard{MinItems: 1}, Now: backuptest.Noon,
+			}.Plan()
+			if names := namesOf(got.Due); !slices.Equal(names, test.due) {
 				t.Errorf("%v go, not %v", names, test.due)
 			}
-			if names := slices.Sorted(maps.Keys(got.kept)); !slices.Equal(names, test.kept) {
+			if names := slices.Sorted(maps.Keys(got.Kept)); !slices.Equal(names, test.kept) {
 				t.Errorf("%v are kept, not %v", names, test.kept)
 			}
-			if want := backuptest.Noon.Add(test.wake); test.wake == 0 && !got.wakeAt.IsZero() || test.wake != 0 && !got.wakeAt.Equal(want) {
-				t.Errorf("it is looked again at %s, not in %s", got.wakeAt, test.wake)
+			if want := backuptest.Noon.Add(test.wake); test.wake == 0 && !got.WakeAt.IsZero() || test.wake != 0 && !got.WakeAt.Equal(want) {
+				t.Errorf("it is looked again at %s, not in %s", got.WakeAt, test.wake)
 			}
 		})
 	}
@@ -121,7 +121,7 @@ func TestNoneOfTheLastGoodOnesGoesWhateverIsSeenOfThem(t *testing.T) {
 	for i := range count {
 		all = append(all, backuptest.StoredAt(50+i, []string{"Completed", "Failed"}[i%2]))
 	}
-	stays := stored{own: backuptest.Kept(time.Hour, keepLast), backups: all, now: backuptest.Noon}.planRetention().kept
+	stays := Stored{Own: backuptest.Kept(time.Hour, keepLast), Backups: all, Now: backuptest.Noon}.Plan().Kept
 	for part := range 1 << count {
 		var seen []*unstructured.Unstructured
 		for i, backup := range all {
@@ -129,7 +129,7 @@ func TestNoneOfTheLastGoodOnesGoesWhateverIsSeenOfThem(t *testing.T) {
 				seen = append(seen, backup)
 			}
 		}
-		for _, name := range namesOf(stored{own: backuptest.Kept(time.Hour, keepLast), backups: seen, now: backuptest.Noon}.planRetention().due) {
+		for _, name := range namesOf(Stored{Own: backuptest.Kept(time.Hour, keepLast), Backups: seen, Now: backuptest.Noon}.Plan().Due) {
 			if stays[name] {
 				t.Fatalf("of %b, %s goes", part, name)
 			}

@@ -1,4 +1,4 @@
-package backupenrollment
+package retention
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ const (
 	// have seen yet a backup that it brought into the cluster itself, and then finds none. It doubles with each, and ends below
 	// the day after which Velero removes requests, and with them the count.
 	retryDeletion = 30 * time.Second
-	// maxRetryDeletion is how long after a request that failed another one is made at most.
-	maxRetryDeletion = 8 * time.Hour
+	// MaxRetryDeletion is how long after a request that failed another one is made at most.
+	MaxRetryDeletion = 8 * time.Hour
 	// stuckDeletion is how long Velero may work on a request. One that it worked on when it was killed stays as it is.
 	stuckDeletion = 2 * time.Hour
 	// maxAttempts is up to where they are counted.
@@ -35,90 +35,90 @@ const (
 	maxRequestName = 63
 )
 
-// deletion is a backup that Velero is asked to delete.
-type deletion struct {
-	// backup is its name, and uid its UID.
-	backup string
-	uid    types.UID
-	// attempt counts from 1.
-	attempt int
-	// failed is the request before, which gives way to this one; empty for none.
-	failed types.UID
+// Deletion is a backup that Velero is asked to delete.
+type Deletion struct {
+	// Backup is its name, and uid its UID.
+	Backup string
+	UID    types.UID
+	// Attempt counts from 1.
+	Attempt int
+	// Failed is the request before, which gives way to this one; empty for none.
+	Failed types.UID
 }
 
 // requestName follows from the backup, so that a request that is there already is not made again.
-func (d deletion) requestName() string {
-	return objects.ShortName(maxRequestName, d.backup, d.backup+"/"+string(d.uid))
+func (d Deletion) requestName() string {
+	return objects.ShortName(maxRequestName, d.Backup, d.Backup+"/"+string(d.UID))
 }
 
-// request is what Velero deletes a backup by. Its labels are those that Velero's own requests have: one that is under way
+// Request is what Velero deletes a backup by. Its labels are those that Velero's own requests have: one that is under way
 // keeps Velero from making another.
-func (d deletion) request(own *backupv1alpha1.VeleroObjects) *unstructured.Unstructured {
-	labels := map[string]string{metav1alpha1.LabelBackup: own.Name, velerov1.BackupUIDLabel: string(d.uid)}
-	if len(d.backup) <= maxRequestName { // Velero sets a longer one itself.
-		labels[velerov1.BackupNameLabel] = d.backup
+func (d Deletion) Request(own *backupv1alpha1.VeleroObjects) *unstructured.Unstructured {
+	labels := map[string]string{metav1alpha1.LabelBackup: own.Name, velerov1.BackupUIDLabel: string(d.UID)}
+	if len(d.Backup) <= maxRequestName { // Velero sets a longer one itself.
+		labels[velerov1.BackupNameLabel] = d.Backup
 	}
-	request := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"backupName": d.backup}}}
+	request := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"backupName": d.Backup}}}
 	request.SetGroupVersionKind(veleroobjects.DeletionKind)
 	request.SetNamespace(own.Namespace)
 	request.SetName(d.requestName())
 	request.SetLabels(labels)
-	request.SetAnnotations(map[string]string{metav1alpha1.AnnotationAttempt: strconv.Itoa(d.attempt)})
+	request.SetAnnotations(map[string]string{metav1alpha1.AnnotationAttempt: strconv.Itoa(d.Attempt)})
 	return request
 }
 
-// deletions are how far the deletion of backups has come.
-type deletions struct {
-	// remaining are the backups that are to be deleted, and are there still.
-	remaining int
-	// due are the requests to be made now.
-	due []deletion
-	// failed is how many Velero could not delete.
-	failed int
-	// problem is why it could not delete the first of them; empty if it could all.
-	problem string
-	// wakeAt is when another request may have to be made; zero for never.
-	wakeAt time.Time
+// Deletions are how far the deletion of backups has come.
+type Deletions struct {
+	// Remaining are the backups that are to be deleted, and are there still.
+	Remaining int
+	// Due are the requests to be made now.
+	Due []Deletion
+	// Failed is how many Velero could not delete.
+	Failed int
+	// Problem is why it could not delete the first of them; empty if it could all.
+	Problem string
+	// WakeAt is when another request may have to be made; zero for never.
+	WakeAt time.Time
 }
 
 // planDeletions decides which requests to make for backups that are to be deleted, in their order.
-func (s stored) planDeletions(condemned []*unstructured.Unstructured) deletions {
-	made := make(map[string]*unstructured.Unstructured, len(s.requests))
-	for _, request := range s.requests {
+func (s Stored) planDeletions(condemned []*unstructured.Unstructured) Deletions {
+	made := make(map[string]*unstructured.Unstructured, len(s.Requests))
+	for _, request := range s.Requests {
 		made[request.GetName()] = request
 	}
-	d := deletions{remaining: len(condemned)}
-	var again []deletion
+	d := Deletions{Remaining: len(condemned)}
+	var again []Deletion
 	underWay := 0
 	for _, backup := range condemned {
-		one := deletion{backup: backup.GetName(), uid: backup.GetUID(), attempt: 1}
+		one := Deletion{Backup: backup.GetName(), UID: backup.GetUID(), Attempt: 1}
 		request := made[one.requestName()]
 		if request == nil {
-			d.due = append(d.due, one)
+			d.Due = append(d.Due, one)
 			continue
 		}
-		problem, at := fateOf(request, s.now)
+		problem, at := fateOf(request, s.Now)
 		if problem != "" {
 			d.fail(one, problem)
 		} else {
 			underWay++
 		}
-		if problem == "" || s.retryBy.Before(at) {
-			d.wakeAt = times.Earliest(d.wakeAt, at)
+		if problem == "" || s.RetryBy.Before(at) {
+			d.WakeAt = times.Earliest(d.WakeAt, at)
 			continue
 		}
-		one.attempt, one.failed = attemptOf(request)+1, request.GetUID()
+		one.Attempt, one.Failed = attemptOf(request)+1, request.GetUID()
 		again = append(again, one)
 	}
 	// What was not tried yet comes first: what cannot be deleted holds up nothing else.
-	d.due = append(d.due, again...)
-	d.due = d.due[:min(len(d.due), max(maxRequested-underWay, 0))]
+	d.Due = append(d.Due, again...)
+	d.Due = d.Due[:min(len(d.Due), max(maxRequested-underWay, 0))]
 	return d
 }
 
-func (d *deletions) fail(one deletion, why string) {
-	if d.failed++; d.failed == 1 {
-		d.problem = truncate.Message(fmt.Sprintf("Velero could not delete backup %s: %s", one.backup, why), history.MaxProblem)
+func (d *Deletions) fail(one Deletion, why string) {
+	if d.Failed++; d.Failed == 1 {
+		d.Problem = truncate.Message(fmt.Sprintf("Velero could not delete backup %s: %s", one.Backup, why), history.MaxProblem)
 	}
 }
 
@@ -150,13 +150,13 @@ func attemptOf(request *unstructured.Unstructured) int {
 }
 
 func backoff(attempt int) time.Duration {
-	return min(retryDeletion<<(attempt-1), maxRetryDeletion)
+	return min(retryDeletion<<(attempt-1), MaxRetryDeletion)
 }
 
-// told is what the status tells of deletions; nil for nothing.
-func (d deletions) told() *backupv1alpha1.BackupDeletions {
-	if d.remaining == 0 {
+// Told is what the status tells of deletions; nil for nothing.
+func (d Deletions) Told() *backupv1alpha1.BackupDeletions {
+	if d.Remaining == 0 {
 		return nil
 	}
-	return &backupv1alpha1.BackupDeletions{Remaining: int32(d.remaining), Failed: int32(d.failed), Message: d.problem}
+	return &backupv1alpha1.BackupDeletions{Remaining: int32(d.Remaining), Failed: int32(d.Failed), Message: d.Problem}
 }
