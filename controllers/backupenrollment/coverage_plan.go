@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/coverage"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/history"
 )
 
@@ -15,15 +16,15 @@ import (
 func coverageFinding(o *observation, told history.History) finding {
 	f := finding{kind: backupv1alpha1.ConditionCoverageComplete, status: metav1.ConditionUnknown, reason: backupv1alpha1.ReasonCoverageUnknown}
 	velero, own := o.Extra.velero, o.Status.Velero
-	filters, known := filtersOf(velero.schedule, velero.schedules, o.Extra.policies)
+	filters, known := coverage.FiltersOf(velero.schedule, velero.schedules, o.Extra.policies)
 	if f.message = whyNamespacesUnknown(velero, known); f.message != "" {
 		return f
 	}
-	namespaces := coveredBy(filters, velero.namespaces.Objects, own.Namespace)
+	namespaces := coverage.Of(filters, velero.namespaces.Objects, own.Namespace)
 	backup, why := told.LastRead()
-	gaps := namespaces.gaps()
+	gaps := namespaces.Gaps()
 	if backup != nil {
-		gaps = append(gaps, volumeGaps(backup)...)
+		gaps = append(gaps, coverage.VolumeGaps(backup)...)
 	}
 	switch {
 	case len(gaps) > 0:
@@ -32,7 +33,7 @@ func coverageFinding(o *observation, told history.History) finding {
 		f.message = why
 	default:
 		f.status, f.reason = metav1.ConditionTrue, backupv1alpha1.ReasonCovered
-		f.message = fmt.Sprintf("%d namespaces, and %d volumes in backup %s", namespaces.total, *backup.Volumes.Covered, backup.Name)
+		f.message = fmt.Sprintf("%d namespaces, and %d volumes in backup %s", namespaces.Total, *backup.Volumes.Covered, backup.Name)
 	}
 	return f
 }

@@ -12,6 +12,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/starts"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroversion"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupcontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
@@ -64,7 +65,7 @@ func requireVelero(ctx context.Context, cluster *fleet.Cluster, namespace string
 	for _, kind := range []schema.GroupVersionKind{veleroobjects.LocationKind, veleroobjects.ScheduleKind} {
 		_, err := cluster.Resource(ctx, kind)
 		if meta.IsNoMatchError(err) {
-			return veleroUnavailable("the cluster does not serve %s of %s: install Velero %s or newer there", kind.Kind, kind.GroupVersion(), oldestVelero)
+			return veleroUnavailable("the cluster does not serve %s of %s: install Velero %s or newer there", kind.Kind, kind.GroupVersion(), veleroversion.Oldest)
 		}
 		if err != nil {
 			return err

@@ -10,4 +10,7 @@
 //
 // It has Velero delete the Backups whose time is over, apart from the last good ones, and all of them at its end when the
 // policy says so. It never changes or deletes a Backup itself, and never talks to the bucket: Velero does both.
+//
+// What follows from Backups, schedules and templates alone stands in packages below, which know nothing of a reconcile. This one
+// observes a cluster once, asks them, declares what Velero works with, and reports.
 package backupenrollment

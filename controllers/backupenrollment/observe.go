@@ -187,7 +187,7 @@ func named(list []*unstructured.Unstructured, name string) *unstructured.Unstruc
 // opens or closes, or a backup is to be made.
 func (r *Reconciler) NeedsDesired(o *observation) bool {
 	own := o.Status.Velero
-	if o.Extra.makesBackup() || len(o.Extra.proof.due) > 0 {
+	if o.Extra.makesBackup() || len(o.Extra.proof.Due) > 0 {
 		return true
 	}
 	return own == nil || own.CredentialsVersion != o.Extra.version || o.Extra.password.isDue(own) || own.Until != nil && !o.Now.Before(own.Until.Time) ||

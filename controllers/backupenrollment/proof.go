@@ -17,6 +17,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/drills"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
@@ -73,7 +74,7 @@ func (r *Reconciler) rehearsedBy(ctx context.Context, object client.Object) (req
 
 // proof is what drills showed, and how the plans for them stand.
 type proof struct {
-	planned
+	drills.Plans
 
 	// last drill that came to a result; nil if there was none.
 	last *backupv1alpha1.DrillResult
@@ -92,7 +93,7 @@ func (r *Reconciler) proofOf(ctx context.Context, o *observation) (proof, error)
 	if err != nil {
 		return proof{}, fmt.Errorf("list the drills: %w", err)
 	}
-	found := proof{last: latestResult(o.Status.LastDrill, list.Items), planned: planDrills(situation{enrollment: o.Target, recorded: o.Status.DrillPlans, drills: list.Items, now: o.Now}), restored: restoredBy(list.Items)}
+	found := proof{last: drills.LatestResult(o.Status.LastDrill, list.Items), Plans: drills.Plan(drills.Situation{Enrollment: o.Target, Recorded: o.Status.DrillPlans, Drills: list.Items, Now: o.Now}), restored: drills.RestoredBy(list.Items)}
 	if end := backupv1alpha1.FollowEvidence(o.Status.Evidence, list.Items); end.Head != "" {
 		found.evidence = &end
 	}

@@ -10,13 +10,14 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/drills"
 )
 
 func hours(n int) *metav1.Duration { return &metav1.Duration{Duration: time.Duration(n) * time.Hour} }
 
 func TestWhatDrillsProve(t *testing.T) {
 	result := func(verdict backupv1alpha1.DrillVerdict, hoursAgo int) *backupv1alpha1.DrillResult {
-		return latestResult(nil, []backupv1alpha1.DRDrill{backuptest.Drilled("weekly", verdict, hoursAgo)})
+		return drills.LatestResult(nil, []backupv1alpha1.DRDrill{backuptest.Drilled("weekly", verdict, hoursAgo)})
 	}
 	for name, row := range map[string]struct {
 		drill       *backupv1alpha1.DrillResult

@@ -134,7 +134,7 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 	if next != nil {
 		result.Due = append(result.Due, next.Time)
 	}
-	result.Due = append(result.Due, o.Extra.proof.wakeAt, o.Extra.reading.Again, o.Extra.storage.wakeAt, o.Extra.server.wakeAt)
+	result.Due = append(result.Due, o.Extra.proof.WakeAt, o.Extra.reading.Again, o.Extra.storage.wakeAt, o.Extra.server.wakeAt)
 	if frequencyOf(o.Status.Velero) != veleroobjects.ValidateEvery {
 		result.Due = append(result.Due, trustedAt(o))
 	}
@@ -147,8 +147,8 @@ func tellSeen(o *observation, velero *seen, result *outcome) {
 // tellProof tells what drills showed.
 func (e *extra) tellProof(status *backupv1alpha1.BackupEnrollmentStatus) {
 	status.LastDrill, status.Evidence = e.proof.last, e.proof.evidence
-	if len(e.proof.due) == 0 || e.drillsMade {
-		status.DrillPlans = e.proof.told
+	if len(e.proof.Due) == 0 || e.drillsMade {
+		status.DrillPlans = e.proof.Told
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/drills"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -36,7 +37,7 @@ func TestTimePassesWhileAClusterIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := away(row.backup)
-			o.Extra.proof.last = latestResult(nil, []backupv1alpha1.DRDrill{backuptest.Drilled("weekly", backupv1alpha1.DrillPassed, int(row.drill.Hours()))})
+			o.Extra.proof.last = drills.LatestResult(nil, []backupv1alpha1.DRDrill{backuptest.Drilled("weekly", backupv1alpha1.DrillPassed, int(row.drill.Hours()))})
 			got, status := (&Reconciler{}).Outcome(o), &backupv1alpha1.BackupEnrollmentStatus{}
 			got.Tell(status)
 			for kind, want := range map[string]metav1.ConditionStatus{

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroversion"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -35,19 +36,19 @@ func (r *Reconciler) askServer(o *observation, cluster *fleet.Cluster) server {
 	progress := r.questions.Progress(id)
 	switch {
 	case progress.Done:
-		s.told = serverOf(progress.Result, o.Now)
+		s.told = veleroversion.Answered(progress.Result, o.Now)
 	case progress.Running:
 		return s
 	case progress.Err != nil && o.Now.Before(progress.Again):
 		s.wakeAt = progress.Again
 		return s
 	}
-	if s.wakeAt = askedAt(s.told); o.Now.Before(s.wakeAt) {
+	if s.wakeAt = veleroversion.AskedAt(s.told); o.Now.Before(s.wakeAt) {
 		return s
 	}
 	namespace, name, schedule := own.Namespace, own.Name, o.Extra.velero.schedule.GetUID()
 	r.questions.Start(id, o.Now.Add(askTime), func(ctx context.Context) (string, error) {
-		return askVersion(ctx, cluster, namespace, name, schedule)
+		return veleroversion.Ask(ctx, cluster, namespace, name, schedule)
 	})
 	s.wakeAt = time.Time{}
 	return s
@@ -72,11 +73,11 @@ func isAnswering(o *observation) bool {
 
 // finding is no condition of its own.
 func (s server) finding() finding {
-	if s.told == nil || !isTooOld(s.told.Version) {
+	if s.told == nil || !veleroversion.IsTooOld(s.told.Version) {
 		return finding{}
 	}
 	return finding{
 		status: metav1.ConditionFalse, reason: backupv1alpha1.ReasonVeleroUnavailable, stalled: true,
-		message: fmt.Sprintf("Velero in the cluster is %s: install %s or newer there", s.told.Version, oldestVelero),
+		message: fmt.Sprintf("Velero in the cluster is %s: install %s or newer there", s.told.Version, veleroversion.Oldest),
 	}
 }

@@ -40,7 +40,7 @@ func (r *Reconciler) Stages(o *observation, p target.StagedPlan, cluster *fleet.
 		return &purgeStages{o: o, cluster: cluster, journal: journal}
 	}
 	s := &stages{reconciler: r, o: o, cluster: cluster, journal: journal, backups: stepsOf(o.Extra)}
-	if len(s.backups) == 0 && len(o.Extra.proof.due) == 0 && len(o.Extra.retention.Due) == 0 && len(o.Extra.retention.Extend) == 0 {
+	if len(s.backups) == 0 && len(o.Extra.proof.Due) == 0 && len(o.Extra.retention.Due) == 0 && len(o.Extra.retention.Extend) == 0 {
 		return apply.NoStages{}
 	}
 	return s
@@ -61,7 +61,7 @@ type stages struct {
 
 // After implements apply.Stages.
 func (s *stages) After(ctx context.Context) (bool, error) {
-	if err := s.reconciler.makeDrills(ctx, s.o.Extra.proof.planned, s.o.Target.Namespace); err != nil {
+	if err := s.reconciler.makeDrills(ctx, s.o.Extra.proof.Plans, s.o.Target.Namespace); err != nil {
 		return false, err
 	}
 	s.o.Extra.drillsMade = true

@@ -1,4 +1,4 @@
-package backupenrollment
+package drills
 
 import (
 	"fmt"
@@ -16,17 +16,17 @@ import (
 )
 
 // withPlan is at noon, with the plan weekly, which was there since a time; since never, if that is zero.
-func withPlan(cron string, since time.Time) situation {
-	s := situation{enrollment: &backupv1alpha1.BackupEnrollment{}, now: backuptest.Noon}
-	s.enrollment.Namespace, s.enrollment.UID = "acme", "enrollment"
-	s.enrollment.Labels = map[string]string{metav1alpha1.LabelPolicy: "nightly"}
-	s.enrollment.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod.eu"}
-	s.enrollment.Spec.Drills = []backupv1alpha1.DrillPlan{{
+func withPlan(cron string, since time.Time) Situation {
+	s := Situation{Enrollment: &backupv1alpha1.BackupEnrollment{}, Now: backuptest.Noon}
+	s.Enrollment.Namespace, s.Enrollment.UID = "acme", "enrollment"
+	s.Enrollment.Labels = map[string]string{metav1alpha1.LabelPolicy: "nightly"}
+	s.Enrollment.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod.eu"}
+	s.Enrollment.Spec.Drills = []backupv1alpha1.DrillPlan{{
 		Name: "weekly", Schedule: backupv1alpha1.Recurrence{Cron: cron, Spread: &metav1.Duration{}}, HistoryLimit: ptr.To[int32](2),
 		DrillScope: backupv1alpha1.DrillScope{Target: backupv1alpha1.DrillTarget{Mode: backupv1alpha1.DrillNamespaceMapped}},
 	}}
 	if !since.IsZero() {
-		s.recorded = []backupv1alpha1.DrillPlanStatus{{Name: "weekly", ScheduledAt: metav1.NewTime(since)}}
+		s.Recorded = []backupv1alpha1.DrillPlanStatus{{Name: "weekly", ScheduledAt: metav1.NewTime(since)}}
 	}
 	return s
 }
@@ -62,15 +62,15 @@ func TestWhenAPlanMakesADrill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withPlan(row.cron, row.since)
-			s.drills = row.drills
-			p := planDrills(s)
-			if len(p.due) > 0 != !row.due.IsZero() || !p.wakeAt.Equal(row.next) {
-				t.Fatalf("due are %v, next at %s", p.due, p.wakeAt)
+			s.Drills = row.drills
+			p := Plan(s)
+			if len(p.Due) > 0 != !row.due.IsZero() || !p.WakeAt.Equal(row.next) {
+				t.Fatalf("due are %v, next at %s", p.Due, p.WakeAt)
 			}
 			if row.next.IsZero() {
 				return
 			}
-			told := p.told[0]
+			told := p.Told[0]
 			want := row.since
 			switch {
 			case !row.due.IsZero():
@@ -78,7 +78,7 @@ func TestWhenAPlanMakesADrill(t *testing.T) {
 			case row.since.IsZero():
 				want = backuptest.Noon
 			}
-			if !told.ScheduledAt.Time.Equal(want) || !told.Next.Time.Equal(row.next) || (told.DrillName != "") != (len(p.due) > 0) {
+			if !told.ScheduledAt.Time.Equal(want) || !told.Next.Time.Equal(row.next) || (told.DrillName != "") != (len(p.Due) > 0) {
 				t.Errorf("told is %+v, want a start at %s", told, want)
 			}
 		})
@@ -88,9 +88,9 @@ func TestWhenAPlanMakesADrill(t *testing.T) {
 // A manager that dies after it made a drill, and before that is on record, makes the same one again.
 func TestADrillIsMadeOncePerStart(t *testing.T) {
 	s := withPlan("0 11 * * *", backuptest.Noon.Add(-2*time.Hour))
-	first, again := planDrills(s).due[0], planDrills(s).due[0]
-	s.now = backuptest.Noon.Add(24 * time.Hour)
-	later := planDrills(s).due[0]
+	first, again := Plan(s).Due[0], Plan(s).Due[0]
+	s.Now = backuptest.Noon.Add(24 * time.Hour)
+	later := Plan(s).Due[0]
 	if first.Name != again.Name || first.Name == later.Name || len(first.Name) > maxDrillName || !strings.HasPrefix(first.Name, "weekly-prod-eu-") {
 		t.Errorf("names are %s, %s, %s", first.Name, again.Name, later.Name)
 	}
@@ -103,11 +103,11 @@ func TestDrillsOfClustersAreSpread(t *testing.T) {
 	starts := map[time.Time]bool{}
 	for i := range 200 {
 		s := withPlan("0 6 * * *", backuptest.Noon.Add(-24*time.Hour))
-		s.enrollment.UID = types.UID(fmt.Sprint(i))
-		s.enrollment.Spec.Drills[0].Schedule.Spread = &metav1.Duration{Duration: 2 * time.Hour}
-		p := planDrills(s)
-		start := p.told[0].ScheduledAt.Time
-		if len(p.due) != 1 || start.Before(backuptest.Noon.Add(-6*time.Hour)) || !start.Before(backuptest.Noon.Add(-4*time.Hour)) {
+		s.Enrollment.UID = types.UID(fmt.Sprint(i))
+		s.Enrollment.Spec.Drills[0].Schedule.Spread = &metav1.Duration{Duration: 2 * time.Hour}
+		p := Plan(s)
+		start := p.Told[0].ScheduledAt.Time
+		if len(p.Due) != 1 || start.Before(backuptest.Noon.Add(-6*time.Hour)) || !start.Before(backuptest.Noon.Add(-4*time.Hour)) {
 			t.Fatalf("enrollment %d starts at %s", i, start)
 		}
 		starts[start] = true
@@ -120,15 +120,15 @@ func TestDrillsOfClustersAreSpread(t *testing.T) {
 func TestDrillsBeyondTheHistoryLimitAreDeletedWithTheNext(t *testing.T) {
 	drills := []backupv1alpha1.DRDrill{byPlan("a", 50, true), byPlan("b", 26, true), byPlan("c", 74, true), backuptest.Drilled("mine", backupv1alpha1.DrillPassed, 90)}
 	s := withPlan("0 11 * * *", backuptest.Noon.Add(-2*time.Hour))
-	s.drills = drills
-	p := planDrills(s)
-	if got := strings.Join(p.expired, " "); got != "a c" {
+	s.Drills = drills
+	p := Plan(s)
+	if got := strings.Join(p.Expired, " "); got != "a c" {
 		t.Errorf("deleted are %q: with the new one, two are to stay", got)
 	}
 	s = withPlan("0 11 * * *", backuptest.Noon.Add(-time.Hour))
-	s.drills = drills
-	if p := planDrills(s); len(p.expired) > 0 {
-		t.Errorf("deleted without a new one: %v", p.expired)
+	s.Drills = drills
+	if p := Plan(s); len(p.Expired) > 0 {
+		t.Errorf("deleted without a new one: %v", p.Expired)
 	}
 }
 
@@ -137,18 +137,18 @@ func TestClustersTakeTurns(t *testing.T) {
 	turns := map[types.UID]int{}
 	for i := range 100 {
 		s := withPlan("0 6 * * *", time.Time{})
-		s.enrollment.UID = types.UID(fmt.Sprint(i))
-		s.enrollment.Spec.Drills[0].Share = ptr.To[int32](10)
+		s.Enrollment.UID = types.UID(fmt.Sprint(i))
+		s.Enrollment.Spec.Drills[0].Share = ptr.To[int32](10)
 		for day := range 10 {
-			s.now = backuptest.Noon.Add(time.Duration(day) * 24 * time.Hour)
-			p := planDrills(s)
-			if s.recorded = p.told; len(p.due) == 0 {
+			s.Now = backuptest.Noon.Add(time.Duration(day) * 24 * time.Hour)
+			p := Plan(s)
+			if s.Recorded = p.Told; len(p.Due) == 0 {
 				continue
 			}
-			if _, twice := turns[s.enrollment.UID]; twice {
+			if _, twice := turns[s.Enrollment.UID]; twice {
 				t.Fatalf("cluster %d is rehearsed twice in ten starts", i)
 			}
-			turns[s.enrollment.UID] = day
+			turns[s.Enrollment.UID] = day
 		}
 	}
 	perDay := map[int]int{}
@@ -162,22 +162,22 @@ func TestClustersTakeTurns(t *testing.T) {
 
 func TestTheNextStartThatIsToldIsTheTurnOfTheCluster(t *testing.T) {
 	s := withPlan("0 11 * * *", backuptest.Noon.Add(-2*time.Hour))
-	s.enrollment.Spec.Drills[0].Share = ptr.To[int32](25)
-	p := planDrills(s)
-	if told := p.told[0]; len(p.due) > 0 || told.Rested != 1 || !told.Next.Time.Equal(backuptest.Noon.Add(71*time.Hour)) || !p.wakeAt.Equal(backuptest.Noon.Add(23*time.Hour)) {
-		t.Errorf("due %v, told %+v, next %s, wakes at %s", p.due, told, told.Next, p.wakeAt)
+	s.Enrollment.Spec.Drills[0].Share = ptr.To[int32](25)
+	p := Plan(s)
+	if told := p.Told[0]; len(p.Due) > 0 || told.Rested != 1 || !told.Next.Time.Equal(backuptest.Noon.Add(71*time.Hour)) || !p.WakeAt.Equal(backuptest.Noon.Add(23*time.Hour)) {
+		t.Errorf("due %v, told %+v, next %s, wakes at %s", p.Due, told, told.Next, p.WakeAt)
 	}
 }
 
 func TestADrillWaitsForAWindow(t *testing.T) {
 	s := withPlan("0 11 * * *", backuptest.Noon.Add(-2*time.Hour))
-	s.enrollment.Spec.Drills[0].Windows = []metav1alpha1.RecurringWindow{{Schedule: "0 22 * * *", Duration: metav1.Duration{Duration: 2 * time.Hour}}}
-	p := planDrills(s)
-	if len(p.due) > 0 || !p.wakeAt.Equal(backuptest.Noon.Add(10*time.Hour)) || !p.told[0].ScheduledAt.Time.Equal(backuptest.Noon.Add(-2*time.Hour)) {
-		t.Errorf("due %v, wakes at %s, told %+v", p.due, p.wakeAt, p.told[0])
+	s.Enrollment.Spec.Drills[0].Windows = []metav1alpha1.RecurringWindow{{Schedule: "0 22 * * *", Duration: metav1.Duration{Duration: 2 * time.Hour}}}
+	p := Plan(s)
+	if len(p.Due) > 0 || !p.WakeAt.Equal(backuptest.Noon.Add(10*time.Hour)) || !p.Told[0].ScheduledAt.Time.Equal(backuptest.Noon.Add(-2*time.Hour)) {
+		t.Errorf("due %v, wakes at %s, told %+v", p.Due, p.WakeAt, p.Told[0])
 	}
-	s.now = backuptest.Noon.Add(10 * time.Hour)
-	if p := planDrills(s); len(p.due) != 1 || !p.told[0].ScheduledAt.Time.Equal(backuptest.Noon.Add(-time.Hour)) || !p.due[0].Spec.StartBy.Time.Equal(backuptest.Noon.Add(12*time.Hour)) {
-		t.Errorf("as it opens: due %v, told %+v", p.due, p.told[0])
+	s.Now = backuptest.Noon.Add(10 * time.Hour)
+	if p := Plan(s); len(p.Due) != 1 || !p.Told[0].ScheduledAt.Time.Equal(backuptest.Noon.Add(-time.Hour)) || !p.Due[0].Spec.StartBy.Time.Equal(backuptest.Noon.Add(12*time.Hour)) {
+		t.Errorf("as it opens: due %v, told %+v", p.Due, p.Told[0])
 	}
 }

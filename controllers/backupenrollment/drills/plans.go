@@ -1,4 +1,4 @@
-package backupenrollment
+package drills
 
 import (
 	"cmp"
@@ -25,35 +25,36 @@ const (
 	maxDeleted = 20
 )
 
-// situation is what plans are decided by.
-type situation struct {
-	// enrollment of a cluster, with the plans of its policy.
-	enrollment *backupv1alpha1.BackupEnrollment
-	// recorded is how the plans stood.
-	recorded []backupv1alpha1.DrillPlanStatus
-	// drills of the policy in the cluster, by plan or by people.
-	drills []backupv1alpha1.DRDrill
-	now    time.Time
+// Situation is what plans are decided by.
+type Situation struct {
+	// Enrollment of a cluster, with the plans of its policy.
+	Enrollment *backupv1alpha1.BackupEnrollment
+	// Recorded is how the plans stood.
+	Recorded []backupv1alpha1.DrillPlanStatus
+	// Drills of the policy in the cluster, by plan or by people.
+	Drills []backupv1alpha1.DRDrill
+	// Now is when.
+	Now time.Time
 }
 
-// planned is how the plans for drills stand.
-type planned struct {
-	// told is what the status is to tell of them, if everything that is due is made.
-	told []backupv1alpha1.DrillPlanStatus
-	// due are the drills that are to be made now.
-	due []*backupv1alpha1.DRDrill
-	// expired are those of the past that are to be deleted with the next one.
-	expired []string
-	// wakeAt is when the next one is due; zero for never.
-	wakeAt time.Time
+// Plans is how the plans for drills stand.
+type Plans struct {
+	// Told is what the status is to tell of them, if everything that is due is made.
+	Told []backupv1alpha1.DrillPlanStatus
+	// Due are the drills that are to be made now.
+	Due []*backupv1alpha1.DRDrill
+	// Expired are those of the past that are to be deleted with the next one.
+	Expired []string
+	// WakeAt is when the next one is due; zero for never.
+	WakeAt time.Time
 }
 
-// planDrills decides which drills are to be made. A plan has its first one at the first start after it was seen. The last start
+// Plan decides which drills are to be made. A plan has its first one at the first start after it was seen. The last start
 // that was missed is made up for once. A plan makes no other drill while one of its own is under way.
-func planDrills(s situation) planned {
-	var p planned
-	for i := range s.enrollment.Spec.Drills {
-		plan := &s.enrollment.Spec.Drills[i]
+func Plan(s Situation) Plans {
+	var p Plans
+	for i := range s.Enrollment.Spec.Drills {
+		plan := &s.Enrollment.Spec.Drills[i]
 		starts, refused := schedule.Parse(plan.Schedule.Cron, plan.Schedule.TimeZone)
 		windows, err := maintenance.Parse("windows", plan.Windows)
 		if refused != nil || err != nil { // The policy's webhook refuses it.
@@ -65,31 +66,31 @@ func planDrills(s situation) planned {
 }
 
 // add decides about one plan.
-func (p *planned) add(s situation, plan *backupv1alpha1.DrillPlan, starts schedule.Recurrence, windows maintenance.Calendar) {
-	mine, told, offset := ofPlan(s.drills, plan.Name), s.recordOf(plan), offsetOf(s.enrollment, plan)
-	start, due := starts.Latest(told.ScheduledAt.Add(-offset), s.now.Add(-offset))
-	open, closes := windows.At(s.now)
+func (p *Plans) add(s Situation, plan *backupv1alpha1.DrillPlan, starts schedule.Recurrence, windows maintenance.Calendar) {
+	mine, told, offset := ofPlan(s.Drills, plan.Name), s.recordOf(plan), offsetOf(s.Enrollment, plan)
+	start, due := starts.Latest(told.ScheduledAt.Add(-offset), s.Now.Add(-offset))
+	open, closes := windows.At(s.Now)
 	switch at := start.Add(offset); {
 	case due && told.Rested+1 < plan.Turns():
 		told.ScheduledAt, told.Rested = metav1.NewTime(at), told.Rested+1
 	case due && !open:
-		opens, _, _ := windows.Next(s.now)
-		p.wakeAt = times.Earliest(p.wakeAt, opens)
+		opens, _, _ := windows.Next(s.Now)
+		p.WakeAt = times.Earliest(p.WakeAt, opens)
 	case due && !slices.ContainsFunc(mine, isUnderWay):
-		drill := newDrill(s.enrollment, plan, at)
+		drill := newDrill(s.Enrollment, plan, at)
 		if !closes.IsZero() {
 			drill.Spec.StartBy = ptr.To(metav1.NewTime(closes))
 		}
 		told.ScheduledAt, told.DrillName, told.Rested = metav1.NewTime(at), drill.Name, 0
-		p.due = append(p.due, drill)
-		p.expired = append(p.expired, expired(mine, plan)...)
+		p.Due = append(p.Due, drill)
+		p.Expired = append(p.Expired, expired(mine, plan)...)
 	}
 	told.Next = nil
-	if next, comes := starts.After(s.now.Add(-offset)); comes {
-		p.wakeAt = times.Earliest(p.wakeAt, next.Add(offset))
+	if next, comes := starts.After(s.Now.Add(-offset)); comes {
+		p.WakeAt = times.Earliest(p.WakeAt, next.Add(offset))
 		told.Next = nextTurn(starts, next, plan.Turns()-told.Rested-1, offset)
 	}
-	p.told = append(p.told, told)
+	p.Told = append(p.Told, told)
 }
 
 // nextTurn is the start that follows a number of others, which are the turns of other clusters; nil for none.
@@ -117,14 +118,14 @@ func ofPlan(drills []backupv1alpha1.DRDrill, plan string) (found []backupv1alpha
 func isUnderWay(drill backupv1alpha1.DRDrill) bool { return drill.Status.FinishedAt == nil }
 
 // recordOf a plan; one that is new begins now, with as many starts behind it as make the clusters take turns.
-func (s situation) recordOf(plan *backupv1alpha1.DrillPlan) backupv1alpha1.DrillPlanStatus {
-	for _, one := range s.recorded {
+func (s Situation) recordOf(plan *backupv1alpha1.DrillPlan) backupv1alpha1.DrillPlanStatus {
+	for _, one := range s.Recorded {
 		if one.Name == plan.Name {
 			return one
 		}
 	}
-	rested := schedule.Offset(string(s.enrollment.UID)+"/turn/"+plan.Name, time.Duration(plan.Turns())*time.Minute) / time.Minute
-	return backupv1alpha1.DrillPlanStatus{Name: plan.Name, ScheduledAt: metav1.NewTime(s.now).Rfc3339Copy(), Rested: int32(rested)} //nolint:gosec // Fewer than 100.
+	rested := schedule.Offset(string(s.Enrollment.UID)+"/turn/"+plan.Name, time.Duration(plan.Turns())*time.Minute) / time.Minute
+	return backupv1alpha1.DrillPlanStatus{Name: plan.Name, ScheduledAt: metav1.NewTime(s.Now).Rfc3339Copy(), Rested: int32(rested)} //nolint:gosec // Fewer than 100.
 }
 
 // offsetOf is how much later than its expression says a plan begins in a cluster.

@@ -1,4 +1,4 @@
-package backupenrollment
+package drills
 
 import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
@@ -6,8 +6,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
-// restoredBy are the names of the backups that drills work with now.
-func restoredBy(drills []backupv1alpha1.DRDrill) (names []string) {
+// RestoredBy are the names of the backups that drills work with now.
+func RestoredBy(drills []backupv1alpha1.DRDrill) (names []string) {
 	for i := range drills {
 		if source := drills[i].Status.Source; source != nil && isUnderWay(drills[i]) {
 			names = append(names, source.Backup)
@@ -16,8 +16,8 @@ func restoredBy(drills []backupv1alpha1.DRDrill) (names []string) {
 	return names
 }
 
-// latestResult is that of the drill that ended last and came to a result, or the one on record; nil if there is none.
-func latestResult(recorded *backupv1alpha1.DrillResult, drills []backupv1alpha1.DRDrill) *backupv1alpha1.DrillResult {
+// LatestResult is that of the drill that ended last and came to a result, or the one on record; nil if there is none.
+func LatestResult(recorded *backupv1alpha1.DrillResult, drills []backupv1alpha1.DRDrill) *backupv1alpha1.DrillResult {
 	latest := recorded
 	for i := range drills {
 		status := &drills[i].Status

@@ -1,4 +1,4 @@
-package backupenrollment
+package veleroversion
 
 import (
 	"context"
@@ -23,8 +23,8 @@ const askPoll = time.Second
 
 var requestKind = veleroobjects.GroupVersion.WithKind("ServerStatusRequest")
 
-// asker is what a question needs of a workload cluster. A *fleet.Cluster is one.
-type asker interface {
+// Cluster is what a question needs of a workload cluster. A *fleet.Cluster is one.
+type Cluster interface {
 	// Confirm makes sure that it is the cluster that it was.
 	Confirm(ctx context.Context) error
 	// Lookup reads a whole object.
@@ -35,8 +35,8 @@ type asker interface {
 	Delete(ctx context.Context, ref objects.Ref, uid types.UID) error
 }
 
-// askVersion asks Velero by a ServerStatusRequest, which belongs to the Schedule of the enrollment and goes with it.
-func askVersion(ctx context.Context, cluster asker, namespace, name string, schedule types.UID) (string, error) {
+// Ask asks Velero by a ServerStatusRequest, which belongs to the Schedule of the enrollment and goes with it.
+func Ask(ctx context.Context, cluster Cluster, namespace, name string, schedule types.UID) (string, error) {
 	request := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 	request.SetGroupVersionKind(requestKind)
 	request.SetNamespace(namespace)
@@ -67,7 +67,7 @@ func askVersion(ctx context.Context, cluster asker, namespace, name string, sche
 }
 
 // awaitAnswer waits until Velero has answered, or until the context ends.
-func awaitAnswer(ctx context.Context, cluster asker, ref objects.Ref) (*unstructured.Unstructured, error) {
+func awaitAnswer(ctx context.Context, cluster Cluster, ref objects.Ref) (*unstructured.Unstructured, error) {
 	answer := &unstructured.Unstructured{}
 	err := wait.PollUntilContextCancel(ctx, askPoll, true, func(ctx context.Context) (bool, error) {
 		content, err := cluster.Lookup(ctx, ref)

@@ -1,4 +1,4 @@
-package backupenrollment
+package coverage
 
 import (
 	"slices"
@@ -33,12 +33,12 @@ func TestWhatATemplateLeavesOutOfItsNamespaces(t *testing.T) {
 
 func TestANamespaceIsCoveredIfOnePolicyTakesAllOfIt(t *testing.T) {
 	namespaces := []*unstructured.Unstructured{backuptest.NamespaceNamed("shop", nil), backuptest.NamespaceNamed("team-a", nil), backuptest.NamespaceNamed("team-b", nil)}
-	got := coveredBy([]filter{
+	got := Of([]Filter{
 		{included: []string{"shop"}},
 		{included: []string{"shop", "team-a"}, partial: "labelSelector"},
 		{included: []string{"team-a"}, partial: "excludedResources"},
 	}, namespaces, "velero")
-	if !slices.Equal(got.uncovered, []string{"team-b"}) || !slices.Equal(got.parts, []string{"team-a"}) || !slices.Equal(got.by, []string{"excludedResources", "labelSelector"}) {
+	if !slices.Equal(got.Uncovered, []string{"team-b"}) || !slices.Equal(got.Parts, []string{"team-a"}) || !slices.Equal(got.By, []string{"excludedResources", "labelSelector"}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -75,12 +75,12 @@ func TestWhichNamespacesATemplateTakesIn(t *testing.T) {
 func TestWhichNamespacesCount(t *testing.T) {
 	going := backuptest.NamespaceNamed("going", nil)
 	going.SetDeletionTimestamp(&metav1.Time{Time: backuptest.Noon})
-	got := coveredBy(nil, []*unstructured.Unstructured{
+	got := Of(nil, []*unstructured.Unstructured{
 		backuptest.NamespaceNamed("velero", nil), backuptest.NamespaceNamed("kube-system", nil), backuptest.NamespaceNamed("kube-public", nil), backuptest.NamespaceNamed("kube-node-lease", nil),
 		backuptest.NamespaceNamed("scratch", map[string]string{velerov1.ExcludeFromBackupLabel: "true"}), backuptest.NamespaceNamed("sandbox", map[string]string{metav1alpha1.LabelDrill: "d"}),
 		going, backuptest.NamespaceNamed("shop", map[string]string{velerov1.ExcludeFromBackupLabel: "false"}), backuptest.NamespaceNamed("default", nil),
 	}, "velero")
-	if got.total != 2 || !slices.Equal(got.uncovered, []string{"default", "shop"}) {
+	if got.Total != 2 || !slices.Equal(got.Uncovered, []string{"default", "shop"}) {
 		t.Errorf("got %+v", got)
 	}
 }

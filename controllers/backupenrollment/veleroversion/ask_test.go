@@ -1,4 +1,4 @@
-package backupenrollment
+package veleroversion
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (v *someVelero) Delete(_ context.Context, _ objects.Ref, uid types.UID) err
 func TestVeleroIsAskedForItsVersion(t *testing.T) {
 	for name, there := range map[string]error{"the first time": nil, "a question of before is there": apierrors.NewAlreadyExists(schema.GroupResource{}, "nightly-1-version")} {
 		cluster := &someVelero{there: there}
-		answer, err := askVersion(t.Context(), cluster, "velero", "nightly-1", "schedule-uid")
+		answer, err := Ask(t.Context(), cluster, "velero", "nightly-1", "schedule-uid")
 		if err != nil || answer != "v1.17.2" || cluster.deleted != "7" {
 			t.Errorf("%s: %q, %v, deleted is %q", name, answer, err, cluster.deleted)
 		}
@@ -55,7 +55,7 @@ func TestVeleroIsAskedForItsVersion(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := askVersion(ended, &someVelero{}, "velero", "nightly-1", "schedule-uid"); err == nil {
+	if _, err := Ask(ended, &someVelero{}, "velero", "nightly-1", "schedule-uid"); err == nil {
 		t.Error("it waits for an answer for ever")
 	}
 }

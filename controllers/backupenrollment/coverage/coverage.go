@@ -1,4 +1,4 @@
-package backupenrollment
+package coverage
 
 import (
 	"fmt"
@@ -27,66 +27,66 @@ func isCounted(namespace *unstructured.Unstructured, velero string) bool {
 	return namespace.GetDeletionTimestamp() == nil && labels[velerov1.ExcludeFromBackupLabel] != "true" && labels[metav1alpha1.LabelDrill] == ""
 }
 
-// covered are the namespaces of a cluster that count.
-type covered struct {
-	// total is how many there are.
-	total int
-	// uncovered are those that no policy backs up, in order.
-	uncovered []string
-	// parts are those of which policies back up some objects alone, in order.
-	parts []string
-	// by are the fields of templates that leave the others out, in order.
-	by []string
+// Covered are the namespaces of a cluster that count.
+type Covered struct {
+	// Total is how many there are.
+	Total int
+	// Uncovered are those that no policy backs up, in order.
+	Uncovered []string
+	// Parts are those of which policies back up some objects alone, in order.
+	Parts []string
+	// By are the fields of templates that leave the others out, in order.
+	By []string
 }
 
-// coveredBy says what the filters of all policies of a cluster cover. Velero is the name of its namespace, which does not count.
-func coveredBy(filters []filter, namespaces []*unstructured.Unstructured, velero string) covered {
-	var c covered
+// Of says what the filters of all policies of a cluster cover. Velero is the name of its namespace, which does not count.
+func Of(filters []Filter, namespaces []*unstructured.Unstructured, velero string) Covered {
+	var c Covered
 	for _, namespace := range namespaces {
 		if !isCounted(namespace, velero) {
 			continue
 		}
-		c.total++
+		c.Total++
 		c.add(namespace.GetName(), filters)
 	}
-	slices.Sort(c.uncovered)
-	slices.Sort(c.parts)
-	slices.Sort(c.by)
-	c.by = slices.Compact(c.by)
+	slices.Sort(c.Uncovered)
+	slices.Sort(c.Parts)
+	slices.Sort(c.By)
+	c.By = slices.Compact(c.By)
 	return c
 }
 
 // add a namespace. One filter that takes in all of it is enough.
-func (c *covered) add(namespace string, filters []filter) {
-	takesIn := func(f filter) bool { return f.covers(namespace) }
-	takesAll := func(f filter) bool { return takesIn(f) && f.partial == "" }
+func (c *Covered) add(namespace string, filters []Filter) {
+	takesIn := func(f Filter) bool { return f.covers(namespace) }
+	takesAll := func(f Filter) bool { return takesIn(f) && f.partial == "" }
 	switch {
 	case slices.ContainsFunc(filters, takesAll):
 	case slices.ContainsFunc(filters, takesIn):
-		c.parts = append(c.parts, namespace)
+		c.Parts = append(c.Parts, namespace)
 		for _, f := range filters {
 			if takesIn(f) {
-				c.by = append(c.by, f.partial)
+				c.By = append(c.By, f.partial)
 			}
 		}
 	default:
-		c.uncovered = append(c.uncovered, namespace)
+		c.Uncovered = append(c.Uncovered, namespace)
 	}
 }
 
-// gaps say which namespaces are not backed up, or not all of them.
-func (c covered) gaps() (gaps []string) {
-	if count := len(c.uncovered); count > 0 {
-		gaps = append(gaps, fmt.Sprintf("no policy backs up %d of %d namespaces: %s", count, c.total, firstOf(c.uncovered, count)))
+// Gaps say which namespaces are not backed up, or not all of them.
+func (c Covered) Gaps() (gaps []string) {
+	if count := len(c.Uncovered); count > 0 {
+		gaps = append(gaps, fmt.Sprintf("no policy backs up %d of %d namespaces: %s", count, c.Total, firstOf(c.Uncovered, count)))
 	}
-	if count := len(c.parts); count > 0 {
-		gaps = append(gaps, fmt.Sprintf("of %d of %d namespaces objects are left out by %s: %s", count, c.total, strings.Join(c.by, " and "), firstOf(c.parts, count)))
+	if count := len(c.Parts); count > 0 {
+		gaps = append(gaps, fmt.Sprintf("of %d of %d namespaces objects are left out by %s: %s", count, c.Total, strings.Join(c.By, " and "), firstOf(c.Parts, count)))
 	}
 	return gaps
 }
 
-// volumeGaps names the volumes that a backup does not have.
-func volumeGaps(backup *backupv1alpha1.BackupRun) []string {
+// VolumeGaps names the volumes that a backup does not have.
+func VolumeGaps(backup *backupv1alpha1.BackupRun) []string {
 	missing := int(*backup.Volumes.Total - *backup.Volumes.Covered)
 	if missing <= 0 {
 		return nil

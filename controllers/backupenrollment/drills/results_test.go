@@ -1,4 +1,4 @@
-package backupenrollment
+package drills
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func TestTheDrillThatCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if result := latestResult(row.recorded, row.drills); result != nil {
+			if result := LatestResult(row.recorded, row.drills); result != nil {
 				got = result.Name + " " + string(result.Verdict)
 			}
 			if got != row.want {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/backuptest"
+	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroversion"
 )
 
 func TestAnOldVeleroIsTold(t *testing.T) {
@@ -22,12 +23,12 @@ func TestAnOldVeleroIsTold(t *testing.T) {
 		"":                                  {"", false},
 		"v1.2.3-" + strings.Repeat("x", 99): {"", false},
 	} {
-		told := serverOf(answer, backuptest.Noon)
+		told := veleroversion.Answered(answer, backuptest.Noon)
 		f := server{told: told}.finding()
 		if told.Version != want.version || f.isProblem() != want.tooOld {
 			t.Errorf("%q: version %q, %+v", answer, told.Version, f)
 		}
-		if want.tooOld && (!f.stalled || !strings.Contains(f.message, want.version) || !strings.Contains(f.message, oldestVelero)) {
+		if want.tooOld && (!f.stalled || !strings.Contains(f.message, want.version) || !strings.Contains(f.message, veleroversion.Oldest)) {
 			t.Errorf("%q: %s", answer, f.message)
 		}
 	}

@@ -1,4 +1,4 @@
-package backupenrollment
+package veleroversion
 
 import (
 	"time"
@@ -12,23 +12,23 @@ import (
 const (
 	// askEvery is how often Velero is asked for its version.
 	askEvery = 24 * time.Hour
-	// oldestVelero is the oldest version that Daytwo works with: before it, the data of volumes could not be restored from storage
+	// Oldest is the oldest version that Daytwo works with: before it, the data of volumes could not be restored from storage
 	// that is read only, as that of drills is (github.com/vmware-tanzu/velero/issues/9626).
-	oldestVelero = "v1.18.1"
+	Oldest = "v1.18.1"
 	// maxVersion is how long a version may be, in bytes.
 	maxVersion = 64
 )
 
-// askedAt is when Velero is to be asked for its version; zero for at once.
-func askedAt(told *backupv1alpha1.VeleroServer) time.Time {
+// AskedAt is when Velero is to be asked for its version; zero for at once.
+func AskedAt(told *backupv1alpha1.VeleroServer) time.Time {
 	if told == nil {
 		return time.Time{}
 	}
 	return told.CheckedAt.Add(askEvery)
 }
 
-// serverOf is what an answer tells. Whoever has rights in the cluster may have written it.
-func serverOf(answer string, now time.Time) *backupv1alpha1.VeleroServer {
+// Answered is what an answer tells. Whoever has rights in the cluster may have written it.
+func Answered(answer string, now time.Time) *backupv1alpha1.VeleroServer {
 	told := &backupv1alpha1.VeleroServer{CheckedAt: metav1.NewTime(now).Rfc3339Copy()}
 	if len(answer) > maxVersion {
 		return told
@@ -39,9 +39,9 @@ func serverOf(answer string, now time.Time) *backupv1alpha1.VeleroServer {
 	return told
 }
 
-// isTooOld is whether Daytwo cannot work with a version. One that cannot be read, such as that of somebody's own build, is taken
+// IsTooOld is whether Daytwo cannot work with a version. One that cannot be read, such as that of somebody's own build, is taken
 // for new enough.
-func isTooOld(told string) bool {
+func IsTooOld(told string) bool {
 	read, err := version.ParseSemantic(told)
-	return err == nil && !read.AtLeast(version.MustParseSemantic(oldestVelero))
+	return err == nil && !read.AtLeast(version.MustParseSemantic(Oldest))
 }

@@ -1,4 +1,4 @@
-package backupenrollment
+package coverage
 
 import (
 	"path"
@@ -15,28 +15,28 @@ const maxPatterns = 300
 // neverRestored are resources of which a backup is of no use, since Velero restores none (its package pkg/restore, 1.18).
 var neverRestored = []string{"events", "events.events.k8s.io", "nodes", "csinodes.storage.k8s.io", "volumeattachments.storage.k8s.io"}
 
-// filter is which namespaces a Schedule backs up.
-type filter struct {
+// Filter is which namespaces a Schedule backs up.
+type Filter struct {
 	included, excluded []string
 	// partial is the field of the template by which some objects of these namespaces are left out; empty for none.
 	partial string
 }
 
 // filterOf a Schedule; false if it cannot be read. Whoever has rights in the cluster may have written it.
-func filterOf(schedule *unstructured.Unstructured) (filter, bool) {
+func filterOf(schedule *unstructured.Unstructured) (Filter, bool) {
 	if schedule == nil {
-		return filter{}, false
+		return Filter{}, false
 	}
 	var template velerov1.BackupSpec
 	found, _, _ := unstructured.NestedFieldNoCopy(schedule.Object, "spec", "template")
 	content, ok := found.(map[string]any)
 	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &template) != nil {
-		return filter{}, false
+		return Filter{}, false
 	}
 	if len(template.IncludedNamespaces) > maxPatterns || len(template.ExcludedNamespaces) > maxPatterns {
-		return filter{}, false
+		return Filter{}, false
 	}
-	return filter{included: template.IncludedNamespaces, excluded: template.ExcludedNamespaces, partial: partialBy(template)}, true
+	return Filter{included: template.IncludedNamespaces, excluded: template.ExcludedNamespaces, partial: partialBy(template)}, true
 }
 
 // partialBy is the first field of a template that leaves objects out; empty for none.
@@ -58,7 +58,7 @@ func partialBy(template velerov1.BackupSpec) string {
 }
 
 // covers is whether the filter takes a namespace in. A pattern is one of Velero's, such as "team-*".
-func (f filter) covers(namespace string) bool {
+func (f Filter) covers(namespace string) bool {
 	matches := func(pattern string) bool {
 		found, err := path.Match(pattern, namespace)
 		return err == nil && found
@@ -66,9 +66,9 @@ func (f filter) covers(namespace string) bool {
 	return !slices.ContainsFunc(f.excluded, matches) && (len(f.included) == 0 || slices.ContainsFunc(f.included, matches))
 }
 
-// filtersOf are those of a policy's own Schedule, and of those of other policies, which are known by their names. Read is false
+// FiltersOf are those of a policy's own Schedule, and of those of other policies, which are known by their names. Read is false
 // if its own cannot be read.
-func filtersOf(own *unstructured.Unstructured, schedules []*unstructured.Unstructured, others []string) (filters []filter, read bool) {
+func FiltersOf(own *unstructured.Unstructured, schedules []*unstructured.Unstructured, others []string) (filters []Filter, read bool) {
 	first, read := filterOf(own)
 	filters = append(filters, first)
 	for _, schedule := range schedules {
