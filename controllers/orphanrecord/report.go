@@ -13,7 +13,7 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 )
@@ -129,7 +129,7 @@ func swept(results []result, clusterID string) string {
 // because is what to note of an object after an error: what an API server says, or which group of its API is silent. That a cluster does not answer,
 // or is not to be swept just now, is no news of an object. Nothing of an object is in the answer to a deletion.
 func (i item) because(err error) string {
-	status, undiscovered := apierrors.APIStatus(nil), (*fleet.UndiscoveredError)(nil)
+	status, undiscovered := apierrors.APIStatus(nil), (*resources.UndiscoveredError)(nil)
 	switch {
 	case errors.As(err, &undiscovered):
 		return "whether it is empty cannot be told: " + undiscovered.Error()

@@ -21,6 +21,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/precondition"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
@@ -115,7 +116,7 @@ func (c *Cluster) close(why error) {
 // is a conflict. With a UID, only the object that has it is written to: where there is none, or another one of that
 // name, nothing is written, and IsAnother is true for the error. Without one, the object may be created.
 func (c *Cluster) Apply(ctx context.Context, ref objects.Ref, uid types.UID, body []byte, force bool) (*metav1.PartialObjectMetadata, error) {
-	body, err := withUID(body, uid)
+	body, err := precondition.SetUID(body, uid)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}
@@ -130,7 +131,7 @@ func (c *Cluster) ApplyAs(ctx context.Context, manager string, ref objects.Ref, 
 	if uid == "" {
 		return nil, fmt.Errorf("apply %s: it has no uid", ref)
 	}
-	body, err := withUID(body, uid)
+	body, err := precondition.SetUID(body, uid)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}
@@ -162,7 +163,7 @@ func (c *Cluster) Create(ctx context.Context, ref objects.Ref, body []byte) (*me
 
 // Patch applies a JSON patch to the object that has the given UID; for another one it is invalid.
 func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, patch []byte) (*metav1.PartialObjectMetadata, error) {
-	patch, err := testingUID(patch, uid)
+	patch, err := precondition.RequireUID(patch, uid)
 	if err != nil {
 		return nil, fmt.Errorf("patch %s: %w", ref, err)
 	}
@@ -172,7 +173,7 @@ func (c *Cluster) Patch(ctx context.Context, ref objects.Ref, uid types.UID, pat
 // PatchSubresource applies a JSON patch to a subresource, such as "status", of the object that has the given UID; for another one
 // it is invalid.
 func (c *Cluster) PatchSubresource(ctx context.Context, ref objects.Ref, uid types.UID, subresource string, patch []byte) (*metav1.PartialObjectMetadata, error) {
-	patch, err := testingUID(patch, uid)
+	patch, err := precondition.RequireUID(patch, uid)
 	if err != nil {
 		return nil, fmt.Errorf("patch %s of %s: %w", subresource, ref, err)
 	}

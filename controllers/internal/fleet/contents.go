@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -43,14 +44,14 @@ func (c *Cluster) ContentOf(ctx context.Context, ref objects.Ref) (Blocker, erro
 
 // BlockerOf returns an object in a namespace, one that stays before one that is passing. What every
 // namespace has does not count, nor do events and the like, which nobody keeps. While an API group does not say
-// what it serves, a namespace without a blocker may still hold its objects: that is an *UndiscoveredError.
+// what it serves, a namespace without a blocker may still hold its objects: that is a *resources.UndiscoveredError.
 func (c *Cluster) BlockerOf(ctx context.Context, namespace string) (Blocker, error) {
-	found, err := c.discover()
+	found, err := resources.Discover(c.discovery)
 	if err != nil {
 		return Blocker{}, err
 	}
 	var transient Blocker
-	for _, list := range found.lists {
+	for _, list := range found.Lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			return Blocker{}, err
@@ -74,18 +75,18 @@ func (c *Cluster) BlockerOf(ctx context.Context, namespace string) (Blocker, err
 	if transient.Name != "" {
 		return transient, nil
 	}
-	return Blocker{}, found.failed.any()
+	return Blocker{}, found.Failed()
 }
 
 // InstanceOf returns an object of the kind that a CustomResourceDefinition defines, given the
-// definition's name, <plural>.<group>. Its group must say what it serves; otherwise that is an *UndiscoveredError.
+// definition's name, <plural>.<group>. Its group must say what it serves; otherwise that is a *resources.UndiscoveredError.
 func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Blocker, error) {
 	plural, group, _ := strings.Cut(definition, ".")
-	found, err := c.discover()
+	found, err := resources.Discover(c.discovery)
 	if err != nil {
 		return Blocker{}, err
 	}
-	for _, list := range found.lists {
+	for _, list := range found.Lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			return Blocker{}, err
@@ -96,7 +97,7 @@ func (c *Cluster) InstanceOf(ctx context.Context, definition string) (Blocker, e
 			}
 		}
 	}
-	return Blocker{}, found.failed.in(group)
+	return Blocker{}, found.FailedIn(group)
 }
 
 func (c *Cluster) blocker(ctx context.Context, resource schema.GroupVersionResource, kind, namespace string) (Blocker, error) {

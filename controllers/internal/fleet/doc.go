@@ -9,8 +9,9 @@
 // watch, or by a probe once a minute, and is tried again with jittered exponential backoff, at most
 // every 30 s. Nobody waits for it: a reconciler asks Get and has a connected cluster or has none.
 //
-// It is made of four packages that do not know it. Package transport is one connection, bounded is what is read of answers,
-// resources is how kinds are served, and tracker keeps what the watches see: for the objects of an inventory only, and of
-// those a fingerprint and their health, so that a customer cannot fill the manager's memory. Of what is not Daytwo's, such as
+// It is made of packages that do not know it. Package transport is one connection, portforward a connection to a pod through it,
+// precondition what ties a write to one object, bounded is what is read of answers, resources is how kinds are served, news
+// tells when what is known of a kind is too old, and tracker keeps what the watches see: for the objects of an inventory only,
+// and of those a fingerprint and their health, so that a customer cannot fill the manager's memory. Of what is not Daytwo's, such as
 // the backups that a schedule makes, a target may observe a selection, whole and up to a limit.
 package fleet

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -71,81 +67,13 @@ func (c *Cluster) ServedRef(ctx context.Context, ref objects.Ref) (objects.Ref, 
 
 // discoverRef asks what the cluster serves now, whatever is known of it.
 func (c *Cluster) discoverRef(ref objects.Ref) (objects.Ref, bool, error) {
-	found, err := c.discover()
+	found, err := resources.Discover(c.discovery)
 	if err != nil {
 		return ref, false, err
 	}
-	for _, list := range found.lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil || version.Group != ref.Group {
-			continue
-		}
-		for _, resource := range list.APIResources {
-			if resource.Kind == ref.Kind {
-				ref.Version = version.Version
-				return ref, true, nil
-			}
-		}
+	version, served, err := found.Version(ref.GroupKind())
+	if served {
+		ref.Version = version
 	}
-	return ref, false, found.failed.in(ref.Group)
-}
-
-// discovered is what a cluster serves: kinds in their preferred version, and what did not say what it serves.
-type discovered struct {
-	lists  []*metav1.APIResourceList
-	failed failedGroups
-}
-
-// discover asks for all kinds that the cluster serves.
-func (c *Cluster) discover() (discovered, error) {
-	lists, err := discovery.ServerPreferredResources(c.discovery)
-	var partial *discovery.ErrGroupDiscoveryFailed
-	if err != nil && !errors.As(err, &partial) {
-		return discovered{}, fmt.Errorf("discover what the cluster serves: %w", err)
-	}
-	if len(lists) == 0 {
-		return discovered{}, errors.New("discover what the cluster serves: the answer is empty")
-	}
-	found := discovered{lists: lists}
-	if partial != nil {
-		found.failed = slices.SortedFunc(maps.Keys(partial.Groups), func(a, b schema.GroupVersion) int {
-			return strings.Compare(a.String(), b.String())
-		})
-	}
-	return found, nil
-}
-
-// failedGroups did not say what they serve.
-type failedGroups []schema.GroupVersion
-
-// in returns an error if a version of the group failed.
-func (f failedGroups) in(group string) error {
-	return failedGroups(slices.DeleteFunc(slices.Clone(f), func(one schema.GroupVersion) bool { return one.Group != group })).any()
-}
-
-// any returns an error if there is a group that failed.
-func (f failedGroups) any() error {
-	if len(f) == 0 {
-		return nil
-	}
-	return &UndiscoveredError{GroupVersion: f[0], Others: len(f) - 1}
-}
-
-// UndiscoveredError tells that an API group does not say what it serves, mostly because the server behind an APIService
-// does not answer. Nobody can tell then which objects of the group there are.
-type UndiscoveredError struct {
-	// GroupVersion is the first that failed.
-	GroupVersion schema.GroupVersion
-	// Others is how many failed beside it.
-	Others int
-}
-
-// Error names the group and the way out.
-func (e *UndiscoveredError) Error() string {
-	more := ""
-	if e.Others > 0 {
-		more = fmt.Sprintf(" (and %d more)", e.Others)
-	}
-	return fmt.Sprintf("API group %s%s does not answer, so its objects cannot be listed; repair or delete APIService %s.%s",
-		e.GroupVersion, more, e.GroupVersion.Version, e.GroupVersion.Group)
+	return ref, served, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,8 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	corev1 "k8s.io/api/core/v1"
-
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -112,7 +112,7 @@ spec:
   insecureSkipTLSVerify: true
   service: {namespace: default, name: nowhere}
 `)
-	var undiscovered *UndiscoveredError
+	var undiscovered *resources.UndiscoveredError
 	r.eventually("the group fails", func() bool {
 		_, err := cluster.BlockerOf(t.Context(), namespace.Name)
 		return errors.As(err, &undiscovered)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 )
@@ -63,7 +64,7 @@ type watchLoop struct {
 	cluster  *Cluster
 	kind     schema.GroupVersionKind
 	consumer watchConsumer
-	news     *newsTimer
+	news     *news.Timer
 	retry    wait.Backoff
 	// version is where the watch goes on; empty if the kind has to be listed first.
 	version string
@@ -74,7 +75,7 @@ type watchLoop struct {
 func newWatchLoop(c *Cluster, kind schema.GroupVersionKind, consumer watchConsumer) watchLoop {
 	limits := c.connection.fleet.options.Timeouts
 	return watchLoop{
-		cluster: c, kind: kind, consumer: consumer, retry: watchRetries(limits), news: newNewsTimer(limits.KindPatience, consumer.setUnknown),
+		cluster: c, kind: kind, consumer: consumer, retry: watchRetries(limits), news: news.NewTimer(limits.KindPatience, consumer.setUnknown),
 	}
 }
 
@@ -87,8 +88,8 @@ func watchRetries(limits Timeouts) wait.Backoff {
 // follows after a pause. The pauses grow until a watch lasts for longer than the longest of them.
 func (w *watchLoop) run(ctx context.Context) {
 	limits := w.cluster.connection.fleet.options.Timeouts
-	defer w.news.stop()
-	w.news.failing("the first list is not complete yet")
+	defer w.news.Stop()
+	w.news.Failing("the first list is not complete yet")
 	if time.Since(w.ended) < limits.RetryMax {
 		w.pause(ctx)
 	}
@@ -99,7 +100,7 @@ func (w *watchLoop) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errKindGone):
-			w.news.current()
+			w.news.Current()
 			w.version, w.ended = "", time.Now()
 			w.cluster.Forget(w.kind)
 			w.consumer.gone()
@@ -127,7 +128,7 @@ func (w *watchLoop) pause(ctx context.Context) {
 // failed tells of a watch that ended, and lets the connection look whether the cluster still answers.
 func (w *watchLoop) failed(err error) {
 	w.version = ""
-	w.news.failing(describeWatch(err))
+	w.news.Failing(describeWatch(err))
 	connection := w.cluster.connection
 	connection.fleet.options.Log.V(1).Info("watch ended", "cluster", connection.key, "kind", w.kind.Kind, "reason", err.Error())
 	notify(connection.suspicious)
@@ -223,7 +224,7 @@ func (w *watchLoop) read(ctx context.Context, stream watch.Interface) error {
 		case <-silence.C:
 			return errSilent
 		case <-settled.C:
-			w.news.current()
+			w.news.Current()
 		case event, ok := <-stream.ResultChan():
 			if !ok {
 				return errEnded
@@ -232,7 +233,7 @@ func (w *watchLoop) read(ctx context.Context, stream watch.Interface) error {
 				return err
 			}
 			silence.Reset(limits.WatchSilence)
-			w.news.current()
+			w.news.Current()
 		}
 	}
 }

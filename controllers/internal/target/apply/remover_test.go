@@ -15,6 +15,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -170,7 +171,7 @@ func TestADeletionThatIsNotSeenIsSentAgain(t *testing.T) {
 }
 
 func TestANamespaceGoesOnlyIfItIsKnownToBeEmpty(t *testing.T) {
-	undiscovered := &fleet.UndiscoveredError{GroupVersion: schema.GroupVersion{Group: "broken.example.com", Version: "v1"}}
+	undiscovered := &resources.UndiscoveredError{GroupVersion: schema.GroupVersion{Group: "broken.example.com", Version: "v1"}}
 	rows := map[string]struct {
 		cluster unreliable
 		adopted bool

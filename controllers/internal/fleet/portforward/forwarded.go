@@ -1,4 +1,4 @@
-package fleet
+package portforward
 
 import (
 	"encoding/binary"

@@ -1,13 +1,13 @@
-package fleet
+package news
 
 import (
 	"sync"
 	"time"
 )
 
-// newsTimer decides when the news of a kind are too old: when neither a list nor a watch worked for longer than
+// Timer decides when the news of a kind are too old: when neither a list nor a watch worked for longer than
 // its patience. Until then a failure is not told, since most pass.
-type newsTimer struct {
+type Timer struct {
 	patience time.Duration
 	// tell is called with the reason when the kind becomes unknown or the reason changes, and with "" when it is
 	// known again.
@@ -20,12 +20,13 @@ type newsTimer struct {
 	done   bool
 }
 
-func newNewsTimer(patience time.Duration, tell func(reason string)) *newsTimer {
-	return &newsTimer{patience: patience, tell: tell}
+// NewTimer returns one that tells nothing before something fails. Tell is called with the timer locked, and must not block.
+func NewTimer(patience time.Duration, tell func(reason string)) *Timer {
+	return &Timer{patience: patience, tell: tell}
 }
 
-// failing starts the timer, unless it runs already.
-func (n *newsTimer) failing(reason string) {
+// Failing starts the timer, unless it runs already.
+func (n *Timer) Failing(reason string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.done = false
@@ -39,7 +40,7 @@ func (n *newsTimer) failing(reason string) {
 	}
 }
 
-func (n *newsTimer) expire() {
+func (n *Timer) expire() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.timer != nil && !n.done {
@@ -48,8 +49,8 @@ func (n *newsTimer) expire() {
 	}
 }
 
-// current tells that the kind is watched.
-func (n *newsTimer) current() {
+// Current tells that the kind is watched.
+func (n *Timer) Current() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.reset()
@@ -59,15 +60,15 @@ func (n *newsTimer) current() {
 	}
 }
 
-// stop ends the timer, and tells nothing any more.
-func (n *newsTimer) stop() {
+// Stop ends the timer, and tells nothing any more.
+func (n *Timer) Stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.reset()
 	n.told, n.done = false, true
 }
 
-func (n *newsTimer) reset() {
+func (n *Timer) reset() {
 	if n.timer != nil {
 		n.timer.Stop()
 		n.timer = nil

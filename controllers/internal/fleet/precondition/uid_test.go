@@ -1,4 +1,4 @@
-package fleet
+package precondition
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ func TestTheUIDOfAnObjectIsSet(t *testing.T) {
 		`{"metadata":{"name":"one","uid":"another"}}`,
 		`{"metadata":{"name":"one"},"data":{"uid":"another"}}`,
 	} {
-		got, err := withUID([]byte(body), `the-"one`)
+		got, err := SetUID([]byte(body), `the-"one`)
 		var before, after map[string]json.RawMessage
 		object := metav1.PartialObjectMetadata{}
 		if err != nil || json.Unmarshal([]byte(body), &before) != nil || json.Unmarshal(got, &after) != nil || json.Unmarshal(got, &object) != nil {
@@ -32,7 +32,7 @@ func TestTheUIDOfAnObjectIsSet(t *testing.T) {
 		}
 	}
 	for _, body := range []string{``, `[]`, `{}`, `{"metadata":[]}`, `{"metadata":{}}`, `{"metadata"`} {
-		if got, err := withUID([]byte(body), "one"); err == nil {
+		if got, err := SetUID([]byte(body), "one"); err == nil {
 			t.Errorf("%s becomes %s", body, got)
 		}
 	}
