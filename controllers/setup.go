@@ -150,11 +150,10 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err != nil {
 		return nil, err
 	}
-	management, err := managementserver.New(ctx, mgr.GetConfig(), mgr.GetCache())
+	b, err := newBase(ctx, mgr, options, rules)
 	if err != nil {
 		return nil, err
 	}
-	b := newBase(mgr, options, rules, management)
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
 		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())
 }
@@ -171,7 +170,11 @@ type base struct {
 	charts      *charts.AsyncFetcher[types.NamespacedName]
 }
 
-func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules, management *managementserver.Server) *base {
+func newBase(ctx context.Context, mgr ctrl.Manager, options Options, rules managedfields.Rules) (*base, error) {
+	management, err := managementserver.New(ctx, mgr.GetConfig(), mgr.GetCache())
+	if err != nil {
+		return nil, err
+	}
 	return &base{
 		Manager: mgr, options: options, rules: rules, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
@@ -179,7 +182,7 @@ func newBase(mgr ctrl.Manager, options Options, rules managedfields.Rules, manag
 			Guard:   options.clusterGuard(management),
 			Metrics: fleet.NewMetrics(options.Registry), Clock: clock.RealClock{}, Log: options.Log.WithName("fleet"),
 		}),
-	}
+	}, nil
 }
 
 func (b *base) close() {

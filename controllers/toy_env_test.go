@@ -102,7 +102,10 @@ func setUpToys(ctx context.Context, mgr ctrl.Manager, options Options) (func(), 
 	if err != nil {
 		return nil, err
 	}
-	b := newBase(mgr, options, rules)
+	b, err := newBase(ctx, mgr, options, rules)
+	if err != nil {
+		return nil, err
+	}
 	pair := targets.Pair[*Note]{Target: &Note{}, Targets: &NoteList{}, Policy: &NotePolicy{}, Policies: &NotePolicyList{}}
 	b.targets = append(b.targets, pair.Kind(toyGroup, func(note *Note) targets.Holdings { return targets.Holdings{Objects: note.Status.Inventory} }))
 	kind := copyRuns{cache: b.GetClient()}
