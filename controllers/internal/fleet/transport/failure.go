@@ -36,7 +36,7 @@ func Explain(err error) string {
 	var limit *bounded.LimitError
 	switch {
 	case errors.As(err, &refused):
-		return refused.Error() + ": it leads to the manager's own machine or network, to the metadata of a cloud, or to the management cluster"
+		return refused.Error() + ": it is of the manager's own machine or link, of a metadata service, of the management cluster, or private where --allow-private-clusters is false"
 	case errors.As(err, &unauthorized):
 		return unauthorized.Error()
 	case errors.As(err, &own):
