@@ -2,11 +2,11 @@ package tenantcluster
 
 import (
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -150,7 +150,7 @@ func requestOf(t *testing.T, cluster impostor) (renewedToken, error) {
 }
 
 func TestAnErrorOfTheManagementClusterIsToldByItsReason(t *testing.T) {
-	if got := failureOf(errors.New("connection refused")); got.reason != tenancyv1alpha1.ReasonRenewalFailed || !strings.Contains(got.message, "connection refused") {
+	if got := failureOf(fmt.Errorf("write Secret: %w", syscall.ECONNREFUSED)); got.reason != tenancyv1alpha1.ReasonRenewalFailed || !strings.Contains(got.message, "connection refused") {
 		t.Errorf("got %+v", got)
 	}
 }
