@@ -2,6 +2,7 @@ package addonrelease
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -75,20 +76,17 @@ type slowCustomer struct {
 func newSlowCustomer(t *testing.T, clusters ...string) *slowCustomer {
 	t.Helper()
 	c := &slowCustomer{T: t, underWay: map[string]int{}}
-	home, err := client.New(shared.rivalConfig, client.Options{})
-	c.must(err)
-	system := &corev1.Namespace{}
-	c.must(home.Get(t.Context(), client.ObjectKey{Name: metav1.NamespaceSystem}, system))
 	c.must(shared.management.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "slow-customer"}}))
 	for _, name := range clusters {
 		proxy := faults.Start(t, shared.rivalConfig)
 		c.rules = append(c.rules, proxy.Inject(faults.Rule{Match: faults.Match{Verbs: faults.Writes(), Namespaces: []string{"slow-*"}}, Action: c.delay}))
-		key := types.NamespacedName{Namespace: "slow-customer", Name: name}
+		key, identity := types.NamespacedName{Namespace: "slow-customer", Name: name}, uuid.NewUUID()
+		proxy.Inject(faults.Rule{Match: faults.Match{Verbs: []string{"get"}, Resources: []string{"namespaces"}, Names: []string{metav1.NamespaceSystem}}, Action: identify(identity)})
 		c.must(shared.createTenantIn(t.Context(), key.Namespace, key.Name))
 		access, err := kubeconfig.Parse(proxy.Kubeconfig(), kubeconfig.Options{})
 		c.must(err)
 		shared.connections.Connect(key, access)
-		c.must(shared.connections.Admit(key, system.UID))
+		c.must(shared.connections.Admit(key, identity))
 		c.clusters = append(c.clusters, key)
 		t.Cleanup(func() {
 			shared.connections.Forget(key)
@@ -97,6 +95,17 @@ func newSlowCustomer(t *testing.T, clusters ...string) *slowCustomer {
 		})
 	}
 	return c
+}
+
+// identify answers as a cluster of that identity does, since several lead to one.
+func identify(identity types.UID) faults.Action {
+	return func(e faults.Exchange) {
+		e.Response.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(e.Response).Encode(&corev1.Namespace{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+			ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: identity},
+		})
+	}
 }
 
 func (c *slowCustomer) must(err error) {

@@ -63,6 +63,7 @@ var shared = []measurement{
 	{[]string{hostileServerRow, hostilePeakRow}, (*bench).hostileServer},
 	{[]string{labelledRow}, (*bench).labelledObjects},
 	{[]string{hostileRow}, (*bench).hostileTenant},
+	{[]string{neighbourDriftRow, neighbourConvergeRow}, (*bench).slowNeighbour},
 }
 
 // apart are the measurements that start a fleet of their own each, once the shared one has ended: two fleets of twenty clusters

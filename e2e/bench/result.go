@@ -66,6 +66,8 @@ var table = []row{
 	{unreachableDriftRow, 1.1},
 	{unreachableConvergeRow, 1.1},
 	{unreachableTriesRow, 1},
+	{neighbourDriftRow, 1.15},
+	{neighbourConvergeRow, 1.15},
 	{reconnectRow, 1.02},
 	{hostileRow, 1.05},
 	{hostileServerRow, 1.1},

@@ -61,7 +61,7 @@ func (b *bench) unreachable(ctx context.Context) ([]result, error) {
 }
 
 func (b *bench) endure(ctx context.Context, out *outage) ([]result, error) {
-	e, err := b.openEdits(ctx)
+	e, err := b.openEdits(ctx, unreachableAddon, perStage(b.edits)*len(stages))
 	if err != nil {
 		return nil, err
 	}
@@ -146,20 +146,21 @@ func perStage(count int) int {
 
 // edits are made in all clusters by turns, each of another object.
 type edits struct {
+	addon    string
 	clusters []siteCluster
 	made     int
 }
 
-// openEdits deploys what is edited, and edits once in every cluster, which warms connections and caches.
-func (b *bench) openEdits(ctx context.Context) (*edits, error) {
-	objects := 1 + int(math.Ceil(float64(perStage(b.edits)*len(stages))/float64(b.clusters)))
-	if _, err := b.rollOut(ctx, newAddon(unreachableAddon, objectsToEdit(objects), b.clusters), isReady); err != nil {
+// openEdits deploys what so many edits need, and edits once in every cluster, which warms connections and caches.
+func (b *bench) openEdits(ctx context.Context, addon string, count int) (*edits, error) {
+	objects := 1 + int(math.Ceil(float64(count)/float64(b.clusters)))
+	if _, err := b.rollOut(ctx, newAddon(addon, objectsToEdit(objects), b.clusters), isReady); err != nil {
 		return nil, err
 	}
 	if err := b.quiet(ctx); err != nil {
 		return nil, err
 	}
-	e := &edits{}
+	e := &edits{addon: addon}
 	for i := range b.fleet {
 		cluster, err := b.openSiteCluster(ctx, i)
 		if err != nil {
@@ -187,7 +188,7 @@ func (e *edits) close() {
 func (e *edits) next(ctx context.Context) (time.Duration, error) {
 	cluster, object := e.made%len(e.clusters), driftObject(e.made/len(e.clusters))
 	e.made++
-	took, err := e.clusters[cluster].timed(ctx, driftValue, namespaced(unreachableAddon, object))
+	took, err := e.clusters[cluster].timed(ctx, driftValue, namespaced(e.addon, object))
 	if err != nil {
 		return 0, fmt.Errorf("edit %s in cluster %d: %w", object, cluster, err)
 	}
