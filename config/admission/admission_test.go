@@ -331,8 +331,8 @@ func TestRenewedTokensAreWrittenByTheManagerOnly(t *testing.T) {
 		"its namespace is deleted":             {namespaceController, "", remove(one)},
 		"the garbage collector lets go of it":  {garbageCollector, "", patch(one, letGo)},
 		"the garbage collector does not forge": {garbageCollector, refused, patch(one, forged)},
-		"a customer forges a kubeconfig": {customer, refused, create(providedKubeconfig("prod-access"))},
-		"the manager writes a kubeconfig": {manager, "", create(providedKubeconfig("prod-access"))},
+		"a customer forges a kubeconfig":       {customer, refused, create(providedKubeconfig("prod-access"))},
+		"the manager writes a kubeconfig":      {manager, "", create(providedKubeconfig("prod-access"))},
 		"a customer makes another Secret": {customer, "", create(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "two"}, Data: map[string][]byte{"token": []byte("theirs")},
 		})},

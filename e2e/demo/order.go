@@ -26,8 +26,8 @@ const (
 	// clusterNamespace is where Daytwo makes the Clusters that are ordered there.
 	clusterNamespace = orderingNamespace + topology.DefaultClusterNamespaceSuffix
 	orderedName      = "staging"
-	orderedClass      = "standard"
-	welcomeName       = "welcome"
+	orderedClass     = "standard"
+	welcomeName      = "welcome"
 )
 
 // orderCluster shows a cluster that is one resource from order to end.

@@ -75,7 +75,7 @@ func newRequest(t testing.TB, name string) request {
 	}
 }
 
-func newDelivery() *certificatesv1alpha1.CertificateDelivery {
+func testDelivery() *certificatesv1alpha1.CertificateDelivery {
 	delivery := &certificatesv1alpha1.CertificateDelivery{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "acme", Name: "shop-prod-1", UID: "delivery", Generation: 3, Labels: map[string]string{metav1alpha1.LabelPolicy: "shop"},
 	}}
@@ -87,7 +87,7 @@ func newDelivery() *certificatesv1alpha1.CertificateDelivery {
 func newObserved(t testing.TB, p *policy, requests ...request) observation {
 	t.Helper()
 	return observation{
-		now: now, namespace: "acme", delivery: newDelivery(), clusterID: "cluster", policy: p,
+		now: now, namespace: "acme", delivery: testDelivery(), clusterID: "cluster", policy: p,
 		requests: (&remembered{policy: p}).check(requests), made: map[string]certificateRequest{},
 	}
 }
