@@ -117,7 +117,7 @@ func (p *provider) say(ctx context.Context, cluster *clusterv1.Cluster, status m
 // upgrade waits until the add-on pauses, lets somebody edit it, and waits until that is noticed.
 func (p *provider) upgrade(ctx context.Context, cluster *clusterv1.Cluster) error {
 	tenant := &tenancyv1alpha1.TenantCluster{}
-	if err := p.management.Get(ctx, client.ObjectKeyFromObject(cluster), tenant); err != nil {
+	if err := p.management.Get(ctx, client.ObjectKey{Namespace: "default", Name: cluster.Name}, tenant); err != nil {
 		return err
 	}
 	from, to := cluster.Status.ControlPlane.Versions[0].Version, cluster.Spec.Topology.Version

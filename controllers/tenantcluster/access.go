@@ -37,6 +37,14 @@ type credentials struct {
 	problem *problem
 }
 
+// secretFor names the Secret to people who look from a TenantCluster: one of another namespace with that.
+func (c credentials) secretFor(cluster types.NamespacedName) string {
+	if c.secret.Namespace == cluster.Namespace || c.secret.Namespace == "" {
+		return c.secret.Name
+	}
+	return c.secret.Namespace + "/" + c.secret.Name
+}
+
 // secretReference is where a kubeconfig is.
 type secretReference struct {
 	types.NamespacedName

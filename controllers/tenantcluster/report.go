@@ -77,12 +77,12 @@ func reportKubeconfig(w *writer, o observation) {
 		w.Set(tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse, problem.reason, problem.message)
 		return
 	}
-	message := fmt.Sprintf("The kubeconfig in Secret %s was checked and is in use.", o.credentials.secret.Name)
+	message := fmt.Sprintf("The kubeconfig in Secret %s was checked and is in use.", o.credentials.secretFor(o.key))
 	if o.renewal.inUse {
-		message = fmt.Sprintf("The kubeconfig in Secret %s was checked. In the place of its credentials, a token that Daytwo renews is in use.", o.credentials.secret.Name)
+		message = fmt.Sprintf("The kubeconfig in Secret %s was checked. In the place of its credentials, a token that Daytwo renews is in use.", o.credentials.secretFor(o.key))
 	}
 	if o.credentials.secret.DeletionTimestamp != nil {
-		message = fmt.Sprintf("Secret %s is being deleted; it is kept until this TenantCluster is deleted or uses another one.", o.credentials.secret.Name)
+		message = fmt.Sprintf("Secret %s is being deleted; it is kept until this TenantCluster is deleted or uses another one.", o.credentials.secretFor(o.key))
 	}
 	w.Set(tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionTrue, tenancyv1alpha1.ReasonKubeconfigAccepted, message)
 }
@@ -147,7 +147,7 @@ func reportExpiry(w *writer, o observation) {
 		return
 	}
 	w.status.KubeconfigExpiresAt = wholeSeconds(expires)
-	at, secret := expires.UTC().Format(time.RFC3339), o.credentials.secret.Name
+	at, secret := expires.UTC().Format(time.RFC3339), o.credentials.secretFor(o.key)
 	switch {
 	case o.renewal.inUse && w.Status(tenancyv1alpha1.ConditionCredentialsRenewed) != metav1.ConditionFalse:
 		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)

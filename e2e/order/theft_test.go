@@ -23,7 +23,6 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
-	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
 
 // thief has a server that keeps the tokens it is sent, and a kubeconfig that sends the content of a file of the reader's there.
@@ -127,19 +126,21 @@ func TestClusterAPIBelievesAKubeconfigBesideACluster(t *testing.T) {
 	t.Parallel()
 	c, thief := newCustomer(t), newThief(t)
 	c.create(thief.bait(c.namespace, "prod"))
+	// The provider of the local fleet would replace the kubeconfig: the infrastructure is said to be there, and nobody makes it.
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "prod"}}
-	cluster.Spec.Topology.ClassRef = clusterv1.ClusterClassRef{Namespace: localfleet.ClassNamespace, Name: "small"}
-	cluster.Spec.Topology.Version = newVersion()
+	cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "127.0.0.1", Port: 6443}
+	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.local.daytwo.dev", Kind: "LocalCluster", Name: "nobody"}
 	c.create(cluster)
-	t.Cleanup(func() {
-		must(t, env.Admin.Delete(context.Background(), cluster))
-		c.T.Logf("the thief got %d requests", thief.requests())
-	})
-	expect.Eventually(t, "Cluster API sends its token", func(context.Context) error {
-		if !thief.took() {
-			return errors.New("it did not yet")
+	must(t, env.Admin.Status().Patch(t.Context(), cluster, mergePatch(`{"status":{"initialization":{"infrastructureProvisioned":true}}}`)))
+	t.Cleanup(func() { must(t, env.Admin.Delete(context.Background(), cluster)) })
+	expect.Eventually(t, "Cluster API sends its token", func(ctx context.Context) error {
+		if thief.took() {
+			return nil
 		}
-		return nil
+		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(cluster), cluster); err != nil {
+			return err
+		}
+		return errors.New(expect.Describe(cluster.Status.Conditions))
 	})
 }
 
