@@ -33,8 +33,8 @@ const startTime = 30 * time.Second
 // Options of a Pool. The zero value is the default.
 type Options struct {
 	// Workers is the most worker processes at a time; if zero, two a processor, at least 4 and
-	// at most 8. At most a quarter of them renders for one tenant, or 2. An idle one holds some 10 MiB beyond the
-	// program, which all share.
+	// at most 8. Of one tenant at most a quarter of them renders, or 2, and no more than half as many as there are
+	// processors. An idle one holds some 10 MiB beyond the program, which all share.
 	Workers int
 	// Limits of each request.
 	Limits Limits
@@ -79,7 +79,7 @@ type Pool struct {
 func NewPool(options Options) *Pool {
 	options = options.withDefaults()
 	open, end := context.WithCancel(context.Background())
-	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(fairshare.LimitsOf(options.Workers)), open: open, end: end}
+	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(options.shares()), open: open, end: end}
 }
 
 // Render returns the objects that the sources render to, in their order, checked and cleaned:
@@ -146,29 +146,6 @@ func (p *Pool) exchange(ctx context.Context, tenant string, o order) ([]byte, er
 		return p.try(ctx, nil, o)
 	}
 	return answer, err
-}
-
-// enter is whether the pool is open, which Close waits for then.
-func (p *Pool) enter() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open.Err() != nil {
-		return false
-	}
-	p.callers.Add(1)
-	return true
-}
-
-// turn waits until a worker may render for a tenant.
-func (p *Pool) turn(ctx context.Context, tenant string) (release func(), err error) {
-	waiting, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(p.open, func() { stop(ErrClosed) })()
-	release, err = p.turns.Take(waiting, fairshare.Claim{Tenant: tenant})
-	if err != nil && !errors.Is(err, ErrClosed) {
-		err = fmt.Errorf("wait for a render worker: %w", err)
-	}
-	return release, err
 }
 
 // try has one worker answer, a new one if w is nil.
