@@ -41,7 +41,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
@@ -168,6 +167,8 @@ type base struct {
 	metrics     *target.Metrics
 	renderer    *render.Pool
 	charts      *charts.AsyncFetcher[types.NamespacedName]
+	// reconciles that end together, apart from those of TenantClusters.
+	reconciles *graceful.Group
 }
 
 func newBase(ctx context.Context, mgr ctrl.Manager, options Options, rules managedfields.Rules) (*base, error) {
@@ -176,7 +177,7 @@ func newBase(ctx context.Context, mgr ctrl.Manager, options Options, rules manag
 		return nil, err
 	}
 	return &base{
-		Manager: mgr, options: options, rules: rules, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: render.NewPool(render.Options{}),
+		Manager: mgr, options: options, rules: rules, reconciles: &graceful.Group{Grace: options.Grace}, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: render.NewPool(render.Options{}),
 		connections: fleet.New(fleet.Options{
 			Installation: options.Installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
 			Guard:   options.clusterGuard(management),
@@ -191,10 +192,6 @@ func (b *base) close() {
 	}
 	b.connections.Close()
 	b.renderer.Close()
-}
-
-func (b *base) wrap(inner reconcile.Reconciler) reconcile.Reconciler {
-	return graceful.Reconciler(inner, b.options.Grace)
 }
 
 func (b *base) recorder(controller string) events.EventRecorder {
@@ -229,7 +226,7 @@ func (b *base) setUpAddons() error {
 			Done: addons.Fetched, Tenant: func(addon types.NamespacedName) string { return addon.Namespace },
 		})
 	b.charts = addons.Charts
-	return setUp("saasaddon", addons.SetupWithManager(b.Manager, policy.Options{Wrap: b.wrap}))
+	return setUp("saasaddon", addons.SetupWithManager(b.Manager, b.policyOptions()))
 }
 
 func (b *base) setUpReleases() error {
@@ -241,7 +238,7 @@ func (b *base) setUpReleases() error {
 		Renderer: b.renderer, Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 	}
 	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
-		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+		b.targetOptions()))
 }
 
 func (b *base) setUpBackupPolicies() error {
@@ -250,7 +247,7 @@ func (b *base) setUpBackupPolicies() error {
 		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
 		Checker: backuppolicy.Checker{AllowBackupHooks: b.options.AllowBackupHooks},
 	}
-	return setUp("backuppolicy", policies.SetupWithManager(b.Manager, policy.Options{Wrap: b.wrap}))
+	return setUp("backuppolicy", policies.SetupWithManager(b.Manager, b.policyOptions()))
 }
 
 func (b *base) setUpEnrollments() error {
@@ -263,7 +260,7 @@ func (b *base) setUpEnrollments() error {
 		Storage: backupstore.Options{Guard: b.storageGuard()}, Minter: &assumerole.Minter{Guard: b.storageGuard()},
 	}
 	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
-		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+		b.targetOptions()))
 }
 
 func (b *base) setUpDrills() error {
@@ -333,9 +330,9 @@ func (b *base) setUpBundles() error {
 		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Checker: b.options.BundleChecker(),
 	}
 	return setUp("certificatebundle", bundles.SetupWithManager(b.Manager, certificatebundle.Options{
-		Options: policy.Options{Wrap: b.wrap},
+		Options: b.policyOptions(),
 		WrapIssuing: func(inner reconcile.TypedReconciler[issuing.Key]) reconcile.TypedReconciler[issuing.Key] {
-			return graceful.Reconciler(inner, b.options.Grace)
+			return graceful.InGroup(b.reconciles, inner)
 		},
 	}))
 }
@@ -364,7 +361,7 @@ func (b *base) setUpDeliveries() error {
 		Guard: guard(b.options.AllowPrivateProbes),
 	}
 	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager,
-		target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap}))
+		b.targetOptions()))
 }
 
 func (b *base) setUpOrphans() error {

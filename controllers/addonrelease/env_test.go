@@ -36,6 +36,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
@@ -120,7 +121,7 @@ func (w *env) prepare(ctx context.Context) (ctrl.Manager, error) {
 	w.registry = prometheus.NewRegistry()
 	r := newReconciler(mgr, w.connections, rules, w.registry)
 	w.reconciler, w.workloadConfig = r, workload.Config()
-	if err := r.SetupWithManager(mgr, target.Options{}); err != nil {
+	if err := r.SetupWithManager(mgr, target.Options{StatusInterval: throttle.Interval}); err != nil {
 		return nil, err
 	}
 	if err := w.createTenant(ctx, tenantName); err != nil {

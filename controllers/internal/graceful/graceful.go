@@ -10,22 +10,39 @@ import (
 // Reconciler lets a reconcile of inner go on for up to grace after its context has ended, and starts
 // none whose context has ended already. A deadline of the context holds as it is.
 func Reconciler[request comparable](inner reconcile.TypedReconciler[request], grace time.Duration) reconcile.TypedReconciler[request] {
-	return &reconciler[request]{inner: inner, grace: grace}
+	return InGroup(&Group{Grace: grace}, inner)
+}
+
+// InGroup is Reconciler, for a reconciler that ends with the others of a group.
+func InGroup[request comparable](group *Group, inner reconcile.TypedReconciler[request]) reconcile.TypedReconciler[request] {
+	return &reconciler[request]{inner: inner, grace: group.Grace, group: group}
 }
 
 type reconciler[request comparable] struct {
 	inner reconcile.TypedReconciler[request]
 	grace time.Duration
+	group *Group
 }
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *reconciler[request]) Reconcile(ctx context.Context, req request) (reconcile.Result, error) {
+	r.group.begin()
+	defer r.group.end()
 	if ctx.Err() != nil {
 		return reconcile.Result{}, nil
 	}
-	inner, cancel := r.outlive(ctx)
+	inner, cancel := r.outlive(context.WithValue(ctx, endingKey{}, ctx))
 	defer cancel()
 	return r.inner.Reconcile(inner, req)
+}
+
+type endingKey struct{}
+
+// IsEnding is whether the manager was told to stop that a reconcile of this context works for: what it puts off now, no
+// reconcile of this manager does.
+func IsEnding(ctx context.Context) bool {
+	manager, ok := ctx.Value(endingKey{}).(context.Context)
+	return ok && manager.Err() != nil
 }
 
 // outlive returns a context with the values and the deadline of ctx that ends the grace period later.

@@ -201,7 +201,7 @@ func (room *benchmarkRoom) allButPlanning(b *testing.B) {
 	if done := room.apply(b.Context(), o, plan[*addonsv1alpha1.SaaSAddon]{}); done.err != nil {
 		b.Fatal(done.err)
 	}
-	if err := room.publish(b.Context(), o.policy, report[*addonsv1alpha1.SaaSAddon]{status: statusOnly(room.Kind, o.policy)}); err != nil {
+	if _, err := room.publish(b.Context(), o.policy, report[*addonsv1alpha1.SaaSAddon]{status: statusOnly(room.Kind, o.policy)}, o.now); err != nil {
 		b.Fatal(err)
 	}
 }

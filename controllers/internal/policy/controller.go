@@ -40,6 +40,8 @@ type Reconciler[P Policy, T Target] struct {
 	expectations expectations
 	contents     contentCache
 	abandoned    abandonedMemory[T]
+	published    publishedMemory[P]
+	interval     time.Duration
 	woken        chan event.GenericEvent
 }
 
@@ -81,7 +83,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	}
 
 	reported := newReport(r.Kind, *o, p, done)
-	err = r.publish(ctx, o.policy, reported)
+	later, err := r.publish(ctx, o.policy, reported, now)
 	switch {
 	case err == nil:
 		r.abandoned.forget(request.NamespacedName, o.abandoned)
@@ -94,7 +96,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if done.outdated {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
-	return reconcile.Result{RequeueAfter: done.requeueAfter(reported.again)}, nil
+	return reconcile.Result{RequeueAfter: done.requeueAfter(sooner(reported.again, later))}, nil
 }
 
 // isCacheBehind is whether the cache does not show this process's own writes yet; then nothing may be concluded.
@@ -111,5 +113,6 @@ func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.expectations.forget(policy)
 	r.contents.forget(policy)
 	r.abandoned.forgetAll(policy)
+	r.published.forget(policy)
 	r.Kind.Forget(policy)
 }

@@ -17,6 +17,8 @@ type eventRecord struct {
 	reason string
 	action string
 	note   string
+	// condition whose change it tells of, which may go back and forth; empty for none.
+	condition string
 }
 
 // Reasons and actions of Events, beside the reasons of Stalled.
@@ -37,14 +39,14 @@ func statusEvents(before, after *metav1alpha1.PolicyStatus) []eventRecord {
 	var news []eventRecord
 	if after.Revision != before.Revision && after.Clusters.Selected.Count > 0 {
 		news = append(news, eventRecord{corev1.EventTypeNormal, eventRolloutStarted, actionRollOut,
-			fmt.Sprintf("revision %s goes out; clusters selected: %d", after.Revision, after.Clusters.Selected.Count)})
+			fmt.Sprintf("revision %s goes out; clusters selected: %d", after.Revision, after.Clusters.Selected.Count), ""})
 	}
 	if becameTrue(before, after, metav1alpha1.ConditionReady) && after.Clusters.Ready.Count > 0 {
 		news = append(news, eventRecord{corev1.EventTypeNormal, eventReady, actionRollOut,
-			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count)})
+			fmt.Sprintf("revision %s is ready in all clusters: %d", after.Revision, after.Clusters.Ready.Count), metav1alpha1.ConditionReady})
 	}
 	if stalled := newlyStalled(before, after); stalled != nil {
-		news = append(news, eventRecord{corev1.EventTypeWarning, stalled.Reason, actionSelect, stalled.Message})
+		news = append(news, eventRecord{corev1.EventTypeWarning, stalled.Reason, actionSelect, stalled.Message, metav1alpha1.ConditionStalled})
 	}
 	return news
 }
@@ -54,7 +56,7 @@ func abandonedEvents(abandoned []metav1alpha1.AbandonedTarget) []eventRecord {
 	var news []eventRecord
 	for _, target := range abandoned {
 		news = append(news, eventRecord{corev1.EventTypeWarning, eventAbandoned, actionAbandon,
-			fmt.Sprintf("TenantCluster %s/%s was let go; objects left in it: %d", target.Cluster.Namespace, target.Cluster.Name, target.Objects.Count)})
+			fmt.Sprintf("TenantCluster %s/%s was let go; objects left in it: %d", target.Cluster.Namespace, target.Cluster.Name, target.Objects.Count), ""})
 	}
 	return news
 }
@@ -82,7 +84,7 @@ func confirmationEvents(withdrawal rollout.Withdrawal) []eventRecord {
 		return nil
 	}
 	return []eventRecord{{corev1.EventTypeNormal, eventConfirmed, actionWithdraw,
-		fmt.Sprintf("the annotation %s confirmed that clusters lose their target: %d", metav1alpha1.AnnotationConfirmWithdrawal, withdrawal.Clusters.Count)}}
+		fmt.Sprintf("the annotation %s confirmed that clusters lose their target: %d", metav1alpha1.AnnotationConfirmWithdrawal, withdrawal.Clusters.Count), ""}}
 }
 
 func becameTrue(before, after *metav1alpha1.PolicyStatus, condition string) bool {

@@ -19,9 +19,13 @@ import (
 type report[P Policy] struct {
 	// status is a policy that has its identity and its new status only.
 	status P
+	// sum writes what the kind's status tells of the targets into a policy; nil for nothing.
+	sum    func(policy P)
 	events []eventRecord
 	// again is when to look again without being asked, from now; 0 is never.
 	again time.Duration
+	// failed: something went wrong. What is told of that is not put off, since the next try follows at its own pace.
+	failed bool
 }
 
 // newReport sums up what was observed and done. It reads nothing and writes nothing.
@@ -49,14 +53,16 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, o.abandoned, metav1.NewTime(o.now).Rfc3339Copy())
 	status.Withdrawals = after.Withdrawals
 	verdict.Write(&status.Conditions, o.policy.GetGeneration(), o.now)
+	var sum func(P)
 	if summing, ok := kind.(SummingKind[P, T]); ok {
-		summing.Sum(changed, rollout.Parts(o.view.targets), o.now)
+		sum = func(policy P) { summing.Sum(policy, rollout.Parts(o.view.targets), o.now) }
+		sum(changed)
 	}
 	if !equality.Semantic.DeepEqual(statusOnly(kind, o.policy), changed) {
 		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, o.now)
 	}
 	events := slices.Concat(statusEvents(before, status), abandonedEvents(abandoned), confirmationEvents(done.rollout.Withdrawal))
-	return report[P]{status: changed, events: events, again: untilNext(o, p.rollout.Again)}
+	return report[P]{status: changed, sum: sum, events: events, again: untilNext(o, p.rollout.Again), failed: done.err != nil}
 }
 
 // conclude is the planner's verdict on the clusters, and what stands above it: first what failed just now, then
@@ -129,6 +135,14 @@ func untilNext[P Policy, T Target](o observation[P, T], again time.Time) time.Du
 		return 0
 	}
 	return max(again.Sub(o.now), time.Millisecond)
+}
+
+// sooner returns the shorter of two times to wait, where 0 is for ever.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -41,6 +41,11 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if set.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+	// StatusInterval is the least time between two statuses of a policy that only mirror its targets; 0 for none.
+	StatusInterval time.Duration
+	// AtEnd has something done once the manager was told to stop and no reconcile is under way; nil where statuses that were
+	// put off need not be written then.
+	AtEnd func(do func(ctx context.Context) error) error
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -58,7 +63,12 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), revision.Metadata(), revisionIndex(kind.Kind), policyOfRevisions(kind.Kind)); err != nil {
 		return err
 	}
-	r.views.provider = r.ProviderNamespace
+	if opts.AtEnd != nil {
+		if err := opts.AtEnd(r.WriteUnsaved); err != nil {
+			return err
+		}
+	}
+	r.views.provider, r.interval = r.ProviderNamespace, opts.StatusInterval
 	r.woken = make(chan event.GenericEvent, 1024)
 	if opts.MaxConcurrentReconciles == 0 {
 		opts.MaxConcurrentReconciles = defaultWorkers

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -16,19 +15,6 @@ func statusOnly[P Policy, T Target](kind Kind[P, T], policy P) P {
 	only.SetResourceVersion(policy.GetResourceVersion())
 	kind.CopyStatus(only, policy)
 	return only
-}
-
-// publish writes the status if it changed, once, and tells what is new.
-func (r *Reconciler[P, T]) publish(ctx context.Context, policy P, reported report[P]) error {
-	reported.status.SetResourceVersion(policy.GetResourceVersion())
-	if equality.Semantic.DeepEqual(statusOnly(r.Kind, policy), reported.status) {
-		return nil
-	}
-	if err := r.patchStatus(ctx, policy, reported.status); err != nil {
-		return err
-	}
-	r.emit(policy, reported.events)
-	return nil
 }
 
 // patchStatus writes what changes in the status, unless another client wrote the policy meanwhile. The

@@ -12,6 +12,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Conclusion is what follows from what became of a target.
@@ -27,11 +28,13 @@ type Conclusion[S any] struct {
 	Left Leftovers
 	// Keeps is whether the kind claims an object in the cluster beside the target's objects; nil for none.
 	Keeps func(objects.Key) bool
+	// Mirrors is whether the status tells no more than the stored one of what was done and asked for; nil if it does.
+	Mirrors func(stored *S) bool
 	// Due is when the target must be looked at again though nothing happens; zero for never.
 	Due time.Time
 }
 
-// Conclude tells what became of a target, writes its status, and ends it where nothing is left to do. It asks for another
+// Conclude tells what became of a target, writes its status or puts that off, and ends it where nothing is left to do. It asks for another
 // try where one may help, or at the time that was computed.
 func (r *Reconciler[T, S, M]) Conclude(
 	ctx context.Context, target T, known *Known[T, S, M], writer *statuses.Writer[T, S], cluster *fleet.Cluster, c Conclusion[S],
@@ -42,11 +45,11 @@ func (r *Reconciler[T, S, M]) Conclude(
 		known.Postpone(target, *c.Status)
 		return reconcile.Result{RequeueAfter: apply.SightOfWrites}, nil
 	}
-	if err := writer.Write(ctx, *c.Status); err != nil {
+	later, err := r.save(ctx, target, known, writer, c)
+	if err != nil {
 		known.NotSaved(o, c.Findings.Corrections)
 		return reconcile.Result{}, err
 	}
-	known.Saved()
 	if cluster != nil {
 		r.Retain(cluster, target, o, c.Keeps)
 	}
@@ -60,8 +63,8 @@ func (r *Reconciler[T, S, M]) Conclude(
 	if failure != nil {
 		return reconcile.Result{}, fmt.Errorf("%s in %s: %w", target.GetName(), ClusterKey(target), failure)
 	}
-	if !c.Due.IsZero() {
-		return reconcile.Result{RequeueAfter: max(c.Due.Sub(o.Now), time.Millisecond)}, nil
+	if due := times.Earliest(c.Due, later); !due.IsZero() {
+		return reconcile.Result{RequeueAfter: max(due.Sub(o.Now), time.Millisecond)}, nil
 	}
 	return reconcile.Result{}, nil
 }

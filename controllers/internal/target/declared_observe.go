@@ -38,7 +38,7 @@ func (d *Declared[T, S, X]) observeTarget(target T, known *Known[T, S, struct{}]
 	status := d.Parts(&o.Status)
 	var err error
 	o.Observation, err = NewObservation(target, &o.drift, status, known.Objects, d.Rules, d.Clock.Now())
-	o.Restored, o.untold, o.Inputs = restored, known.untold.unlessIn(status.Drift), InputsHash(target, d.Installation)
+	o.Restored, o.untold, o.Inputs = restored && known.awaitedWatches(), known.untold.unlessIn(status.Drift), InputsHash(target, d.Installation)
 	if o.isDeleted() {
 		o.Inputs = cmp.Or(status.InputsHash, o.Inputs)
 	}

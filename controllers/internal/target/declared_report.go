@@ -32,6 +32,7 @@ func (d *Declared[T, S, X]) NewReport(
 		Incomplete: findings.AwaitsWatches(told) && !outcome.Urgent,
 		Ends:       p.Finalize && done.Err == nil && (len(told.Inventory) == 0 && !outcome.Remains || o.isObjectsAbandonable()),
 		Left:       d.leftovers(next, o.Inventory), Keeps: beside.holds,
+		Mirrors: func(stored *S) bool { return !o.isDeleted() && d.mirrors(stored, next) },
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
 // memory is what is known of the targets of a kind beyond what the cache has caught up with. All of it can be
@@ -23,8 +24,10 @@ type Known[T metav1alpha1.Target, S, M any] struct {
 	Kind    M
 	Objects apply.Memory
 
-	// unsaved is a status that waits for what the watches are about to show; nil if none does.
+	// unsaved is a status that is not written yet; nil if none is.
 	unsaved *unsaved[S]
+	// writes of the status.
+	writes throttle.Writes
 	// untold are corrections that neither the status nor unsaved tells of.
 	untold untold
 	// unfinished: what a declared target does beside its objects is not done, as far as is known. It can be found out anew.
@@ -39,6 +42,8 @@ type Known[T metav1alpha1.Target, S, M any] struct {
 type unsaved[S any] struct {
 	uid    types.UID
 	status S
+	// awaits what the watches are about to show. Otherwise it waits for its time.
+	awaits bool
 }
 
 func (m *memory[T, S, M]) of(key types.NamespacedName) *Known[T, S, M] {
@@ -55,14 +60,31 @@ func (m *memory[T, S, M]) of(key types.NamespacedName) *Known[T, S, M] {
 	return found
 }
 
+// unsaved are the targets whose status is not written yet. No reconcile may be under way.
+func (m *memory[T, S, M]) unsaved() (keys []types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, known := range m.targets {
+		if known.unsaved != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 func (m *memory[T, S, M]) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.targets, key)
 }
 
-// Postpone keeps a status that is not written yet.
+// Postpone keeps a status that waits for what the watches are about to show.
 func (k *Known[T, S, M]) Postpone(target T, status S) {
+	k.unsaved, k.untold = &unsaved[S]{uid: target.GetUID(), status: status, awaits: true}, untold{}
+}
+
+// putOff keeps a status that is written later.
+func (k *Known[T, S, M]) putOff(target T, status S) {
 	k.unsaved, k.untold = &unsaved[S]{uid: target.GetUID(), status: status}, untold{}
 }
 
@@ -82,3 +104,6 @@ func (k *Known[T, S, M]) Postponed(target T) (status *S, ok bool) {
 	}
 	return &k.unsaved.status, true
 }
+
+// awaitedWatches is whether the status that was not written yet waited for what the watches were about to show.
+func (k *Known[T, S, M]) awaitedWatches() bool { return k.unsaved != nil && k.unsaved.awaits }

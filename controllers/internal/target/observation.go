@@ -20,7 +20,7 @@ type Observation struct {
 	Drift *metav1alpha1.DriftPolicy
 	// Inputs is the hash of everything that what is to be in the cluster is made from.
 	Inputs string
-	// Restored: the status that the target had is one that waited to be written.
+	// Restored: the status that the target had is one that waited for what the watches were about to show.
 	Restored bool
 	// untold are corrections of which the status is to tell, beside those of this reconcile.
 	untold untold

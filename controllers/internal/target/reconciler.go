@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,6 +46,7 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	clusters clusterwatch.Watch[T]
 	memory   memory[T, S, M]
 	written  statuses.Memory[T]
+	interval time.Duration
 }
 
 // Reconcile lets the kind work on the latest version of a target, and forgets one that is gone.

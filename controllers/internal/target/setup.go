@@ -27,6 +27,11 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if it is not nil.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+	// StatusInterval is the least time between two statuses of a target that only mirror its health; 0 for none.
+	StatusInterval time.Duration
+	// AtEnd has something done once the manager was told to stop and no reconcile is under way; nil where statuses that were
+	// put off need not be written then.
+	AtEnd func(do func(ctx context.Context) error) error
 }
 
 // SetupWithManager starts the controller with the manager, under the name of the kind.
@@ -35,6 +40,12 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 	if options.MaxConcurrentReconciles == 0 {
 		options.MaxConcurrentReconciles = 32
 	}
+	if options.AtEnd != nil {
+		if err := options.AtEnd(r.WriteUnsaved); err != nil {
+			return err
+		}
+	}
+	r.interval = options.StatusInterval
 	var reconciler reconcile.Reconciler = r
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)

@@ -1,0 +1,94 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
+	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
+)
+
+// parallelWrites is how many statuses that were put off are written at a time.
+const parallelWrites = 16
+
+// MirroringKind is a DeclaredKind with parts of its own in the status that others change as often as they like.
+type MirroringKind[S any] interface {
+	// ClearMirrored removes these parts from a status.
+	ClearMirrored(status *S)
+}
+
+// save writes the status, or puts it off if it only mirrors: then it returns when it is due. Nothing is put off where the
+// target ends, another try follows at its own pace, or no other reconcile follows.
+func (r *Reconciler[T, S, M]) save(
+	ctx context.Context, target T, known *Known[T, S, M], writer *statuses.Writer[T, S], c Conclusion[S],
+) (later time.Time, err error) {
+	stored, now := writer.Stored(), c.Findings.Observation.Now
+	if equality.Semantic.DeepEqual(*r.Kind.Status(stored), *c.Status) {
+		known.Saved()
+		return time.Time{}, nil
+	}
+	change := throttle.Change{
+		Subject: fmt.Sprint(target.GetUID(), target.GetGeneration()), Mirrors: c.Mirrors != nil && c.Mirrors(r.Kind.Status(stored)),
+		Before: stored.GetTargetStatus().Conditions, After: c.Told.Conditions,
+	}
+	mayWait := !c.Ends && c.Findings.Failure() == nil && !graceful.IsEnding(ctx)
+	if due := known.writes.Due(change, r.interval, now); mayWait && due.After(now) {
+		known.putOff(target, *c.Status)
+		return due, nil
+	}
+	if err := writer.Write(ctx, *c.Status); err != nil {
+		return time.Time{}, err
+	}
+	known.writes.Wrote(change, now)
+	known.Saved()
+	return time.Time{}, nil
+}
+
+// mirrors is whether two statuses differ only in what they tell of health, of what others are left to do, and in what
+// follows from that.
+func (d *Declared[T, S, X]) mirrors(before, after *S) bool {
+	return equality.Semantic.DeepEqual(*d.withoutMirrored(before), *d.withoutMirrored(after))
+}
+
+func (d *Declared[T, S, X]) withoutMirrored(status *S) *S {
+	rest := new(S)
+	d.CopyStatus(rest, status)
+	parts := d.Parts(rest)
+	parts.Conditions = nil
+	// What is taken back is counted. Of what is left as it is, the condition tells.
+	parts.Drift.LastDetected, parts.Drift.Tolerated = nil, nil
+	if kind, ok := d.DeclaredKind.(MirroringKind[S]); ok {
+		kind.ClearMirrored(rest)
+	}
+	return rest
+}
+
+// WriteUnsaved writes the statuses that were put off. No reconcile may be under way, and none may follow.
+func (r *Reconciler[T, S, M]) WriteUnsaved(ctx context.Context) error {
+	keys := r.memory.unsaved()
+	return errors.Join(parallel.Map(len(keys), parallelWrites, func(i int) error { return r.writeUnsaved(ctx, keys[i]) })...)
+}
+
+func (r *Reconciler[T, S, M]) writeUnsaved(ctx context.Context, key types.NamespacedName) error {
+	target := r.Kind.New()
+	if err := r.Client.Get(ctx, key, target); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	target = r.written.Of(key).Of(target)
+	status, waits := r.memory.of(key).Postponed(target)
+	if !waits {
+		return nil
+	}
+	if err := r.Writer(target).Write(ctx, *status); err != nil {
+		return fmt.Errorf("write the status of %s %s that was put off: %w", r.Kind.Name(), key, err)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package throttle
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Interval is the least time between two writes of one object's status that only mirror.
+const Interval = 10 * time.Second
+
+// maxTold bounds what is remembered of one object. Reasons are constants, so that all of them together are fewer.
+const maxTold = 256
+
+// Writes are those of the status of one object. The zero value remembers none. It is for one worker at a time.
+type Writes struct {
+	// mirrored is when a status was written that only mirrored.
+	mirrored time.Time
+	// subject is what people asked for, as of the last write.
+	subject string
+	// told are the conditions that were told of it.
+	told map[told]bool
+}
+
+// told is what is told by one condition. A condition that is not there has no status.
+type told struct {
+	kind   string
+	status metav1.ConditionStatus
+	reason string
+}
+
+// Change is a change of an object's status.
+type Change struct {
+	// Subject is what people asked for that the status speaks of, such as the generation of the spec.
+	Subject string
+	// Mirrors: beside its conditions, what changes in the status only mirrors.
+	Mirrors bool
+	// Before and After are the conditions as they are stored, and as they are to be.
+	Before, After []metav1.Condition
+}
+
+// IsNews is whether a change tells more than what was told before.
+func (w *Writes) IsNews(c Change) bool {
+	if !c.Mirrors {
+		return true
+	}
+	already := w.toldOf(c.Subject, c.Before)
+	for one := range factsOf(c.Before, c.After) {
+		if !already[one] && len(already) < maxTold {
+			return true
+		}
+	}
+	return false
+}
+
+// IsFirst is whether a condition has a status and a reason, as of after a change, that were not told yet.
+func (w *Writes) IsFirst(c Change, condition string) bool {
+	already := w.toldOf(c.Subject, c.Before)
+	for _, one := range c.After {
+		if one.Type == condition {
+			return !already[told{one.Type, one.Status, one.Reason}]
+		}
+	}
+	return false
+}
+
+// Due is when a change is to be written: now, or when the interval since the last write that only mirrored has passed.
+func (w *Writes) Due(c Change, interval time.Duration, now time.Time) time.Time {
+	due := w.mirrored.Add(interval)
+	if now.Before(w.mirrored) || due.Before(now) || w.IsNews(c) {
+		return now
+	}
+	return due
+}
+
+// Wrote remembers that a change was written.
+func (w *Writes) Wrote(c Change, now time.Time) {
+	if !w.IsNews(c) {
+		w.mirrored = now
+	}
+	w.told, w.subject = w.toldOf(c.Subject, c.Before), c.Subject
+	for one := range factsOf(c.Before, c.After) {
+		if len(w.told) < maxTold {
+			w.told[one] = true
+		}
+	}
+}
+
+// toldOf is what was told of a subject. What is stored was told, by this process or by one before it, unless the subject is
+// another one since.
+func (w *Writes) toldOf(subject string, stored []metav1.Condition) map[told]bool {
+	if w.told == nil {
+		return factsOf(stored, stored)
+	}
+	if w.subject != subject {
+		return map[told]bool{}
+	}
+	return w.told
+}
+
+// factsOf is what conditions tell, also of those that were there before and are not any more.
+func factsOf(before, after []metav1.Condition) map[told]bool {
+	facts := make(map[told]bool, len(after))
+	present := make(map[string]bool, len(after))
+	for _, one := range after {
+		present[one.Type] = true
+		facts[told{one.Type, one.Status, one.Reason}] = true
+	}
+	for _, one := range before {
+		if !present[one.Type] {
+			facts[told{kind: one.Type}] = true
+		}
+	}
+	return facts
+}

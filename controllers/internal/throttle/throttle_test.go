@@ -1,0 +1,155 @@
+package throttle
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var start = time.Date(2026, 11, 26, 10, 0, 0, 0, time.UTC)
+
+func condition(kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason}
+}
+
+var (
+	progressing = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "Progressing"), condition("Reconciling", metav1.ConditionTrue, "Progressing")}
+	ready       = []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Succeeded")}
+	failed      = []metav1.Condition{condition("Ready", metav1.ConditionFalse, "Unhealthy")}
+)
+
+// object stands for one whose status is stored.
+type object struct {
+	writes  Writes
+	subject string
+	stored  []metav1.Condition
+	count   int
+}
+
+// becomes writes the conditions if that is due, and returns when it is.
+func (o *object) becomes(next []metav1.Condition, now time.Time) time.Time {
+	change := Change{Subject: o.subject, Mirrors: true, Before: o.stored, After: next}
+	due := o.writes.Due(change, Interval, now)
+	if !due.After(now) {
+		o.writes.Wrote(change, now)
+		o.stored, o.count = next, o.count+1
+	}
+	return due
+}
+
+func (o *object) asked(subject string, now time.Time) {
+	o.subject = subject
+	change := Change{Subject: subject, Before: o.stored, After: progressing}
+	o.writes.Wrote(change, now)
+	o.stored = progressing
+}
+
+func TestAFirstSuccessAndAFirstFailureAreWrittenAtOnce(t *testing.T) {
+	o := &object{}
+	for generation := range 3 {
+		now := start.Add(time.Duration(generation) * time.Second)
+		o.asked(fmt.Sprint(generation), now)
+		for _, next := range [][]metav1.Condition{ready, failed} {
+			if due := o.becomes(next, now); due != now {
+				t.Errorf("generation %d: %v is written at %s", generation, next, due)
+			}
+		}
+	}
+}
+
+func TestWhatGoesBackAndForthIsWrittenOnceInTheInterval(t *testing.T) {
+	o := &object{}
+	o.asked("1", start)
+	o.becomes(ready, start)
+	o.becomes(failed, start)
+	o.count = 0
+	for second := range 60 {
+		next := ready
+		if second%2 == 1 {
+			next = failed
+		}
+		o.becomes(next, start.Add(time.Duration(second)*time.Second))
+	}
+	if o.count < 2 || o.count > 6 {
+		t.Errorf("%d writes in a minute", o.count)
+	}
+}
+
+func TestAChangeThatComesAfterAWhileIsWrittenAtOnce(t *testing.T) {
+	o := &object{}
+	o.asked("1", start)
+	o.becomes(ready, start)
+	if due := o.becomes(progressing, start); due != start {
+		t.Errorf("the first flap is written at %s", due)
+	}
+	if due := o.becomes(ready, start.Add(time.Second)); due != start.Add(Interval) {
+		t.Errorf("the second one is written at %s", due)
+	}
+	later := start.Add(time.Hour)
+	if due := o.becomes(ready, later); due != later {
+		t.Errorf("one after an hour is written at %s", due)
+	}
+}
+
+func TestNewsIsWrittenAtOnce(t *testing.T) {
+	o := &object{}
+	o.asked("1", start)
+	o.becomes(ready, start)
+	o.becomes(progressing, start)
+	change := Change{Subject: "1", Mirrors: false, Before: o.stored, After: ready}
+	if due := o.writes.Due(change, Interval, start); due != start {
+		t.Errorf("it is written at %s", due)
+	}
+}
+
+// A manager that starts knows what is stored, and nothing else.
+func TestWhatIsStoredIsNoNewsAfterAStart(t *testing.T) {
+	o := &object{subject: "1", stored: ready}
+	change := Change{Subject: "1", Mirrors: true, Before: ready, After: []metav1.Condition{
+		{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "another one"},
+	}}
+	if o.writes.IsNews(change) {
+		t.Error("another message is news")
+	}
+	if change.After = failed; !o.writes.IsNews(change) {
+		t.Error("a failure is no news")
+	}
+}
+
+func TestAClockThatIsSetBackHoldsNothingUp(t *testing.T) {
+	o := &object{subject: "1", stored: ready}
+	o.becomes(failed, start)
+	o.becomes(ready, start)
+	before := start.Add(-time.Hour)
+	if due := o.becomes(failed, before); due != before {
+		t.Errorf("it is written at %s", due)
+	}
+}
+
+func TestReasonsWithoutEndAreNoNewsWithoutEnd(t *testing.T) {
+	o := &object{subject: "1", stored: ready}
+	for i := range 2 * maxTold {
+		o.becomes([]metav1.Condition{condition("Ready", metav1.ConditionFalse, fmt.Sprint(i))}, start)
+	}
+	if o.count > maxTold+1 {
+		t.Errorf("%d writes", o.count)
+	}
+}
+
+func TestAConditionIsToldFirstOnce(t *testing.T) {
+	o := &object{subject: "1", stored: progressing}
+	change := Change{Subject: "1", Before: progressing, After: ready}
+	if !o.writes.IsFirst(change, "Ready") {
+		t.Error("the first success is not told")
+	}
+	o.becomes(ready, start)
+	o.becomes(progressing, start)
+	if o.writes.IsFirst(change, "Ready") {
+		t.Error("the second one is told again")
+	}
+	if change.Subject = "2"; !o.writes.IsFirst(change, "Ready") {
+		t.Error("the success of what is asked for next is not told")
+	}
+}
