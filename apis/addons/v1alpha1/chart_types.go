@@ -238,10 +238,12 @@ type HookRun struct {
 
 	// object is the hook's id, as in the inventory.
 	// +required
+	// +kubebuilder:validation:MaxLength=1024
 	Object string `json:"object,omitempty"`
 
 	// uid of the hook, once it was created.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
 	// phase of the run.

@@ -339,6 +339,7 @@ type VeleroObjects struct {
 	// ttl is how long after their start the backups here expire. It is that of the revision, and not of Velero's Schedule,
 	// which has a longer one.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
 	// keepLast is how many good backups here stay beyond that, by the revision.
@@ -350,6 +351,7 @@ type VeleroObjects struct {
 	// validationFrequency is how often Velero looks whether the storage can be used: seldom while it can, and often while it
 	// cannot.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	ValidationFrequency *metav1.Duration `json:"validationFrequency,omitempty"`
 
 	// startsSince is since when backups start by the policy's expression. Starts before that are not caught up.
@@ -496,10 +498,12 @@ type DrillResult struct {
 
 	// dataAge is how old the data of the backup was when the drill started.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	DataAge *metav1.Duration `json:"dataAge,omitempty"`
 
 	// recoveryTime is how long it took until everything was checked.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	RecoveryTime *metav1.Duration `json:"recoveryTime,omitempty"`
 
 	// message says what was found.

@@ -331,11 +331,13 @@ type RecoveryObjectives struct {
 	// rpo is how old the data may be that a recovery would bring back: the age of the last good backup, from its start.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m')",message="rpo is at least 5m"
+	// +kubebuilder:validation:Format=duration
 	RPO *metav1.Duration `json:"rpo,omitempty"`
 
 	// rto is how long a recovery may take, from its start until everything is checked.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m')",message="rto is at least 1m"
+	// +kubebuilder:validation:Format=duration
 	RTO *metav1.Duration `json:"rto,omitempty"`
 }
 

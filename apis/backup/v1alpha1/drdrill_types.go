@@ -397,14 +397,17 @@ type DRDrillStatus struct {
 
 	// dataAge is how old the data of the backup was when the drill started: the recovery point.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	DataAge *metav1.Duration `json:"dataAge,omitempty"`
 
 	// restoreTime is how long Velero took for the restore.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	RestoreTime *metav1.Duration `json:"restoreTime,omitempty"`
 
 	// recoveryTime is how long it took from the start of the drill until everything was checked: the recovery time.
 	// +optional
+	// +kubebuilder:validation:Format=duration
 	RecoveryTime *metav1.Duration `json:"recoveryTime,omitempty"`
 
 	// evidence is what the drill proves, in a form to be kept; absent for one that was cancelled.

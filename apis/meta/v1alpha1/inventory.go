@@ -5,18 +5,22 @@ package v1alpha1
 type InventoryEntry struct {
 	// id is apiVersion/Kind/namespace/name, as in "apps/v1/Deployment/cache/web".
 	// +required
+	// +kubebuilder:validation:MaxLength=1024
 	ID string `json:"id,omitempty"`
 
 	// uid of the object.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
 	// hash of its desired content.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Hash string `json:"hash,omitempty"`
 
 	// fp is the fingerprint of who owns what of it, from the answer to the last apply.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Fingerprint string `json:"fp,omitempty"`
 
 	// adopted tells that it was there before Daytwo applied it first.

@@ -46,6 +46,7 @@ const (
 type ObjectsStatus struct {
 	// inputsHash is the hash of everything that the applied objects were rendered from.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	InputsHash string `json:"inputsHash,omitempty"`
 
 	// applying is the inputsHash of what was begun after that and is not applied completely.
@@ -118,6 +119,7 @@ type ToleratedManager struct {
 type DriftCorrection struct {
 	// object is the id that it has in the inventory.
 	// +required
+	// +kubebuilder:validation:MaxLength=1024
 	Object string `json:"object,omitempty"`
 
 	// fields that they changed, at most ten; a count of the rest follows.
@@ -130,10 +132,12 @@ type DriftCorrection struct {
 	// manager is the field manager, which tells the program: kubectl-edit, for one. Empty where
 	// the cluster does not tell (a deletion).
 	// +optional
+	// +kubebuilder:validation:MaxLength=128
 	Manager string `json:"manager,omitempty"`
 
 	// operation is Update, Apply, Delete or Unlabel.
 	// +optional
+	// +kubebuilder:validation:MaxLength=128
 	Operation string `json:"operation,omitempty"`
 
 	// changed is when they did it, in whole seconds, where the cluster tells.

@@ -80,6 +80,7 @@ type PolicyStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// observedGeneration is the generation of the spec that this status speaks of.
@@ -88,6 +89,7 @@ type PolicyStatus struct {
 
 	// revision is the name of the current revision.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 
 	// clusters sums up the selected clusters.

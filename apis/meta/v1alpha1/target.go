@@ -67,15 +67,18 @@ type TargetStatus struct {
 
 	// revision that was applied last, completely.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Revision string `json:"revision,omitempty"`
 
 	// clusterID is the identity of the cluster that this status speaks of.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	ClusterID string `json:"clusterID,omitempty"`
 
 	// handledRequest tells which requests for a try now were acted on last: the annotations
 	// daytwo.dev/requested-at of the policy, the target and the TenantCluster.
 	// +optional
+	// +kubebuilder:validation:MaxLength=512
 	HandledRequest string `json:"handledRequest,omitempty"`
 
 	// acknowledged is what was read back from the cluster last, after it was written there. Kinds on which others rely

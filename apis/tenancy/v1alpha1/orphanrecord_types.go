@@ -146,6 +146,7 @@ type OrphanRecordStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// objects is how many there are: those of spec.objects and spec.moreObjects.

@@ -117,6 +117,7 @@ type TenantClusterStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=32
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// observedGeneration is the generation of the spec that this status speaks of.
@@ -154,14 +155,17 @@ type TenantClusterStatus struct {
 	// clusterID is the cluster's identity: the UID of its namespace kube-system, recorded before
 	// anything is written there.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	ClusterID string `json:"clusterID,omitempty"`
 
 	// version of the API server, as in "v1.36.3".
 	// +optional
+	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
 	// endpoint is the URL of the API server.
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// lastSeen is when the cluster last answered, written when Connected changes. The live value

@@ -35,6 +35,9 @@ func (s selection) check(opts Options) error {
 	return nil
 }
 
+// maxServer is how long the URL of an API server may be, in bytes. The status of a TenantCluster shows it.
+const maxServer = 2048
+
 func (s selection) checkServer() []finding {
 	server, err := url.Parse(s.cluster.Server)
 	if err != nil {
@@ -44,6 +47,7 @@ func (s selection) checkServer() []finding {
 		{server.Scheme != "https", ".server", "does not use https", "write it as https://host:port"},
 		{server.Hostname() == "", ".server", "names no host", "write it as https://host:port"},
 		{server.User != nil, ".server", "holds a user name or password", "use a token or a client certificate"},
+		{len(s.cluster.Server) > maxServer, ".server", fmt.Sprintf("has more than %d bytes", maxServer), "write it as https://host:port"},
 		{server.RawQuery != "" || server.Fragment != "", ".server", "has a query or a fragment", "write it as https://host:port"},
 	}
 }

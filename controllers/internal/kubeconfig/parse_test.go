@@ -76,6 +76,7 @@ func TestParseRefuses(t *testing.T) {
 		"proxy":                       {cluster(`proxy-url: "http://proxy"`), "clusters[acme].proxy-url"},
 		"http":                        {server(`"http://api.acme.example"`), "clusters[acme].server"},
 		"no scheme":                   {server(`"api.acme.example:6443"`), "clusters[acme].server"},
+		"a long URL":                  {server(`"https://` + strings.Repeat("h", 2048) + `"`), "clusters[acme].server"},
 		"no host":                     {server(`"https://"`), "clusters[acme].server"},
 		"no server":                   {file([]string{"{}"}, goodUser), "clusters[acme].server"},
 		"password in server":          {server(`"https://admin:` + secretValue + `@api"`), "clusters[acme].server"},

@@ -16,10 +16,10 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
-// Bounds of texts, in bytes, with room for the mark of a text that was cut; the CRD bounds characters.
+// Bounds of texts, in bytes; the CRD bounds as many characters.
 const (
-	maxMessage       = 1024 - 3
-	maxObjectMessage = 256 - 3
+	maxMessage       = 1024
+	maxObjectMessage = 256
 	maxID            = 1024
 )
 

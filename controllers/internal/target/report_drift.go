@@ -14,12 +14,11 @@ import (
 )
 
 // What the status keeps of corrections: how many, and how much of a field's name and a manager's, in bytes. Both names are
-// from the workload cluster. An API server that keeps to the rules allows 128 bytes for a manager; the mark of a name that
-// was cut takes three.
+// from the workload cluster. An API server that keeps to the rules allows 128 bytes for a manager.
 const (
 	maxCorrections = 10
 	maxField       = 500
-	maxManager     = 125
+	maxManager     = 128
 )
 
 // Operations of a drift, beside those of managedFields (Update, Apply).

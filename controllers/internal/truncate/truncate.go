@@ -13,12 +13,16 @@ const (
 	maxNote  = 1024
 )
 
-// Cut shortens a text to so many bytes, and marks it if anything is missing.
+// Cut shortens a text to at most so many bytes, the mark included that something is missing. It never exceeds them, so that
+// what it returns fits where a schema allows as many characters.
 func Cut(text string, most int) string {
-	if len(text) <= most {
+	switch {
+	case len(text) <= most:
 		return text
+	case most < len(ellipsis):
+		return strings.ToValidUTF8(text[:max(most, 0)], "")
 	}
-	return strings.ToValidUTF8(text[:most], "") + ellipsis
+	return strings.ToValidUTF8(text[:most-len(ellipsis)], "") + ellipsis
 }
 
 // Recorder makes Events whose notes are cut to what the API server takes.
@@ -29,7 +33,7 @@ type recorder struct{ inner events.EventRecorder }
 // Eventf implements events.EventRecorder.
 func (r recorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
 	if text := fmt.Sprintf(note, args...); len(text) > maxNote {
-		note, args = "%s", []any{Cut(text, maxNote-len(ellipsis))}
+		note, args = "%s", []any{Cut(text, maxNote)}
 	}
 	r.inner.Eventf(regarding, related, kind, reason, action, note, args...)
 }

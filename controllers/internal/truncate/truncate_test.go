@@ -16,11 +16,31 @@ func TestCut(t *testing.T) {
 		want string
 	}{
 		{"short", 5, "short"},
-		{"longer", 4, "long…"},
-		{"aü", 2, "a…"}, // A character has more than one byte.
+		{"longer", 5, "lo…"},
+		{"aaüü", 5, "aa…"}, // A character has more than one byte,
+		{"aaüü", 6, "aaüü"},
+		{"longer", 3, "…"},
+		{"longer", 2, "lo"}, // and so has the mark.
+		{"longer", 0, ""},
+		{"longer", -1, ""},
 	} {
 		if got := Cut(test.text, test.most); got != test.want {
 			t.Errorf("%q became %q, want %q", test.text, got, test.want)
+		}
+	}
+}
+
+func TestWhatIsCutNeverExceedsTheBound(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 100), strings.Repeat("ü", 50), strings.Repeat("…", 40), strings.Repeat("𐍈", 30), strings.Repeat("\xff", 100), "a" + strings.Repeat("\xe2\x80", 60)} {
+		for most := range 110 {
+			for _, got := range []string{Cut(text, most), Message(text, most)} {
+				if len(got) > most {
+					t.Errorf("%q is cut to %d bytes: %d", text, most, len(got))
+				}
+				if len(text) > most && !utf8.ValidString(got) {
+					t.Errorf("%q is cut to %d bytes: %q is no text", text, most, got)
+				}
+			}
 		}
 	}
 }

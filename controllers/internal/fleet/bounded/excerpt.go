@@ -21,8 +21,9 @@ const (
 	MaxSeenText = 2 << 10
 	// MaxManager bounds what is kept of a field manager's name, in bytes.
 	MaxManager = 128
-	// maxIdentifier bounds a UID and a resource version in bytes. Those of API servers have at most 36.
-	maxIdentifier = 128
+	// maxIdentifier bounds a UID and a resource version in bytes. Those of API servers have at most 36,
+	// and statuses and OrphanRecords take this many.
+	maxIdentifier = 64
 )
 
 // Excerpt is what is kept of the metadata of an object that is not as expected. What owns which field is left out of

@@ -8,10 +8,16 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // reservedLabels starts the labels that only Daytwo sets on objects in workload clusters.
 const reservedLabels = "daytwo.dev/"
+
+// How long names may be, in bytes: those of objects and groups (RFC 1123 subdomains), and those of namespaces, kinds and
+// versions (labels). The inventory of a target is sure to take what is made of them.
+const maxName, maxLabel = 253, 63
 
 // objectKey is what makes two manifests the same object, whatever their version.
 type objectKey struct {
@@ -44,6 +50,17 @@ func checkIdentity(where string, object map[string]any) (objectKey, *Error) {
 	namespace, isString := metadata["namespace"].(string)
 	if !isString && metadata["namespace"] != nil {
 		return objectKey{}, InvalidManifestf("%s: metadata.namespace of %q is not a string (quote numbers and words like on, yes and n)", where, name)
+	}
+	for _, part := range []struct {
+		field, text string
+		most        int
+	}{
+		{"apiVersion", groupVersion.Group, maxName}, {"apiVersion", groupVersion.Version, maxLabel}, {"kind", kind, maxLabel},
+		{"metadata.namespace", namespace, maxLabel}, {"metadata.name", name, maxName},
+	} {
+		if len(part.text) > part.most {
+			return objectKey{}, InvalidManifestf("%s: %s has %d bytes, and Kubernetes takes at most %d", truncate.Cut(where, maxName), part.field, len(part.text), part.most)
+		}
 	}
 	return objectKey{groupVersion.Group, kind, namespace, name}, nil
 }
