@@ -22,6 +22,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -227,7 +228,7 @@ func conditionOf(note *Note, kind string) string {
 	if note == nil {
 		return ""
 	}
-	condition := policy.CurrentCondition(note, kind)
+	condition := targetstate.CurrentCondition(note, kind)
 	if condition == nil {
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -111,8 +112,10 @@ func (notePolicies) References(*NotePolicy) []policy.Reference { return nil }
 func (notePolicies) Forget(types.NamespacedName)               {}
 func (notePolicies) SyncSettings(*Note, *NotePolicy)           {}
 func (notePolicies) SettingsCurrent(*Note, *NotePolicy) bool   { return true }
-func (notePolicies) State(note *Note) (rollout.State, string)  { return policy.Reasons{}.State(note) }
-func (notePolicies) Objects(note *Note) []string               { return note.Status.ObjectIDs() }
+func (notePolicies) State(note *Note) (rollout.State, string) {
+	return targetstate.Reasons{}.State(note)
+}
+func (notePolicies) Objects(note *Note) []string { return note.Status.ObjectIDs() }
 func (notePolicies) Content(_ context.Context, of *NotePolicy, _ time.Time) (policy.Content[*NotePolicy], error) {
 	return policy.Content[*NotePolicy]{Read: func(context.Context) ([]byte, *policy.Stall, error) { return []byte(of.Spec.Text), nil, nil }}, nil
 }

@@ -13,8 +13,8 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 )
 
 // TestKindsOfAHundredAndFiftyLines lets a run, and a policy with its target, live on real API servers: what they can do, the
@@ -96,7 +96,7 @@ func (w *toyEnv) suspend(name string) {
 	w.changeNote(name, func(note *NotePolicy) { note.Spec.Suspend = true })
 	w.await(func() string {
 		note := w.target(name, "one")
-		if !note.Spec.Suspend || policy.CurrentCondition(note, metav1alpha1.ConditionReady) == nil {
+		if !note.Spec.Suspend || targetstate.CurrentCondition(note, metav1alpha1.ConditionReady) == nil {
 			return "the Note has not said yet that it is suspended"
 		}
 		return ""

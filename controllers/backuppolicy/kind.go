@@ -15,10 +15,11 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 )
 
 // reasons of a BackupEnrollment that is not Ready.
-var reasons = policy.Reasons{
+var reasons = targetstate.Reasons{
 	Progressing: []string{metav1alpha1.ReasonWaiting, backupv1alpha1.ReasonStorageNotChecked},
 	Unreachable: []string{metav1alpha1.ReasonKindUnavailable},
 }

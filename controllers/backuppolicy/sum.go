@@ -9,8 +9,8 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollup"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -40,7 +40,7 @@ func (r *Reconciler) Part(enrollment *backupv1alpha1.BackupEnrollment) any {
 		one.next = next.Time
 	}
 	for i, kind := range summed {
-		one.conditions[i] = rollup.PartOf(ref.Namespace+"/"+ref.Name, policy.CurrentCondition(enrollment, kind))
+		one.conditions[i] = rollup.PartOf(ref.Namespace+"/"+ref.Name, targetstate.CurrentCondition(enrollment, kind))
 	}
 	return one
 }

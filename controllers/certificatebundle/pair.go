@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -82,7 +83,7 @@ func currentOf(
 	described := clustertemplate.Cluster{}
 	if !bundle.Spec.SharedKey {
 		described.ClusterReference = metav1alpha1.ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name}
-		described.ClusterParameters = policy.ParametersOf(cluster)
+		described.ClusterParameters = clusterstate.ParametersOf(cluster)
 	}
 	request, err := certificatecontent.RequestFor(bundle.Spec.Certificate, described)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/clustertemplate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -123,7 +124,7 @@ func TestWithoutRenewBeforeAThirdOfTheDurationCounts(t *testing.T) {
 func TestWhichIssuanceAClusterShouldHave(t *testing.T) {
 	bundle := newBundle(lasting)
 	cluster := &tenancyv1alpha1.TenantCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "prod", Labels: map[string]string{"tier": "gold"}}}
-	described := clustertemplate.Cluster{ClusterReference: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, ClusterParameters: policy.ParametersOf(cluster)}
+	described := clustertemplate.Cluster{ClusterReference: metav1alpha1.ClusterReference{Namespace: namespace, Name: "prod"}, ClusterParameters: clusterstate.ParametersOf(cluster)}
 	request, err := certificatecontent.RequestFor(bundle.Spec.Certificate, described)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/rotation"
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/selection"
 )
@@ -104,7 +104,7 @@ func (r *Reconciler) addDelivery(
 func clusterOf(tenant *tenancyv1alpha1.TenantCluster) rotation.Cluster {
 	return rotation.Cluster{
 		ClusterKey: rollout.ClusterKey{Namespace: tenant.Namespace, Name: tenant.Name}, ID: tenant.Status.ClusterID,
-		Reachable: policy.IsConnected(tenant), Leaving: !tenant.DeletionTimestamp.IsZero(),
+		Reachable: clusterstate.IsConnected(tenant), Leaving: !tenant.DeletionTimestamp.IsZero(),
 	}
 }
 

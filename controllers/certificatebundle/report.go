@@ -12,8 +12,8 @@ import (
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle/issuing"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollup"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -68,7 +68,7 @@ func (r *Reconciler) Part(delivery *certificatesv1alpha1.CertificateDelivery) an
 		one.expires = anchors.Expires.Time
 	}
 	for i, condition := range summed {
-		one.conditions[i] = rollup.PartOf(ref.Namespace+"/"+ref.Name, policy.CurrentCondition(delivery, condition.kind))
+		one.conditions[i] = rollup.PartOf(ref.Namespace+"/"+ref.Name, targetstate.CurrentCondition(delivery, condition.kind))
 	}
 	return one
 }

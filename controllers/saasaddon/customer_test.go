@@ -15,7 +15,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -177,6 +177,6 @@ func (c *customer) awaitCondition(addon *addonsv1alpha1.SaaSAddon, kind string, 
 }
 
 func isReady(target *addonsv1alpha1.AddonRelease) bool {
-	ready := policy.CurrentCondition(target, metav1alpha1.ConditionReady)
+	ready := targetstate.CurrentCondition(target, metav1alpha1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue
 }

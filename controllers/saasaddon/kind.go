@@ -12,10 +12,11 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 )
 
 // reasons of an AddonRelease that is not Ready.
-var reasons = policy.Reasons{
+var reasons = targetstate.Reasons{
 	Progressing: []string{metav1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning},
 	Unreachable: []string{metav1alpha1.ReasonKindUnavailable},
 }

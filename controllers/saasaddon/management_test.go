@@ -146,7 +146,7 @@ func newManager(config *rest.Config) (ctrl.Manager, error) {
 	}
 	reconciler.Charts = charts.NewAsyncFetcher(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
 		charts.AsyncFetcherOptions[types.NamespacedName]{Done: reconciler.Fetched})
-	return mgr, reconciler.SetupWithManager(mgr, policy.Options{})
+	return mgr, reconciler.SetupWithManager(mgr, policy.Options{WithdrawalGuardMax: policy.Guard{MaxClusters: 10, MaxPercent: 50}})
 }
 
 func newClient(t *testing.T, config *rest.Config) client.Client {

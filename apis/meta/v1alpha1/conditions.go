@@ -33,6 +33,8 @@ const (
 	ReasonTargetsFailed = "TargetsFailed"
 	// ReasonRollingOut: some targets of a policy are not at its current revision, or not ready with it, yet.
 	ReasonRollingOut = "RollingOut"
+	// ReasonRolloutStopped: clusters wait for slots that only failed targets hold. The message says what to do.
+	ReasonRolloutStopped = "RolloutStopped"
 	// ReasonWithdrawalGuard: a policy would lose more clusters within an hour than its guard allows; the
 	// message says how many, and how to confirm that.
 	ReasonWithdrawalGuard = "WithdrawalGuard"

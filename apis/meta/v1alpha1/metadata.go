@@ -41,7 +41,7 @@ const (
 	// LabelBackup marks a Backup of Velero as one that a BackupEnrollment made; its value is the name of the Schedule.
 	LabelBackup = "daytwo.dev/backup"
 
-	// ProviderLabelPrefix starts the labels that only the provider may write. A policy that
+	// ProviderLabelPrefix starts the labels and annotations that only the provider may write. A policy that
 	// selects across namespaces selects by these and no others.
 	ProviderLabelPrefix = "provider.daytwo.dev/"
 	// LabelDrillCluster marks a TenantCluster that was ordered for a DRDrill; its value is the name of the drill. Policies
@@ -62,8 +62,15 @@ const (
 // Annotations that people set.
 const (
 	// AnnotationSuspendUntil holds an RFC 3339 time; until then drift is reported and not
-	// corrected, and no new revision is applied. On a TenantCluster, a policy or a target.
+	// corrected, and no new revision is applied. On a TenantCluster, where it is about the policies of the
+	// same namespace, a policy or a target.
 	AnnotationSuspendUntil = "daytwo.dev/suspend-until"
+	// AnnotationProviderSuspendUntil on a TenantCluster holds an RFC 3339 time, and suspends all policies in the cluster until
+	// then, the provider's too. Only the provider sets and removes it.
+	AnnotationProviderSuspendUntil = ProviderLabelPrefix + "suspend-until"
+	// AnnotationProviderDeletionProtection on a TenantCluster with the value "true" keeps it from being deleted by anybody. Only
+	// the provider sets and removes it.
+	AnnotationProviderDeletionProtection = ProviderLabelPrefix + "deletion-protection"
 	// AnnotationRequestedAt asks for a try now, whenever its value changes: on a policy in all of its
 	// clusters, on a target in its cluster, on a TenantCluster a connection and all targets in it.
 	AnnotationRequestedAt = "daytwo.dev/requested-at"
@@ -83,7 +90,8 @@ const (
 	AnnotationAcceptClusterID = "daytwo.dev/accept-cluster-id"
 	// AnnotationConfirmWithdrawal holds how many clusters a policy may lose that its withdrawal
 	// guard holds back: the number that its Stalled condition names. Each value confirms once, and
-	// only if it was set no earlier than what it confirms.
+	// only if it was set no earlier than what it confirms. Of TenantClusters that are deleted in a policy of
+	// several namespaces it is <namespace>=<number>; commas separate several.
 	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
 	// AnnotationConfirmEmergency holds the generation of the authority for which a CertificateBundle skips the overlap, as its
 	// spec.rotation.emergencyReason asks for.
@@ -142,11 +150,15 @@ func TestsRequested(object metav1.Object) string { return requested(object, Anno
 // empty if no backup was asked for.
 func BackupRequested(object metav1.Object) string { return requested(object, AnnotationBackupNow) }
 
+// maxConfirmations is how much of daytwo.dev/confirm-withdrawal is read, in bytes.
+const maxConfirmations = 1024
+
 // WithdrawalConfirmed returns the value of the annotation daytwo.dev/confirm-withdrawal, cut to its
-// first 64 bytes; empty if nothing is confirmed.
+// first 1,024 bytes; empty if nothing is confirmed.
 func WithdrawalConfirmed(object metav1.Object) string {
+	value := object.GetAnnotations()[AnnotationConfirmWithdrawal]
 	// Half a character at the end would not come back from the status as it was written.
-	return strings.ToValidUTF8(requested(object, AnnotationConfirmWithdrawal), "")
+	return strings.ToValidUTF8(value[:min(len(value), maxConfirmations)], "")
 }
 
 func requested(object metav1.Object, annotation string) string {

@@ -61,12 +61,27 @@ const (
 // RolloutPolicy says how fast a new revision reaches the clusters.
 type RolloutPolicy struct {
 	// maxConcurrent is how many clusters may be on their way to a revision at the same time. A
-	// cluster is on its way until its target is Ready, so as many that fail hold the rollout.
+	// cluster is on its way until its target is Ready, so as many that fail hold the rollout, apart
+	// from maxFailures.
 	// +optional
 	// +default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+
+	// progressDeadline is how long a target may take to become Ready after it was written, 1m to 24h. One that takes longer
+	// counts as failed, and keeps its slot.
+	// +optional
+	// +default="10m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="use 1m to 24h"
+	ProgressDeadline metav1.Duration `json:"progressDeadline,omitzero"`
+
+	// maxFailures is how many slots of failed targets are handed out again at most, once clusters of two other customers are
+	// Ready at the same revision; maxConcurrent by default. It has an effect together with clusterNamespaceSelector only.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	MaxFailures *int32 `json:"maxFailures,omitempty"`
 
 	// disruptive says that a new revision disturbs what runs in a cluster: it waits for one of the
 	// cluster's maintenance windows, if it has any. The first revision in a cluster does not.

@@ -25,6 +25,10 @@ type TargetSpec struct {
 	// +optional
 	Cluster ClusterParameters `json:"cluster,omitzero"`
 
+	// writtenAt is when the policy wrote this spec last. The progressDeadline of its rollout counts from then.
+	// +optional
+	WrittenAt metav1.Time `json:"writtenAt,omitzero"`
+
 	// deletionPolicy is the policy's.
 	// +optional
 	// +default="Delete"

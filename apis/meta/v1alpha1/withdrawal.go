@@ -33,8 +33,32 @@ type WithdrawalGuard struct {
 // WithdrawalRecord is what a policy has to remember for its withdrawal guard. It is written when
 // clusters are lost, and does not grow with the fleet.
 type WithdrawalRecord struct {
+	WithdrawalCounts `json:",inline"`
+
+	// namespaces are, in a policy with clusterNamespaceSelector, the clusters that were lost because their TenantClusters were
+	// deleted: each namespace counts for itself.
+	// +optional
+	// +listType=map
+	// +listMapKey=namespace
+	// +kubebuilder:validation:MaxItems=256
+	Namespaces []NamespaceWithdrawals `json:"namespaces,omitempty"`
+}
+
+// NamespaceWithdrawals are those of one namespace.
+type NamespaceWithdrawals struct {
+	// namespace of the TenantClusters.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	WithdrawalCounts `json:",inline"`
+}
+
+// WithdrawalCounts is what a guard counts.
+type WithdrawalCounts struct {
 	// recent are the clusters that were lost without confirmation, for each minute in which some
-	// were, oldest first. What is older than an hour does not count, and goes with the next change
+	// were, or each ten minutes in a namespace, oldest first. What is older than an hour does not count, and goes with the next change
 	// of the status.
 	// +optional
 	// +listType=atomic
@@ -52,7 +76,7 @@ type WithdrawalRecord struct {
 	SpentConfirmation string `json:"spentConfirmation,omitempty"`
 }
 
-// WithdrawalMinute counts the clusters that were lost within one minute.
+// WithdrawalMinute counts the clusters that were lost within one minute, or ten minutes in a namespace.
 type WithdrawalMinute struct {
 	// minute begins then.
 	// +required

@@ -20,7 +20,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/issuance"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/selection"
 )
@@ -100,7 +100,7 @@ func (r *Reconciler) observeBundle(ctx context.Context, o *observation) error {
 		if o.gone = err == nil && tenant == nil; err != nil || o.gone {
 			return err
 		}
-		cluster = clustertemplate.Cluster{ClusterReference: metav1alpha1.ClusterReference(o.key.Cluster), ClusterParameters: policy.ParametersOf(tenant)}
+		cluster = clustertemplate.Cluster{ClusterReference: metav1alpha1.ClusterReference(o.key.Cluster), ClusterParameters: clusterstate.ParametersOf(tenant)}
 	}
 	o.selected = o.selected || bundle.Spec.SharedKey
 	o.needed = o.needed || o.selected && r.states.isWanted(o.key)

@@ -44,9 +44,13 @@ func (r *Reconciler[P, T]) apply(ctx context.Context, o *observation[P, T], p pl
 		p.rollout.Create, p.rollout.Update = nil, nil
 		done.note(err)
 	}
-	writer := r.newTargetWriter(o.policy, p.settings)
-	done.rollout.Create = carryOut(&done, p.rollout.Create, func(cluster rollout.Cluster) error { return writer.create(ctx, cluster) })
-	done.rollout.Update = carryOut(&done, p.rollout.Update, func(update rollout.TargetUpdate) error { return writer.update(ctx, update) })
+	writer, key := r.newTargetWriter(o.policy, p.settings), client.ObjectKeyFromObject(o.policy)
+	done.rollout.Create = carryOut(&done, p.rollout.Create, func(cluster rollout.Cluster) error {
+		return r.unwritten.note(key, cluster.ClusterKey, writer.create(ctx, cluster))
+	})
+	done.rollout.Update = carryOut(&done, p.rollout.Update, func(update rollout.TargetUpdate) error {
+		return r.unwritten.note(key, update.Cluster.ClusterKey, writer.update(ctx, update))
+	})
 	done.rollout.SyncSettings = carryOut(&done, p.rollout.SyncSettings, func(name string) error { return writer.syncSettings(ctx, name) })
 
 	done.rollout.Withdrawal = p.rollout.Withdrawal

@@ -21,6 +21,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -159,7 +160,7 @@ func (room *benchmarkRoom) target(addon *addonsv1alpha1.SaaSAddon, owner string,
 	target := newTarget(testKind{}, addon, key)
 	target.Name, target.Labels[metav1alpha1.LabelPolicy] = rollout.TargetName(owner, key), owner
 	target.UID, target.ResourceVersion, target.Generation = types.UID(target.Name), "6", 1
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, ParametersOf(cluster)
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, clusterstate.ParametersOf(cluster)
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 1, Message: "as it should be"}}
 	return target

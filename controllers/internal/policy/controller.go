@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
 
@@ -35,9 +36,11 @@ type Reconciler[P Policy, T Target] struct {
 	// ProviderNamespace is where policies may select clusters of other namespaces.
 	ProviderNamespace string
 
+	guardMax     rollout.Guard
 	written      statuses.Memory[P]
 	views        views
 	expectations expectations
+	unwritten    unwritten
 	contents     contentCache
 	abandoned    abandonedMemory[T]
 	published    publishedMemory[P]
@@ -111,6 +114,7 @@ func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.written.Forget(policy)
 	r.views.forget(policy)
 	r.expectations.forget(policy)
+	r.unwritten.forget(policy)
 	r.contents.forget(policy)
 	r.abandoned.forgetAll(policy)
 	r.published.forget(policy)

@@ -3,11 +3,10 @@ package policy
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -22,12 +21,12 @@ type wantedCluster struct {
 // wantedIn is what a policy wants in a cluster, whose revision is the policy's.
 func wantedIn(policy Policy, cluster *tenancyv1alpha1.TenantCluster, revision string, now time.Time) wantedCluster {
 	rolloutPolicy := policy.GetPolicySpec().Rollout
-	return wantedCluster{again: gatesChangeAt(cluster, rolloutPolicy, now), Cluster: rollout.Cluster{
+	return wantedCluster{again: clusterstate.GatesChangeAt(cluster, policy.GetNamespace(), rolloutPolicy, now), Cluster: rollout.Cluster{
 		ClusterKey: clusterKey(cluster),
 		Revision:   revision,
-		Parameters: comparableParameters(ParametersOf(cluster)),
-		Connected:  IsConnected(cluster),
-		Gates:      clusterGates(cluster, rolloutPolicy, now),
+		Parameters: clusterstate.Comparable(clusterstate.ParametersOf(cluster)),
+		Connected:  clusterstate.IsConnected(cluster),
+		Gates:      clusterstate.Gates(cluster, policy.GetNamespace(), rolloutPolicy, now),
 		Deleting:   !cluster.DeletionTimestamp.IsZero(),
 	}}
 }
@@ -50,11 +49,10 @@ func (w wantedCluster) with(pair Pair, now time.Time) wantedCluster {
 	return w
 }
 
-// targetOf is a target in the words of the planner. Of those that are neither failed nor unreachable nobody asks for the
-// message.
+// targetOf is a target in the words of the planner. Of those that are Ready nobody asks for the message.
 func targetOf[P Policy, T Target](kind Kind[P, T], policy P, wanted settings, target T) rollout.Target {
 	state, message := kind.State(target)
-	if state != rollout.Failed && state != rollout.Unreachable {
+	if state == rollout.Ready {
 		message = ""
 	}
 	spec := target.GetTargetSpec()
@@ -63,10 +61,11 @@ func targetOf[P Policy, T Target](kind Kind[P, T], policy P, wanted settings, ta
 		Cluster:         rollout.ClusterKey(spec.ClusterRef),
 		Revision:        spec.Revision,
 		Content:         spec.Content,
-		Parameters:      comparableParameters(spec.Cluster),
+		Parameters:      clusterstate.Comparable(spec.Cluster),
 		SettingsCurrent: wanted.areOn(spec) && kind.SettingsCurrent(target, policy),
 		State:           state,
-		ReadySince:      readySince(target),
+		ReadySince:      targetstate.ReadySince(target),
+		Since:           targetstate.NotReadySince(target),
 		Message:         message,
 		Deleting:        !target.GetDeletionTimestamp().IsZero(),
 		Part:            partOf(kind, target),
@@ -79,13 +78,4 @@ func partOf[P Policy, T Target](kind Kind[P, T], target T) any {
 		return summing.Part(target)
 	}
 	return nil
-}
-
-// readySince is when a target became Ready in its current generation; zero if it is not.
-func readySince(target Target) time.Time {
-	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionTrue {
-		return time.Time{}
-	}
-	return ready.LastTransitionTime.Time
 }

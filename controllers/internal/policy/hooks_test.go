@@ -15,6 +15,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -110,7 +111,7 @@ func (r *toyRoom) plan(now time.Time) (plan[*addonsv1alpha1.SaaSAddon], time.Dur
 func (r *toyRoom) deliver(cluster, revision string) {
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: r.policy.Namespace, Name: r.policy.Name}}
 	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: cluster})
-	target.Spec.Revision, target.Spec.Cluster = revision, ParametersOf(toyCluster(cluster, "own-"+cluster))
+	target.Spec.Revision, target.Spec.Cluster = revision, clusterstate.ParametersOf(toyCluster(cluster, "own-"+cluster))
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	_ = r.caches[addonsv1alpha1.GroupVersion.WithKind("AddonRelease")].GetIndexer().Add(target)

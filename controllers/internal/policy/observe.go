@@ -2,11 +2,15 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -18,6 +22,12 @@ type observation[P Policy, T Target] struct {
 
 	// view of the clusters and targets.
 	view *view
+	// guardMax bounds the policy's guard; zero for nothing.
+	guardMax rollout.Guard
+	// unwritten are the clusters whose target could not be written the last time.
+	unwritten sets.Set[rollout.ClusterKey]
+	// gone are the TenantClusters of targets, and of nothing that is selected, that do not exist.
+	gone sets.Set[rollout.ClusterKey]
 	// abandoned are targets that are gone and left something behind.
 	abandoned []abandonment
 
@@ -52,6 +62,10 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 		}
 		return target.GetUID()
 	})
+	if policy.GetNamespace() != r.ProviderNamespace {
+		o.guardMax = r.guardMax
+	}
+	o.unwritten = r.unwritten.of(client.ObjectKeyFromObject(policy))
 	if !policy.GetDeletionTimestamp().IsZero() {
 		return o, nil
 	}
@@ -59,7 +73,11 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 		o.gates = gated.Gates(policy, now)
 	}
 	o.phased, _ = r.Kind.(PhasedKind[P])
-	err := r.observeContent(ctx, o)
+	var err error
+	if o.gone, err = r.goneClusters(ctx, policy, view); err != nil {
+		return nil, err
+	}
+	err = r.observeContent(ctx, o)
 	view.setRevision(currentRevision(*o))
 	return o, err
 }
@@ -69,4 +87,26 @@ func (r *Reconciler[P, T]) target(ctx context.Context, key types.NamespacedName)
 	target = r.Kind.NewTarget()
 	err := r.Client.Get(ctx, key, target, client.UnsafeDisableDeepCopy)
 	return target, err == nil
+}
+
+// goneClusters are the clusters of targets that nothing selects and that are not there any more.
+// It matters to policies of several namespaces alone.
+func (r *Reconciler[P, T]) goneClusters(ctx context.Context, policy P, view *view) (gone sets.Set[rollout.ClusterKey], err error) {
+	if policy.GetPolicySpec().ClusterNamespaceSelector == nil {
+		return nil, nil
+	}
+	for i := range view.targets {
+		key := view.targets[i].Cluster
+		if _, selected := view.findCluster(key); selected {
+			continue
+		}
+		err := r.Client.Get(ctx, client.ObjectKey(key), &tenancyv1alpha1.TenantCluster{}, client.UnsafeDisableDeepCopy)
+		switch {
+		case apierrors.IsNotFound(err):
+			gone = inserted(gone, key)
+		case err != nil:
+			return nil, fmt.Errorf("read TenantCluster %s/%s: %w", key.Namespace, key.Name, err)
+		}
+	}
+	return gone, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -13,9 +14,11 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 )
 
-// defaultMaxConcurrent is what a policy without spec.rollout gets: the API server sets defaults
-// inside of what is written only.
-const defaultMaxConcurrent = 10
+// Defaults for a policy without spec.rollout: the API server sets those inside of what is written only.
+const (
+	defaultMaxConcurrent    = 10
+	defaultProgressDeadline = 10 * time.Minute
+)
 
 // plan is what to write, in the order in which it has to happen.
 type plan[P Policy] struct {
@@ -85,23 +88,46 @@ func prunable(view *view, current string) []revision.Stored {
 // rolloutInput is what was observed, in the words of package rollout.
 func rolloutInput[P Policy, T Target](o observation[P, T]) rollout.Input {
 	spec := o.policy.GetPolicySpec()
-	return rollout.Input{Withdrawals: o.policy.GetPolicyStatus().Withdrawals, Now: o.now, Clusters: o.view.clusters, Targets: o.view.targets, Policy: rollout.Policy{
+	slots := cmp.Or(int(spec.Rollout.MaxConcurrent), defaultMaxConcurrent)
+	clusters, targets := markUnwritten(o.view.clusters, o.unwritten), markGone(o.view.targets, o.gone)
+	return rollout.Input{Withdrawals: o.policy.GetPolicyStatus().Withdrawals, Now: o.now, Clusters: clusters, Targets: targets, Policy: rollout.Policy{
 		Namespace:     o.policy.GetNamespace(),
 		Name:          o.policy.GetName(),
-		MaxConcurrent: cmp.Or(int(spec.Rollout.MaxConcurrent), defaultMaxConcurrent),
-		Gates:         policyGates(o),
-		Deleting:      !o.policy.GetDeletionTimestamp().IsZero(),
-		Guard:         guardOf(spec.WithdrawalGuard),
-		Confirmation:  metav1alpha1.WithdrawalConfirmed(o.policy),
+		MaxConcurrent: slots,
+		MaxFailures:   int(ptr.Deref(spec.Rollout.MaxFailures, int32(slots))),
+
+		ProgressDeadline: cmp.Or(spec.Rollout.ProgressDeadline.Duration, defaultProgressDeadline),
+		Shared:           spec.ClusterNamespaceSelector != nil,
+
+		Gates:        policyGates(o),
+		Deleting:     !o.policy.GetDeletionTimestamp().IsZero(),
+		Guard:        GuardOf(spec.WithdrawalGuard).AtMost(o.guardMax),
+		Confirmation: metav1alpha1.WithdrawalConfirmed(o.policy),
 	}}
 }
 
-// guardOf fills in what a policy does not say of its guard, as rollouts do.
-func guardOf(guard metav1alpha1.WithdrawalGuard) rollout.Guard {
-	return rollout.Guard{
-		MaxClusters: int(cmp.Or(guard.MaxClusters, metav1alpha1.DefaultWithdrawalMaxClusters)),
-		MaxPercent:  int(ptr.Deref(guard.MaxPercent, metav1alpha1.DefaultWithdrawalMaxPercent)),
+// markUnwritten are the clusters, of which some are marked as those whose target could not be written the last time.
+func markUnwritten(clusters []rollout.Cluster, unwritten sets.Set[rollout.ClusterKey]) []rollout.Cluster {
+	if len(unwritten) == 0 {
+		return clusters
 	}
+	marked := slices.Clone(clusters)
+	for i := range marked {
+		marked[i].Unwritten = unwritten.Has(marked[i].ClusterKey)
+	}
+	return marked
+}
+
+// markGone are the targets, of which those are marked whose TenantCluster is gone.
+func markGone(targets []rollout.Target, gone sets.Set[rollout.ClusterKey]) []rollout.Target {
+	if len(gone) == 0 {
+		return targets
+	}
+	marked := slices.Clone(targets)
+	for i := range marked {
+		marked[i].ClusterGone = gone.Has(marked[i].Cluster)
+	}
+	return marked
 }
 
 // currentRevision is the revision of the content as it is now, or the last one that is known.

@@ -93,6 +93,9 @@ func conclude[P Policy, T Target](o observation[P, T], policy rollout.Policy, su
 	if suspended.ParseError != "" {
 		verdict.Message += "; " + suspended.ParseError
 	}
+	if wanted := GuardOf(o.policy.GetPolicySpec().WithdrawalGuard); wanted != policy.Guard && !policy.Deleting {
+		verdict.Message += "; spec.withdrawalGuard allows more than the provider, and counts as " + policy.Guard.String()
+	}
 	return verdict
 }
 

@@ -14,8 +14,10 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 )
 
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -49,7 +51,7 @@ func (testKind) SettingsCurrent(target *addonsv1alpha1.AddonRelease, addon *addo
 }
 
 func (testKind) State(target *addonsv1alpha1.AddonRelease) (rollout.State, string) {
-	return Reasons{}.State(target)
+	return targetstate.Reasons{}.State(target)
 }
 
 func (testKind) Objects(target *addonsv1alpha1.AddonRelease) (objects []string) {
@@ -107,7 +109,7 @@ func settled(t *testing.T) fixture {
 		},
 	}
 	target := newTarget(testKind{}, addon, rollout.ClusterKey{Namespace: "acme", Name: "prod"})
-	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, ParametersOf(found)
+	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, clusterstate.ParametersOf(found)
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
 	return fixture{

@@ -21,6 +21,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 const (
@@ -39,6 +40,8 @@ const (
 type Options struct {
 	// MaxConcurrentReconciles is how many policies are reconciled at the same time; 8 if it is 0.
 	MaxConcurrentReconciles int
+	// WithdrawalGuardMax bounds the withdrawal guards of policies outside of the provider's namespace; zero for nothing.
+	WithdrawalGuardMax rollout.Guard
 	// Wrap decorates the reconciler, if set.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
 	// StatusInterval is the least time between two statuses of a policy that only mirror its targets; 0 for none.
@@ -68,7 +71,7 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 			return err
 		}
 	}
-	r.views.provider, r.interval = r.ProviderNamespace, opts.StatusInterval
+	r.views.provider, r.interval, r.guardMax = r.ProviderNamespace, opts.StatusInterval, opts.WithdrawalGuardMax
 	r.woken = make(chan event.GenericEvent, 1024)
 	if opts.MaxConcurrentReconciles == 0 {
 		opts.MaxConcurrentReconciles = defaultWorkers

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -12,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -123,8 +125,8 @@ func (w *targetWriter[P, T]) parametersOf(ctx context.Context, cluster rollout.C
 	if err != nil {
 		return metav1alpha1.ClusterParameters{}, fmt.Errorf("read TenantCluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
-	parameters := ParametersOf(found)
-	if comparableParameters(parameters) != cluster.Parameters {
+	parameters := clusterstate.ParametersOf(found)
+	if clusterstate.Comparable(parameters) != cluster.Parameters {
 		return parameters, errOutdated
 	}
 	return parameters, nil
@@ -139,7 +141,9 @@ func (w *targetWriter[P, T]) setAll(target T, cluster rollout.Cluster, parameter
 	w.setSettings(target)
 }
 
+// setSettings sets what a target takes from its policy that is no part of a revision, and when that is.
 func (w *targetWriter[P, T]) setSettings(target T) {
+	target.GetTargetSpec().WrittenAt = metav1.NewTime(w.clock.Now()).Rfc3339Copy()
 	w.settings.setOn(target.GetTargetSpec())
 	w.kind.SyncSettings(target, w.policy)
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -19,6 +17,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -92,33 +91,6 @@ func keyOfPolicy(target client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: target.GetNamespace(), Name: target.GetLabels()[metav1alpha1.LabelPolicy]}
 }
 
-// clusterChanged is whether something changed that decides about selection and rollouts.
-func clusterChanged(before, after *tenancyv1alpha1.TenantCluster) bool {
-	return !maps.Equal(before.Labels, after.Labels) || viewOfCluster(before) != viewOfCluster(after)
-}
-
-type clusterView struct {
-	connected    bool
-	version      string
-	suspend      bool
-	suspendUntil string
-	deleting     bool
-	keepsTargets bool
-	upgrading    bool
-	windows      int
-	window       tenancyv1alpha1.Span
-}
-
-func viewOfCluster(cluster *tenancyv1alpha1.TenantCluster) clusterView {
-	return clusterView{
-		connected: IsConnected(cluster), version: minorVersion(cluster.Status.Version),
-		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[metav1alpha1.AnnotationSuspendUntil],
-		deleting: !cluster.DeletionTimestamp.IsZero(), keepsTargets: cluster.KeepsTargets(), upgrading: cluster.Status.Upgrade != nil,
-		windows: len(cluster.Spec.MaintenanceWindows),
-		window:  ptr.Deref(cluster.Status.MaintenanceWindow, tenancyv1alpha1.Span{}),
-	}
-}
-
 // clusterEvents keeps what changed of a cluster for the policies that select it, or did before, and wakes them.
 func (r *Reconciler[P, T]) clusterEvents() handler.EventHandler {
 	return handler.Funcs{
@@ -128,7 +100,7 @@ func (r *Reconciler[P, T]) clusterEvents() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, updated event.UpdateEvent, queue queue) {
 			before, after := updated.ObjectOld.(*tenancyv1alpha1.TenantCluster), updated.ObjectNew.(*tenancyv1alpha1.TenantCluster)
 			concerned := r.views.noteCluster(before, after)
-			if clusterChanged(before, after) {
+			if clusterstate.Changed(before, after) {
 				wake(queue, concerned...)
 			}
 		},

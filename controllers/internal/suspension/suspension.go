@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
 // Suspension is a request for hands off. The zero value is none.
@@ -21,17 +22,37 @@ type Suspension struct {
 	ParseError string
 }
 
+// OfCluster is the suspension of all that is done for a TenantCluster itself: its customer's, or the provider's.
+func OfCluster(cluster *tenancyv1alpha1.TenantCluster, now time.Time) Suspension {
+	return InCluster(cluster, cluster.Namespace, now)
+}
+
+// InCluster is the suspension of the policies of a namespace in a cluster. Its customer's, which is spec.suspend and the annotation
+// daytwo.dev/suspend-until, holds off the policies of the same namespace, and none of the provider's elsewhere. The provider's
+// holds off all.
+func InCluster(cluster *tenancyv1alpha1.TenantCluster, namespace string, now time.Time) Suspension {
+	providers := read(false, cluster.Annotations, metav1alpha1.AnnotationProviderSuspendUntil, now)
+	if namespace != cluster.Namespace {
+		return providers
+	}
+	return Of(cluster.Spec.Suspend, cluster.Annotations, now).Or(providers)
+}
+
 // Of reads spec.suspend and the annotation daytwo.dev/suspend-until of one object.
 func Of(suspend bool, annotations map[string]string, now time.Time) Suspension {
+	return read(suspend, annotations, metav1alpha1.AnnotationSuspendUntil, now)
+}
+
+func read(suspend bool, annotations map[string]string, annotation string, now time.Time) Suspension {
 	found := Suspension{Active: suspend}
-	value, set := annotations[metav1alpha1.AnnotationSuspendUntil]
+	value, set := annotations[annotation]
 	if !set {
 		return found
 	}
 	until, err := time.Parse(time.RFC3339, value)
 	if err != nil {
 		found.ParseError = fmt.Sprintf("the annotation %s is ignored: %q is no time as in 2006-01-02T15:04:05Z",
-			metav1alpha1.AnnotationSuspendUntil, value)
+			annotation, value)
 		return found
 	}
 	if until.After(now) && !suspend {

@@ -1,10 +1,12 @@
 package suspension
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -45,5 +47,31 @@ func TestJoinedSuspensionHoldsWhileEitherDoes(t *testing.T) {
 	}
 	if got := (Suspension{}).Or(Suspension{}); got.Active {
 		t.Errorf("none or none: %+v", got)
+	}
+}
+
+func TestACustomersSuspensionHoldsOffTheirOwnPoliciesOnly(t *testing.T) {
+	cluster := &tenancyv1alpha1.TenantCluster{}
+	cluster.Namespace, cluster.Spec.Suspend, cluster.Annotations = "acme", true, until(time.Hour)
+	if got := InCluster(cluster, "acme", now); !got.Active {
+		t.Errorf("their own: %+v", got)
+	}
+	if got := InCluster(cluster, "daytwo-system", now); got.Active {
+		t.Errorf("the provider's: %+v", got)
+	}
+}
+
+func TestTheProvidersSuspensionHoldsOffAll(t *testing.T) {
+	cluster := &tenancyv1alpha1.TenantCluster{}
+	cluster.Namespace = "acme"
+	cluster.Annotations = map[string]string{metav1alpha1.AnnotationProviderSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}
+	for _, namespace := range []string{"acme", "daytwo-system"} {
+		if got := InCluster(cluster, namespace, now); !got.Active || !got.Until.Equal(now.Add(time.Hour)) {
+			t.Errorf("policies of %s: %+v", namespace, got)
+		}
+	}
+	cluster.Annotations[metav1alpha1.AnnotationProviderSuspendUntil] = "tomorrow"
+	if got := OfCluster(cluster, now); got.Active || !strings.Contains(got.ParseError, "provider.daytwo.dev/suspend-until is ignored") {
+		t.Errorf("one that cannot be read: %+v", got)
 	}
 }

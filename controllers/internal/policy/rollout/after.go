@@ -33,10 +33,10 @@ func (in Input) targetsAfter(plan Plan) []Target {
 		target := &targets[i]
 		if cluster, updated := updates[target.Name]; updated {
 			target.Revision, target.Content, target.Parameters = cluster.Revision, cluster.Content, cluster.Parameters
-			target.written()
+			target.written(in.Now)
 		}
 		if synced.Has(target.Name) {
-			target.written()
+			target.written(in.Now)
 		}
 		target.Deleting = target.Deleting || deleted.Has(target.Name)
 	}
@@ -48,15 +48,16 @@ func (in Input) targetsAfter(plan Plan) []Target {
 			Content:         cluster.Content,
 			Parameters:      cluster.Parameters,
 			SettingsCurrent: true,
+			Since:           in.Now,
 		})
 	}
 	return targets
 }
 
 // written: what a target reported was about an older generation.
-func (t *Target) written() {
+func (t *Target) written(now time.Time) {
 	t.SettingsCurrent = true
 	t.State = Progressing
-	t.ReadySince = time.Time{}
+	t.ReadySince, t.Since = time.Time{}, now
 	t.Message = ""
 }

@@ -21,6 +21,14 @@
 // updated, no more than MaxConcurrent connected clusters are ever not ready because of Daytwo: a
 // ready target is touched only when all broken ones have a slot already.
 //
+// A target that is not ready when its deadline has passed counts as failed, and keeps its slot.
+//
+// A shared policy selects clusters of several customers, each of which has a namespace. One customer's clusters hold no more than a
+// third of the slots while clusters of others wait, and come last once a target of theirs has failed. The slot of a failed target
+// is returned when clusters of two other customers are ready at the same revision, for no more than MaxFailures targets. Those
+// that failed at an older revision count among them: they say nothing about the new one. So no more than MaxConcurrent and
+// MaxFailures together are ever not ready because of Daytwo.
+//
 // An urgent update of a target does not wait for a slot: what is in the cluster would end first, such as a
 // certificate. It holds one from then on, so that others wait for it. The promise about broken clusters is therefore
 // about changes that are not urgent. An urgent first target takes a slot like others, and comes before them.

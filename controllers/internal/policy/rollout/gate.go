@@ -31,6 +31,8 @@ type Gate struct {
 	// revision broke must not let the revision break more. A gate that lets Create or Update pass keeps it in any
 	// case: otherwise what passes would take no slot.
 	KeepsSlot bool
+	// Pauses: the work on what is there stops as well, so no deadline of a target passes.
+	Pauses bool
 }
 
 // passes is whether a cluster's urgency overrides the gate.
@@ -54,6 +56,16 @@ func (p pair) keepsSlot(policy *Policy) bool {
 		}
 	}
 	return true
+}
+
+// isPaused is whether a gate stops the work on the pair's target.
+func (p pair) isPaused(policy *Policy) bool {
+	for gate := range p.gates(policy) {
+		if gate.Pauses {
+			return true
+		}
+	}
+	return false
 }
 
 // gates are those of the policy, then those of the cluster.

@@ -42,6 +42,12 @@ type Policy struct {
 	Name      string
 	// MaxConcurrent is the number of slots; below 1 counts as 1.
 	MaxConcurrent int
+	// MaxFailures is how many slots of failed targets are handed out again at most, where the policy is Shared.
+	MaxFailures int
+	// ProgressDeadline is how long a target may take to become Ready before it counts as failed; 0 for ever.
+	ProgressDeadline time.Duration
+	// Shared policies select clusters of several namespaces, each of which is a customer's.
+	Shared bool
 	// Gates hold back changes in all clusters.
 	Gates []Gate
 	// Deleting policies have all their targets deleted.
@@ -71,6 +77,8 @@ type Cluster struct {
 	// Deleting clusters get nothing new and do not count as selected. The target goes, unless one of Gates
 	// blocks its deletion.
 	Deleting bool
+	// Unwritten: the target could not be written the last time. Others get their slot first.
+	Unwritten bool
 }
 
 // loses is whether the cluster's target is to go.
@@ -103,9 +111,14 @@ type Target struct {
 	State           State
 	// ReadySince is when State became Ready; zero if it is not.
 	ReadySince time.Time
+	// Since is when the target was written last, or stopped being Ready, whichever is later; zero if it is Ready, or if that is not
+	// known.
+	Since time.Time
 	// Message is what the target tells people about its state.
 	Message  string
 	Deleting bool
+	// ClusterGone: there is no such TenantCluster any more.
+	ClusterGone bool
 	// Part is what the policy tells of the target beside that. The planner does not look at it.
 	Part any
 }

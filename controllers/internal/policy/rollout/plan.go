@@ -23,8 +23,8 @@ type Plan struct {
 	Waiting int
 	// Withdrawal says what the guard made of the targets whose clusters are not selected any more.
 	Withdrawal Withdrawal
-	// Again is when a plan may differ though nothing else changes: a gate opens by itself, or the guard
-	// allows what it holds back. Zero for never.
+	// Again is when a plan may differ though nothing else changes: a gate opens by itself, the deadline of a target passes, or
+	// the guard allows what it holds back. Zero for never.
 	Again time.Time
 }
 
@@ -41,7 +41,15 @@ func (p Plan) Record() *metav1alpha1.WithdrawalRecord {
 		return nil
 	}
 	record := p.Withdrawal.record.DeepCopy()
-	record.Underway.Clusters += int32(len(p.Create))
+	created := map[string]int32{"": int32(len(p.Create))}
+	for i := range p.Create {
+		created[p.Create[i].Namespace]++
+	}
+	for _, namespace := range ledgersIn(*record) {
+		if l := ledgerOf(*record, namespace); l.Underway != nil {
+			l.Underway.Clusters += created[namespace]
+		}
+	}
 	return record
 }
 
@@ -55,11 +63,11 @@ func (p Plan) Empty() bool {
 func PlanRollout(input Input) Plan {
 	pairs, unselected := match(input)
 	plan := Plan{Withdrawal: input.withdraw(unselected)}
-	plan.Again = times.Earliest(input.opening(), plan.Withdrawal.Again)
-	if !plan.Withdrawal.Held && !blocks(input.Policy.Gates, Delete) {
-		plan.Delete = namesOf(staying(unselected))
+	plan.Again = times.Earliest(times.Earliest(input.opening(), input.firstDeadline(pairs)), plan.Withdrawal.Again)
+	if !blocks(input.Policy.Gates, Delete) {
+		plan.Delete = namesOf(slices.DeleteFunc(staying(unselected), plan.Withdrawal.holds))
 	}
-	updated := plan.handOutSlots(&input.Policy, pairs)
+	updated := plan.handOutSlots(input.allot(pairs))
 	plan.syncSettings(pairs, unselected, updated)
 	return plan
 }
@@ -122,19 +130,11 @@ func sorted(targets []Target) []*Target {
 	return ordered
 }
 
-// handOutSlots updates urgent targets, which wait for no slot, gives those slots that are left to what is broken first, and
-// returns the names of the targets that are updated.
-func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
-	broken, others, held := candidates(policy, pairs)
-	urgent, brokenRest := splitUrgent(broken)
-	urgentToo, rest := splitUrgent(others)
-	now := slices.Concat(urgent, urgentToo)
-	free := max(max(policy.MaxConcurrent, 1)-held-len(now), 0)
-	now = append(now, firstOf(free, brokenRest, urgentFirst(rest))...)
-	p.Waiting = len(broken) + len(others) - len(now)
-
+// handOutSlots lists the changes for which there is a slot, and returns the names of the targets that are updated.
+func (p *Plan) handOutSlots(found allotment) map[string]bool {
+	p.Waiting = found.waiting
 	updated := map[string]bool{}
-	for _, next := range now {
+	for _, next := range found.next {
 		if next.target == nil {
 			p.Create = append(p.Create, *next.cluster)
 			continue
@@ -143,69 +143,6 @@ func (p *Plan) handOutSlots(policy *Policy, pairs []pair) map[string]bool {
 		updated[next.target.Name] = true
 	}
 	return updated
-}
-
-// splitUrgent parts the targets whose update is urgent from the other pairs. What a cluster is yet to get first is not urgent in
-// this sense: it has nothing that could end before.
-func splitUrgent(pairs []pair) (urgent, rest []pair) {
-	isUrgentUpdate := func(p pair) bool { return p.target != nil && p.isUrgent() }
-	if !slices.ContainsFunc(pairs, isUrgentUpdate) {
-		return nil, pairs
-	}
-	for _, p := range pairs {
-		if isUrgentUpdate(p) {
-			urgent = append(urgent, p)
-			continue
-		}
-		rest = append(rest, p)
-	}
-	return urgent, rest
-}
-
-// urgentFirst puts the pairs with overrides first and keeps the order otherwise.
-func urgentFirst(pairs []pair) []pair {
-	if !slices.ContainsFunc(pairs, pair.isUrgent) {
-		return pairs
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int {
-		switch {
-		case a.isUrgent() == b.isUrgent():
-			return 0
-		case a.isUrgent():
-			return -1
-		}
-		return 1
-	})
-	return pairs
-}
-
-// firstOf are as many pairs of the queues, those of an earlier queue first.
-func firstOf(count int, queues ...[]pair) (first []pair) {
-	for _, queue := range queues {
-		first = append(first, queue[:min(count-len(first), len(queue))]...)
-	}
-	return first
-}
-
-// candidates are the pairs that could change now, apart by whether their target is broken
-// already, and the number of slots that the other pairs hold.
-func candidates(policy *Policy, pairs []pair) (broken, others []pair, held int) {
-	for _, p := range pairs {
-		settled := p.target == nil || p.target.State == Ready
-		switch {
-		case !p.cluster.Connected || (p.target != nil && p.target.Deleting):
-		case p.isCurrent():
-			if !settled && p.keepsSlot(policy) {
-				held++
-			}
-		case p.cluster.Deleting || p.waitsFor(policy) != nil:
-		case settled:
-			others = append(others, p)
-		default:
-			broken = append(broken, p)
-		}
-	}
-	return broken, others, held
 }
 
 // syncSettings lists the targets whose settings are not as the policy has them and that are not updated,

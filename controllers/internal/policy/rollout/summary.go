@@ -19,7 +19,7 @@ type Summary struct {
 	Updated metav1alpha1.ClusterCount
 	// Ready: updated, connected, and the target is ready.
 	Ready metav1alpha1.ClusterCount
-	// Failed: the target failed, at whichever revision.
+	// Failed: the target failed or missed its deadline, at whichever revision.
 	Failed metav1alpha1.ClusterCount
 	// Unreachable: the cluster is not connected, or its target could not look.
 	Unreachable metav1alpha1.ClusterCount
@@ -30,6 +30,8 @@ type Summary struct {
 	// Terminating are the clusters that are being deleted, or not selected any more, and still have a
 	// target, apart from those that the guard holds back.
 	Terminating metav1alpha1.ClusterCount
+	// Stopped is the number of changes that wait for slots which only failed targets hold; 0 while the rollout goes on.
+	Stopped int
 	// Withdrawal is what the guard makes of the clusters that are not selected any more.
 	Withdrawal Withdrawal
 	// FirstFailure is what the first of the failed targets says.
@@ -89,9 +91,9 @@ func Summarize(input Input) Summary {
 			summary.FirstUnknown = cmp.Or(summary.FirstUnknown, p.whyUnknown(name))
 		case p.isReady():
 			add(&summary.Ready, name)
-		case p.target != nil && p.target.State == Failed:
+		case input.isFailed(p):
 			if add(&summary.Failed, name); summary.Failed.Names[0] == name {
-				summary.FirstFailure = p.target.Message
+				summary.FirstFailure = input.failure(p)
 			}
 		case gate != nil:
 			waiting.add(gate, name)
@@ -100,6 +102,11 @@ func Summarize(input Input) Summary {
 		}
 	}
 	summary.Waiting = waiting.count()
+	if summary.Failed.Count+summary.Unreachable.Count > 0 {
+		if found := input.allot(pairs); found.stopped {
+			summary.Stopped = found.waiting
+		}
+	}
 	summary.Withdrawal = input.withdraw(unselected)
 	summary.countTerminating(policy, pairs, unselected)
 	return summary
@@ -122,7 +129,7 @@ func (s *Summary) countTerminating(policy *Policy, pairs []pair, unselected []*T
 		}
 	}
 	for _, target := range unselected {
-		if s.Withdrawal.Held && !target.Deleting {
+		if s.Withdrawal.holds(target) && !target.Deleting {
 			continue
 		}
 		name := displayName(policy, target.Cluster)

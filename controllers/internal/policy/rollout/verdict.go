@@ -28,6 +28,11 @@ type Verdict struct {
 func Conclude(policy Policy, summary Summary) Verdict {
 	verdict := ofClusters(summary)
 	verdict.Reconciling = summary.Progressing.Count > 0 || policy.Deleting
+	if summary.Stopped > 0 {
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonRolloutStopped
+		verdict.Message = stopped(policy, summary) + "; " + verdict.Message
+		verdict.Stalled, verdict.Reconciling = true, false
+	}
 	if policy.Deleting {
 		verdict.Ready, verdict.Reason, verdict.Message = metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "being deleted"
 	}
@@ -48,6 +53,23 @@ func Conclude(policy Policy, summary Summary) Verdict {
 		verdict.Stalled, verdict.Reconciling = true, false
 	}
 	return verdict
+}
+
+// stopped tells why a rollout does not go on, and the ways out.
+func stopped(policy Policy, summary Summary) string {
+	raise := "spec.rollout.maxConcurrent"
+	if policy.Shared {
+		raise = "spec.rollout.maxFailures"
+	}
+	return fmt.Sprintf("the rollout has stopped: failed clusters hold the slots, and %s still to be changed. "+
+		"Correct the policy, mend the failed clusters or select them no more, or raise %s", areTo(summary.Stopped), raise)
+}
+
+func areTo(clusters int) string {
+	if clusters == 1 {
+		return "1 cluster is"
+	}
+	return fmt.Sprintf("%d clusters are", clusters)
 }
 
 func ofClusters(s Summary) Verdict {

@@ -6,97 +6,134 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
-// Guard bounds how many clusters a policy loses within an hour before a person has to confirm it.
-type Guard struct {
-	// MaxClusters may always go; below 1 counts as 1. A policy that had no more within the hour is
-	// not guarded.
-	MaxClusters int
-	// MaxPercent of the most clusters that the policy had within the hour, rounded down; 100 is no
-	// guard.
-	MaxPercent int
-}
-
-func (g Guard) floor() int { return max(g.MaxClusters, 1) }
-
-// limit is how many may go within an hour.
-func (g Guard) limit(peak int) int { return max(g.floor(), peak*g.MaxPercent/100) }
-
-func (g Guard) allows(count, peak int) bool {
-	return g.MaxPercent >= 100 || peak <= g.floor() || count <= g.limit(peak)
-}
-
-// Withdrawal is what becomes of the targets whose clusters are not selected any more. It happens
-// to all of them or to none: what cannot be told apart from a mistake is not begun.
+// Withdrawal is what becomes of the targets whose clusters are not selected any more. It happens to all of a group or to
+// none: what cannot be told apart from a mistake is not begun.
 type Withdrawal struct {
 	// Clusters that are to lose their target now.
 	Clusters metav1alpha1.ClusterCount
-	// Held: they would be too many within an hour, and none of them loses it.
+	// Held: those of a group would be too many within an hour, and none of them loses it.
 	Held bool
-	// Confirmed: they would be too many, and a person confirmed their number.
+	// Confirmed: those of a group would be too many, and a person confirmed their number.
 	Confirmed bool
-	// Again is when earlier withdrawals do not count any more and these may happen; zero if that
+	// Again is when earlier withdrawals do not count any more and more of these may happen; zero if that
 	// alone does not help.
 	Again time.Time
 
-	record       *metav1alpha1.WithdrawalRecord
-	has          int
-	recent       int
-	limit        int
-	confirmation string
-	spent        bool
+	record *metav1alpha1.WithdrawalRecord
+	groups []decided
+	held   sets.Set[string]
 }
 
-// IsHeld is Held, for those who see a Withdrawal through an interface.
-func (w Withdrawal) IsHeld() bool { return w.Held }
+// decided is a group and what its guard says.
+type decided struct {
+	namespace string
+	clusters  metav1alpha1.ClusterCount
+	has       int
+	// confirmation is what there is, and confirmedBy what there should be.
+	confirmation, confirmedBy string
 
-// Count is how many clusters there are.
-func (w Withdrawal) Count() int32 { return w.Clusters.Count }
+	held      bool
+	confirmed bool
+	again     time.Time
+	recent    int
+	limit     int
+	spent     bool
+	// full: nothing is held against it but that too many others are on record.
+	full bool
+}
+
+// IsHeld is whether those are held back that are not selected any more: for those who see a Withdrawal through an interface.
+func (w Withdrawal) IsHeld() bool { return len(w.groups) > 0 && w.groups[0].held }
+
+// Count is how many those are.
+func (w Withdrawal) Count() int32 {
+	if len(w.groups) == 0 {
+		return 0
+	}
+	return w.groups[0].clusters.Count
+}
+
+// holds is whether a target stays that is to go.
+func (w Withdrawal) holds(target *Target) bool { return w.held.Has(target.Name) }
 
 // Withdraw says what the guard makes of the clusters that a policy has and does not select any more.
-// For admission, which asks before an edit is made: Held is whether it would be stopped, and String tells why.
+// For admission, which asks before an edit is made: IsHeld is whether it would be stopped, and String tells why.
 func Withdraw(input Input) Withdrawal {
 	_, unselected := match(input)
 	return input.withdraw(unselected)
 }
 
 func (in Input) withdraw(unselected []*Target) Withdrawal {
-	wanted := staying(unselected)
 	if in.Policy.Deleting {
 		return Withdrawal{}
 	}
-	guard, has := in.Policy.Guard, in.has()
-	record := resolved(in.Withdrawals, len(wanted), has, in.Now)
-	fresh := max(len(wanted)-confirmedRest(record), 0)
-	recent, peak := recently(record, has, in.Now)
-	found := Withdrawal{
-		Clusters: clustersOf(&in.Policy, wanted), has: has, recent: recent, limit: guard.limit(peak),
-		confirmation: in.Policy.Confirmation, spent: in.Policy.Confirmation == record.SpentConfirmation,
+	wanted := staying(unselected)
+	found := Withdrawal{Clusters: clustersOf(&in.Policy, wanted), held: sets.New[string]()}
+	record, underway := in.Withdrawals, false
+	for _, g := range in.groups(wanted) {
+		one, l := in.decide(g, record)
+		found.groups = append(found.groups, one)
+		found.Held, found.Confirmed = found.Held || one.held, found.Confirmed || one.confirmed
+		found.Again = times.Earliest(found.Again, one.again)
+		if one.held {
+			found.held.Insert(namesOf(g.targets)...)
+		}
+		if l.Underway != nil {
+			record, underway = withLedger(record, g.namespace, l), true
+		}
 	}
-	switch {
-	case len(wanted) == 0:
-	case fresh == 0 || guard.allows(recent+fresh, peak):
-		record = begun(record, len(wanted), len(wanted)-fresh, has)
-	case found.confirmation == strconv.Itoa(len(wanted)) && !found.spent:
-		found.Confirmed = true
-		record = begun(confirmed(record, len(wanted), found.confirmation), len(wanted), len(wanted), has)
-	default:
-		found.Held = true
-		found.Again = guard.allowedAt(record, fresh, has, in.Now)
-	}
-	if record.Underway != nil {
+	if underway {
 		found.record = &record
 	}
 	return found
 }
 
+// decide says whether the targets of a group go, and what is to be on record before they do.
+func (in Input) decide(g group, record metav1alpha1.WithdrawalRecord) (decided, ledger) {
+	guard := in.Policy.Guard
+	l := ledgerOf(record, g.namespace).resolved(len(g.targets), g.has, in.Now)
+	fresh := max(len(g.targets)-l.confirmedRest(), 0)
+	recent, peak := l.recently(g.has, in.Now)
+	found := decided{
+		namespace: g.namespace, clusters: clustersOf(&in.Policy, g.targets), has: g.has, recent: recent, limit: guard.limit(peak),
+		confirmation: g.confirmation, confirmedBy: g.confirmedBy(), spent: g.confirmation == l.SpentConfirmation,
+	}
+	switch {
+	case len(g.targets) == 0:
+	case isRecordFull(record, g.namespace):
+		found.held, found.full, found.again = true, true, roomAt(record)
+	case fresh == 0 || guard.allows(recent+fresh, peak):
+		l = l.begun(len(g.targets), len(g.targets)-fresh, g.has)
+	case found.confirmation == found.confirmedBy && !found.spent:
+		found.confirmed = true
+		l = l.confirmed(len(g.targets), g.confirmation).begun(len(g.targets), len(g.targets), g.has)
+	default:
+		found.held = true
+		found.again = guard.allowedAt(l, fresh, g.has, in.Now)
+	}
+	return found, l
+}
+
+// confirmedBy is what confirms that the targets of the group go.
+func (g *group) confirmedBy() string {
+	number := strconv.Itoa(len(g.targets))
+	if g.namespace == "" {
+		return number
+	}
+	return g.namespace + "=" + number
+}
+
 // allowedAt is when enough of the earlier withdrawals do not count any more; zero for never.
-func (g Guard) allowedAt(record metav1alpha1.WithdrawalRecord, fresh, has int, now time.Time) time.Time {
-	for _, minute := range record.Recent {
-		end := endOf(minute)
-		recent, peak := recently(record, has, end)
+func (g Guard) allowedAt(l ledger, fresh, has int, now time.Time) time.Time {
+	for _, minute := range l.Recent {
+		end := l.endOf(minute)
+		recent, peak := l.recently(has, end)
 		if end.After(now) && g.allows(recent+fresh, peak) {
 			return end
 		}
@@ -112,28 +149,52 @@ func clustersOf(policy *Policy, targets []*Target) metav1alpha1.ClusterCount {
 	return Count(clusters)
 }
 
-// String tells a person why the withdrawal is held back, and the ways out, before any name: a long
+// String tells a person why withdrawals are held back, and the ways out, before any name: a long
 // message is cut.
 func (w Withdrawal) String() string {
-	return w.Explanation() + ". Held back: " + describe(w.Clusters)
+	return w.describe(func(d *decided) string { return d.explanation() + ". Held back: " + describe(d.clusters) })
 }
 
 // Explanation is the part of String that names no cluster.
-func (w Withdrawal) Explanation() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %s would lose their target", w.Clusters.Count, plural(int32(w.has)))
-	if w.recent > 0 {
-		fmt.Fprintf(&text, ", beside %d in the last hour", w.recent)
+func (w Withdrawal) Explanation() string { return w.describe((*decided).explanation) }
+
+func (w Withdrawal) describe(text func(*decided) string) string {
+	var texts []string
+	for i := range w.groups {
+		if w.groups[i].held {
+			texts = append(texts, text(&w.groups[i]))
+		}
 	}
-	fmt.Fprintf(&text, ", more than the %d allowed within an hour. If that is meant, set the annotation %s: \"%d\"",
-		w.limit, metav1alpha1.AnnotationConfirmWithdrawal, w.Clusters.Count)
+	return strings.Join(texts, ". ")
+}
+
+func (d *decided) explanation() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d of %s", d.clusters.Count, plural(int32(d.has)))
+	if d.namespace != "" {
+		fmt.Fprintf(&text, " of namespace %s", d.namespace)
+	}
+	text.WriteString(" would lose their target")
+	if d.full {
+		fmt.Fprintf(&text, ", and wait since clusters of %d other namespaces were deleted in the last hour", maxRecordedNamespaces)
+		return text.String()
+	}
+	if d.recent > 0 {
+		fmt.Fprintf(&text, ", beside %d in the last hour", d.recent)
+	}
+	fmt.Fprintf(&text, ", more than the %d allowed within an hour. If that is meant, set the annotation %s: %q",
+		d.limit, metav1alpha1.AnnotationConfirmWithdrawal, d.confirmedBy)
 	switch {
-	case w.confirmation == "":
-	case w.confirmation != strconv.Itoa(int(w.Clusters.Count)):
-		fmt.Fprintf(&text, " (it says %q)", w.confirmation)
+	case d.confirmation == "":
+	case d.confirmation != d.confirmedBy:
+		fmt.Fprintf(&text, " (it says %q)", d.confirmation)
 	default:
 		text.WriteString(" (the one that is there is from before: remove it first)")
 	}
-	text.WriteString("; if not, correct the selector or the labels")
+	if d.namespace == "" {
+		text.WriteString("; if not, correct the selector or the labels")
+	} else {
+		text.WriteString("; their TenantClusters are being deleted, and wait until then")
+	}
 	return text.String()
 }

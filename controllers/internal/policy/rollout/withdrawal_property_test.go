@@ -134,6 +134,7 @@ func TestGuardChangesNothingButDeletions(t *testing.T) {
 	source := random(t)
 	for range rounds {
 		input := randomInput(source)
+		input.Policy.Shared = false
 		input.Policy.Guard = Guard{MaxClusters: 1, MaxPercent: source.IntN(100)}
 		guarded := PlanRollout(input)
 		input.Policy.Guard.MaxPercent = 100

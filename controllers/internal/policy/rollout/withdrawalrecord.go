@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,23 +13,74 @@ import (
 const (
 	// guardedSpan is how long a withdrawal counts.
 	guardedSpan = time.Hour
-	// recordedSpan is the precision of a record. A minute counts until its last second is old enough,
+	// recordedSpan is the precision of a policy's record. A minute counts until its last second is old enough,
 	// so at most 61 of them count.
 	recordedSpan = time.Minute
+	// recordedSpanOfNamespace is the same for the record of a namespace, of which there may be many: at most 7 of them count.
+	recordedSpanOfNamespace = 10 * time.Minute
+	// maxRecordedNamespaces is how many namespaces a record has. Those beyond wait for one to be forgotten.
+	maxRecordedNamespaces = 256
 )
 
-// endOf is when a recorded minute does not count any more.
-func endOf(minute metav1alpha1.WithdrawalMinute) time.Time {
-	return minute.Minute.Add(recordedSpan + guardedSpan)
+// ledger is what counts for one guard, and its precision.
+type ledger struct {
+	metav1alpha1.WithdrawalCounts
+	span time.Duration
+}
+
+// ledgerOf is that of a namespace in a record; of the policy itself, if the namespace is empty.
+func ledgerOf(record metav1alpha1.WithdrawalRecord, namespace string) ledger {
+	if namespace == "" {
+		return ledger{record.WithdrawalCounts, recordedSpan}
+	}
+	found := ledger{span: recordedSpanOfNamespace}
+	if at, known := findNamespace(record, namespace); known {
+		found.WithdrawalCounts = record.Namespaces[at].WithdrawalCounts
+	}
+	return found
+}
+
+// withLedger is a copy of the record with the ledger of a namespace; of the policy itself, if the namespace is empty. One that holds
+// nothing is forgotten.
+func withLedger(record metav1alpha1.WithdrawalRecord, namespace string, l ledger) metav1alpha1.WithdrawalRecord {
+	if namespace == "" {
+		record.WithdrawalCounts = l.WithdrawalCounts
+		return record
+	}
+	at, known := findNamespace(record, namespace)
+	record.Namespaces = slices.Clone(record.Namespaces)
+	empty := len(l.Recent) == 0 && l.Underway == nil && l.SpentConfirmation == ""
+	switch {
+	case known && empty:
+		record.Namespaces = slices.Delete(record.Namespaces, at, at+1)
+	case known:
+		record.Namespaces[at].WithdrawalCounts = l.WithdrawalCounts
+	case !empty && !isRecordFull(record, namespace):
+		added := metav1alpha1.NamespaceWithdrawals{Namespace: namespace, WithdrawalCounts: l.WithdrawalCounts}
+		record.Namespaces = slices.Insert(record.Namespaces, at, added)
+	}
+	return record
+}
+
+// findNamespace is where a namespace is in a record, or would be.
+func findNamespace(record metav1alpha1.WithdrawalRecord, namespace string) (int, bool) {
+	return slices.BinarySearchFunc(record.Namespaces, namespace, func(known metav1alpha1.NamespaceWithdrawals, namespace string) int {
+		return strings.Compare(known.Namespace, namespace)
+	})
+}
+
+// endOf is when what was recorded does not count any more.
+func (l ledger) endOf(minute metav1alpha1.WithdrawalMinute) time.Time {
+	return minute.Minute.Add(l.span + guardedSpan)
 }
 
 // recently is how many clusters were lost without confirmation in the hour before now, and the most
 // that the policy had in it, apart from those that somebody let go. It has fewer only by losing some,
 // and then the record has the number before; so the most is one of those, or what it has now.
-func recently(record metav1alpha1.WithdrawalRecord, has int, now time.Time) (count, peak int) {
-	peak = has - confirmedRest(record)
-	for _, minute := range record.Recent {
-		if endOf(minute).After(now) {
+func (l ledger) recently(has int, now time.Time) (count, peak int) {
+	peak = has - l.confirmedRest()
+	for _, minute := range l.Recent {
+		if l.endOf(minute).After(now) {
 			count += int(minute.Count)
 			peak = max(peak, int(minute.Clusters))
 		}
@@ -36,77 +88,90 @@ func recently(record metav1alpha1.WithdrawalRecord, has int, now time.Time) (cou
 	return count, peak
 }
 
-// begun is the record of withdrawals that are about to happen.
-func begun(record metav1alpha1.WithdrawalRecord, count, confirmed, has int) metav1alpha1.WithdrawalRecord {
-	record.Underway = &metav1alpha1.WithdrawalsUnderway{Count: int32(count), Confirmed: int32(confirmed), Clusters: int32(has)}
-	return record
+// begun is the ledger of withdrawals that are about to happen.
+func (l ledger) begun(count, confirmed, has int) ledger {
+	l.Underway = &metav1alpha1.WithdrawalsUnderway{Count: int32(count), Confirmed: int32(confirmed), Clusters: int32(has)}
+	return l
 }
 
-// resolved is the record with those counted that were under way and have happened. That shows in the
+// resolved is the ledger with those counted that were under way and have happened. That shows in the
 // number of clusters, whether or not anybody wrote it down. Where some were confirmed and others
 // were not, the latter came first. Of the rest, no more are under way than wait.
-func resolved(record metav1alpha1.WithdrawalRecord, waiting, has int, now time.Time) metav1alpha1.WithdrawalRecord {
-	begun := record.Underway
+func (l ledger) resolved(waiting, has int, now time.Time) ledger {
+	begun := l.Underway
 	if begun == nil {
-		return record
+		return l
 	}
 	happened := min(max(begun.Clusters-int32(has), 0), begun.Count)
 	unconfirmed := min(happened, begun.Count-begun.Confirmed)
 	if unconfirmed > 0 {
-		record = counted(record, unconfirmed, begun.Clusters-begun.Confirmed, now)
+		l = l.counted(unconfirmed, begun.Clusters-begun.Confirmed, now)
 	}
-	record.Underway = &metav1alpha1.WithdrawalsUnderway{
+	l.Underway = &metav1alpha1.WithdrawalsUnderway{
 		Count:     min(begun.Count-happened, int32(waiting)),
 		Confirmed: min(begun.Confirmed-(happened-unconfirmed), int32(waiting)),
 		Clusters:  int32(has),
 	}
-	return record
+	return l
 }
 
 // confirmedRest is how many clusters may be lost since somebody confirmed it before.
-func confirmedRest(record metav1alpha1.WithdrawalRecord) int {
-	if record.Underway == nil {
+func (l ledger) confirmedRest() int {
+	if l.Underway == nil {
 		return 0
 	}
-	return int(record.Underway.Confirmed)
+	return int(l.Underway.Confirmed)
 }
 
-// counted is the record with further withdrawals, of so many clusters.
-func counted(record metav1alpha1.WithdrawalRecord, count, clusters int32, now time.Time) metav1alpha1.WithdrawalRecord {
-	record.Recent = current(record.Recent, now)
-	this := now.Truncate(recordedSpan)
+// counted is the ledger with further withdrawals, of so many clusters.
+func (l ledger) counted(count, clusters int32, now time.Time) ledger {
+	l.Recent = l.current(now)
+	this := now.Truncate(l.span)
 	// Never before the last one, though the clock was set back: the record stays in order and bounded.
-	if last := len(record.Recent) - 1; last >= 0 && !record.Recent[last].Minute.Time.Before(this) {
-		record.Recent[last].Count += count
-		record.Recent[last].Clusters = max(record.Recent[last].Clusters, clusters)
-		return record
+	if last := len(l.Recent) - 1; last >= 0 && !l.Recent[last].Minute.Time.Before(this) {
+		l.Recent[last].Count += count
+		l.Recent[last].Clusters = max(l.Recent[last].Clusters, clusters)
+		return l
 	}
-	record.Recent = append(record.Recent, metav1alpha1.WithdrawalMinute{Minute: metav1.NewTime(this), Count: count, Clusters: clusters})
-	return record
+	l.Recent = append(l.Recent, metav1alpha1.WithdrawalMinute{Minute: metav1.NewTime(this), Count: count, Clusters: clusters})
+	return l
 }
 
-// confirmed is the record after so many withdrawals that somebody confirmed: as if the policy had
+// confirmed is the ledger after so many withdrawals that somebody confirmed: as if the policy had
 // never had those clusters. They neither count nor raise what may go later. The confirmation is spent.
-func confirmed(record metav1alpha1.WithdrawalRecord, count int, confirmation string) metav1alpha1.WithdrawalRecord {
-	record.Recent = slices.Clone(record.Recent)
-	for i := range record.Recent {
-		record.Recent[i].Clusters = max(record.Recent[i].Clusters-int32(count), 0)
+func (l ledger) confirmed(count int, confirmation string) ledger {
+	l.Recent = slices.Clone(l.Recent)
+	for i := range l.Recent {
+		l.Recent[i].Clusters = max(l.Recent[i].Clusters-int32(count), 0)
 	}
-	record.SpentConfirmation = confirmation
-	return record
+	l.SpentConfirmation = confirmation
+	return l
 }
 
 // CurrentWithdrawals is the record without what does not count any more: for a status that is written anyway.
 func CurrentWithdrawals(record metav1alpha1.WithdrawalRecord, now time.Time) metav1alpha1.WithdrawalRecord {
-	record.Recent = current(record.Recent, now)
+	for _, namespace := range ledgersIn(record) {
+		l := ledgerOf(record, namespace)
+		l.Recent = l.current(now)
+		record = withLedger(record, namespace, l)
+	}
 	return record
 }
 
+// ledgersIn are the namespaces of which a record has a ledger, and "" for the policy itself.
+func ledgersIn(record metav1alpha1.WithdrawalRecord) []string {
+	names := []string{""}
+	for i := range record.Namespaces {
+		names = append(names, record.Namespaces[i].Namespace)
+	}
+	return names
+}
+
 // current is a copy of the minutes that still count.
-func current(minutes []metav1alpha1.WithdrawalMinute, now time.Time) []metav1alpha1.WithdrawalMinute {
+func (l ledger) current(now time.Time) []metav1alpha1.WithdrawalMinute {
 	var left []metav1alpha1.WithdrawalMinute
-	for _, minute := range minutes {
-		if endOf(minute).After(now) {
+	for _, minute := range l.Recent {
+		if l.endOf(minute).After(now) {
 			left = append(left, minute)
 		}
 	}
@@ -120,12 +185,18 @@ func (in *Input) settle() {
 		return
 	}
 	_, unselected := match(*in)
-	waiting := len(staying(unselected))
-	in.Withdrawals = resolved(in.Withdrawals, waiting, in.has(), in.Now)
-	if begun := in.Withdrawals.Underway; begun != nil && begun.Count == 0 {
-		in.Withdrawals.Underway = nil
+	groups := in.groups(staying(unselected))
+	for _, g := range groups {
+		l := ledgerOf(in.Withdrawals, g.namespace).resolved(len(g.targets), g.has, in.Now)
+		if begun := l.Underway; begun != nil && begun.Count == 0 {
+			l.Underway = nil
+		}
+		if g.confirmation == "" || len(g.targets) == 0 {
+			l.SpentConfirmation = g.confirmation
+		}
+		in.Withdrawals = withLedger(in.Withdrawals, g.namespace, l)
 	}
-	if in.Policy.Confirmation == "" || waiting == 0 {
-		in.Withdrawals.SpentConfirmation = in.Policy.Confirmation
+	if !in.Policy.Shared {
+		in.Withdrawals.Namespaces = nil
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package clusterstate
 
 import (
 	"crypto/sha256"
@@ -45,8 +45,8 @@ func minorVersion(full string) string {
 	return fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
 }
 
-// comparableParameters makes parameters comparable, as a hash: two clusters' parameters that differ have different ones.
-func comparableParameters(parameters metav1alpha1.ClusterParameters) string {
+// Comparable makes parameters comparable, as a hash: two clusters' parameters that differ have different ones.
+func Comparable(parameters metav1alpha1.ClusterParameters) string {
 	encoded, err := json.Marshal(parameters) // JSON sorts the keys of maps.
 	if err != nil {
 		panic(fmt.Sprintf("strings and maps of strings are always JSON: %v", err))

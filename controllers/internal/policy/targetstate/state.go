@@ -1,7 +1,9 @@
-package policy
+// Package targetstate is what a target's conditions say to its policy: its state, and since when.
+package targetstate
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +21,7 @@ type Reasons struct {
 }
 
 // State is what a target's conditions say of its current generation, and the message that goes with it.
-func (reasons Reasons) State(target Target) (rollout.State, string) {
+func (reasons Reasons) State(target metav1alpha1.Target) (rollout.State, string) {
 	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
 	stalled := CurrentCondition(target, metav1alpha1.ConditionStalled)
 	switch {
@@ -50,6 +52,33 @@ func (reasons Reasons) isProgressing(reason string) bool {
 }
 
 // CurrentCondition is a condition of a target's current generation; nil if it has none.
-func CurrentCondition(target Target, kind string) *metav1.Condition {
+func CurrentCondition(target metav1alpha1.Target, kind string) *metav1.Condition {
 	return conditions.Current(target.GetTargetStatus().Conditions, target.GetGeneration(), kind)
+}
+
+// ReadySince is when a target became Ready in its current generation; zero if it is not.
+func ReadySince(target metav1alpha1.Target) time.Time {
+	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue {
+		return time.Time{}
+	}
+	return ready.LastTransitionTime.Time
+}
+
+// NotReadySince is when a target was written last, or stopped being Ready in its current generation, whichever is later; zero if it
+// is Ready.
+func NotReadySince(target metav1alpha1.Target) time.Time {
+	since := target.GetTargetSpec().WrittenAt.Time
+	if since.IsZero() {
+		since = target.GetCreationTimestamp().Time
+	}
+	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
+	switch {
+	case ready == nil:
+	case ready.Status == metav1.ConditionTrue:
+		return time.Time{}
+	case ready.LastTransitionTime.After(since):
+		return ready.LastTransitionTime.Time
+	}
+	return since
 }
