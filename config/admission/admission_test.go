@@ -286,6 +286,32 @@ func TestProtectedTenantClusterIsNotDeleted(t *testing.T) {
 	})
 }
 
+func TestTheProvidersDeletionProtectionIsTheProviders(t *testing.T) {
+	const ask, theirs = "ask the provider to remove the annotation", "annotations below provider.daytwo.dev/ are the provider's"
+	protect := `{"metadata":{"annotations":{"provider.daytwo.dev/deletion-protection":"true"}}}`
+	protected := tenantCluster("kept-by-the-provider")
+	protected.Annotations = map[string]string{metav1alpha1.AnnotationProviderDeletionProtection: "true"}
+	existing(t, protected)
+	plain := existing(t, tenantCluster("kept-by-nobody"))
+	fresh := tenantCluster("fresh")
+	fresh.Annotations = protected.Annotations
+	try(t, map[string]attempt{
+		"a customer deletes it":             {customer, ask, remove(protected)},
+		"the provider deletes it":           {provider, ask, remove(protected)},
+		"its namespace is deleted":          {namespaceController, ask, remove(protected)},
+		"a customer removes the protection": {customer, theirs, patch(protected, `{"metadata":{"annotations":null}}`)},
+		"a customer weakens it":             {customer, theirs, patch(protected, `{"metadata":{"annotations":{"provider.daytwo.dev/deletion-protection":"false"}}}`)},
+		"a customer sets it":                {customer, theirs, patch(plain, protect)},
+		"a customer creates with it":        {customer, theirs, create(fresh)},
+		"a customer suspends the provider":  {customer, theirs, patch(plain, `{"metadata":{"annotations":{"provider.daytwo.dev/suspend-until":"2099-01-01T00:00:00Z"}}}`)},
+		"the provider sets it":              {provider, "", patch(plain, protect)},
+		"the provider removes it":           {provider, "", patch(protected, `{"metadata":{"annotations":null}}`)},
+		"a customer deletes another":        {customer, "", remove(plain)},
+		"a customer changes something else": {customer, "", patch(protected, `{"spec":{"suspend":true}}`)},
+		"the manager leaves it":             {manager, "", patch(protected, `{"metadata":{"labels":{"daytwo.dev/cluster-id":"x"}}}`)},
+	})
+}
+
 func TestTargetsAreWrittenByTheManagerOnly(t *testing.T) {
 	one := existing(t, target("one"))
 	const refused = "targets are written by Daytwo"

@@ -111,7 +111,7 @@ func (r *Reconciler) observeTargets(ctx context.Context, o *observation, at *sit
 
 // holdOf says why nothing is to be swept in a cluster with that identity.
 func holdOf(tenant *tenancyv1alpha1.TenantCluster, id string, headStart time.Duration, now time.Time) hold {
-	handsOff := suspension.Of(tenant.Spec.Suspend, tenant.Annotations, now)
+	handsOff := suspension.OfCluster(tenant, now)
 	ready := meta.FindStatusCondition(tenant.Status.Conditions, metav1alpha1.ConditionReady)
 	switch {
 	case tenant.Status.ClusterID != id:

@@ -134,7 +134,7 @@ func nameConflict(live *clusterv1.Cluster) *problem {
 }
 
 func handsOff(o observation) bool {
-	return suspension.Of(o.cluster.Spec.Suspend, o.cluster.Annotations, o.now).Active
+	return suspension.OfCluster(o.cluster, o.now).Active
 }
 
 func situationOf(o observation) topology.Situation {

@@ -39,7 +39,7 @@ type eventRecord struct {
 func newReport(o observation, p plan, done result) report {
 	before := done.cluster.Status
 	w := newWriter(before.DeepCopy(), done.cluster.Generation, o.now)
-	hands := suspension.Of(done.cluster.Spec.Suspend, done.cluster.Annotations, o.now)
+	hands := suspension.OfCluster(done.cluster, o.now)
 
 	if done.err != nil {
 		p.order = p.order.undone()

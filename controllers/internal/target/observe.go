@@ -14,6 +14,6 @@ func (r *Reconciler[T, S, M]) Observe(ctx context.Context, p *Preconditions) (*f
 		return nil, err
 	}
 	p.Tenant, p.Requests = tenant, requestsOf(p.target, tenant)
-	p.Suspension = p.Suspension.Or(suspension.Of(tenant.Spec.Suspend, tenant.Annotations, p.Now)).Or(upgradeOf(tenant))
+	p.Suspension = p.Suspension.Or(suspension.InCluster(tenant, p.target.GetNamespace(), p.Now)).Or(upgradeOf(tenant))
 	return cluster, nil
 }
