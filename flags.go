@@ -32,6 +32,7 @@ type flags struct {
 	chartMirrors       string
 	clusterIssuers     string
 	classNamespaces    string
+	guardMax           string
 	logging            logging
 	version            bool
 	controllers.Options
@@ -80,6 +81,7 @@ func (f *flags) bind(set *flag.FlagSet) {
 	set.StringVar(&f.clusterIssuers, "customer-cluster-issuers", "", "ClusterIssuers of cert-manager, separated by commas, that CertificateBundles outside of the provider's namespace may use")
 	set.StringVar(&f.ClusterNamespaceSuffix, "cluster-namespace-suffix", topology.DefaultClusterNamespaceSuffix, "what follows the name of a customer's namespace in the name of the namespace that Daytwo makes for the Clusters ordered there; it stays as it is while there are any")
 	set.StringVar(&f.classNamespaces, "class-namespaces", topology.DefaultClassNamespace, "namespaces, separated by commas, that the ClusterClasses of ordered clusters may be in; the first is that of orders that name none")
+	set.StringVar(&f.guardMax, "withdrawal-guard-max", "10,50%", "the most that withdrawal guards of policies outside of the provider's namespace may allow, as <clusters>,<percentage>")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
 	set.BoolVar(&f.AllowPrivateClusters, "allow-private-clusters", true, "let kubeconfigs lead to private addresses")
@@ -103,6 +105,9 @@ func (f *flags) complete() error {
 	}
 	if problems := validation.IsDNS1123Label("a" + f.ClusterNamespaceSuffix); f.ClusterNamespaceSuffix == "" || len(problems) > 0 {
 		return fmt.Errorf("--cluster-namespace-suffix=%s: use the end of a namespace's name, such as %s", f.ClusterNamespaceSuffix, topology.DefaultClusterNamespaceSuffix)
+	}
+	if err := f.SetWithdrawalGuardMax(f.guardMax); err != nil {
+		return fmt.Errorf("--withdrawal-guard-max: %w", err)
 	}
 	comma := func(r rune) bool { return r == ',' }
 	f.ControllerManagers = strings.FieldsFunc(f.controllerManagers, comma)

@@ -66,7 +66,7 @@ func run(ctx context.Context, f flags) (err error) {
 	}
 	err = f.webhooks.Serve(mgr, webhooks.Options{
 		Orders: f.Orders(), ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks,
-		CustomerClusterIssuers: f.CustomerClusterIssuers, Clock: clock.RealClock{},
+		CustomerClusterIssuers: f.CustomerClusterIssuers, BoundGuard: f.BoundGuard, Clock: clock.RealClock{},
 	})
 	if err != nil {
 		return err

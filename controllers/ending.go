@@ -17,7 +17,7 @@ import (
 const lastWrites = 4 * time.Second
 
 func (b *base) policyOptions() policy.Options {
-	return policy.Options{Wrap: b.wrap, StatusInterval: throttle.Interval, AtEnd: b.atEnd}
+	return policy.Options{WithdrawalGuardMax: b.options.guardMax, Wrap: b.wrap, StatusInterval: throttle.Interval, AtEnd: b.atEnd}
 }
 
 func (b *base) targetOptions() target.Options {

@@ -41,6 +41,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
@@ -91,6 +92,8 @@ type Options struct {
 	AllowBackupHooks bool
 	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
 	CustomerClusterIssuers []string
+	// guardMax bounds the withdrawal guards of policies outside of the provider's namespace; zero for nothing.
+	guardMax policy.Guard
 	// EvidenceKey is a file with the private key that the evidence of drills is signed with; empty for none.
 	EvidenceKey string
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -85,7 +87,7 @@ func newManager(config *rest.Config, flags Flags) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, flags.Serve(mgr, Options{Orders: topology.Options{Installation: "test"}, ProviderNamespace: providerNamespace, Clock: clock.RealClock{}})
+	return mgr, flags.Serve(mgr, Options{Orders: topology.Options{Installation: "test"}, ProviderNamespace: providerNamespace, BoundGuard: boundGuard, Clock: clock.RealClock{}})
 }
 
 // awaitAnswers waits until the API server asks and is answered: until then it lets everything pass.
@@ -139,4 +141,16 @@ func expectRefusal(t testing.TB, err error, parts ...string) {
 			t.Errorf("the refusal does not say %q: %v", part, err)
 		}
 	}
+}
+
+// boundGuard allows 10 clusters or 50 percent outside of the provider's namespace.
+func boundGuard(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard {
+	bound := metav1alpha1.WithdrawalGuard{
+		MaxClusters: cmp.Or(guard.MaxClusters, metav1alpha1.DefaultWithdrawalMaxClusters),
+		MaxPercent:  ptr.To(ptr.Deref(guard.MaxPercent, metav1alpha1.DefaultWithdrawalMaxPercent)),
+	}
+	if namespace != providerNamespace {
+		bound.MaxClusters, *bound.MaxPercent = min(bound.MaxClusters, 10), min(*bound.MaxPercent, 50)
+	}
+	return bound
 }

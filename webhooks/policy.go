@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -28,6 +29,8 @@ type policies[P metav1alpha1.Policy] struct {
 	clock clock.PassiveClock
 	// withdrawal is of the clusters that a policy loses if it is as given.
 	withdrawal func(ctx context.Context, policy P, now time.Time) (withdrawal, error)
+	// boundGuard is BoundGuard of Options.
+	boundGuard func(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard
 	// check refuses what no controller could carry out; nil for kinds whose definition says all of that.
 	check func(policy P, now time.Time) error
 }
@@ -46,8 +49,10 @@ func serve[P metav1alpha1.Policy, W withdrawal](
 	mgr manager.Manager, v *policies[P], empty P, options Options,
 	ask func(context.Context, client.Client, P, string, time.Time) (W, error),
 ) error {
-	v.clock = options.Clock
-	v.withdrawal = func(ctx context.Context, policy P, now time.Time) (withdrawal, error) {
+	v.clock, v.boundGuard = options.Clock, options.BoundGuard
+	v.withdrawal = func(ctx context.Context, edited P, now time.Time) (withdrawal, error) {
+		policy := edited.DeepCopyObject().(P)
+		policy.GetPolicySpec().WithdrawalGuard = v.bounded(policy)
 		return ask(ctx, mgr.GetClient(), policy, options.ProviderNamespace, now)
 	}
 	if err := builder.WebhookManagedBy(mgr, empty).WithValidator(v).Complete(); err != nil {
@@ -58,7 +63,29 @@ func serve[P metav1alpha1.Policy, W withdrawal](
 
 // ValidateCreate implements admission.Validator.
 func (v *policies[P]) ValidateCreate(_ context.Context, policy P) (admission.Warnings, error) {
+	if err := v.guarded(policy); err != nil {
+		return nil, err
+	}
 	return nil, v.checked(policy)
+}
+
+// guarded refuses a guard that allows more than the provider.
+func (v *policies[P]) guarded(policy P) error {
+	wanted, bound := policy.GetPolicySpec().WithdrawalGuard, v.bounded(policy)
+	if wanted.MaxClusters <= bound.MaxClusters && ptr.Deref(wanted.MaxPercent, 0) <= ptr.Deref(bound.MaxPercent, 100) {
+		return nil
+	}
+	return invalid(v.kind, policy.GetName(), "spec.withdrawalGuard",
+		fmt.Sprintf("the provider allows no more than maxClusters: %d and maxPercent: %d here", bound.MaxClusters, ptr.Deref(bound.MaxPercent, 100)))
+}
+
+// bounded is the guard of a policy within what the provider allows.
+func (v *policies[P]) bounded(policy P) metav1alpha1.WithdrawalGuard {
+	guard := policy.GetPolicySpec().WithdrawalGuard
+	if v.boundGuard == nil {
+		return guard
+	}
+	return v.boundGuard(policy.GetNamespace(), guard)
 }
 
 // ValidateUpdate implements admission.Validator. It refuses an edit of the selectors that the guard would stop. What
@@ -67,6 +94,11 @@ func (v *policies[P]) ValidateCreate(_ context.Context, policy P) (admission.War
 func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admission.Warnings, error) {
 	if !after.GetDeletionTimestamp().IsZero() {
 		return nil, nil
+	}
+	if !equality.Semantic.DeepEqual(before.GetPolicySpec().WithdrawalGuard, after.GetPolicySpec().WithdrawalGuard) {
+		if err := v.guarded(after); err != nil {
+			return nil, err
+		}
 	}
 	if err := v.checked(after); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -160,4 +161,32 @@ func TestSelectorsThatAreRefusedLoseNothing(t *testing.T) {
 	if err != nil {
 		t.Errorf("it is refused: %v", err)
 	}
+}
+
+func TestAGuardBeyondTheProvidersIsRefused(t *testing.T) {
+	addon, _ := addFleet(t)
+	guard := func(clusters, percent int32) func(*addonsv1alpha1.SaaSAddon) {
+		return func(a *addonsv1alpha1.SaaSAddon) {
+			a.Spec.WithdrawalGuard = metav1alpha1.WithdrawalGuard{MaxClusters: clusters, MaxPercent: &percent}
+		}
+	}
+	const refused = "the provider allows no more than maxClusters: 10 and maxPercent: 50"
+	for name, change := range map[string]func(*addonsv1alpha1.SaaSAddon){"more clusters": guard(100000, 50), "a larger share": guard(10, 100)} {
+		if err := edit(t, addon, change); err == nil {
+			t.Errorf("%s: it may", name)
+		}
+	}
+	must(t, edit(t, addon, guard(10, 50)))
+	must(t, edit(t, addon, guard(1, 0)))
+
+	loose := addon.DeepCopy()
+	loose.ObjectMeta = metav1.ObjectMeta{Namespace: addon.Namespace, Name: "loose"}
+	guard(11, 20)(loose)
+	if err := admin.Create(t.Context(), loose); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("created with a loose one: %v", err)
+	}
+	must(t, client.IgnoreAlreadyExists(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: providerNamespace}})))
+	loose.Namespace, loose.ResourceVersion = providerNamespace, ""
+	must(t, admin.Create(t.Context(), loose))
+	must(t, admin.Delete(t.Context(), loose))
 }

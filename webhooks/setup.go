@@ -19,6 +19,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle"
@@ -36,6 +37,8 @@ type Options struct {
 	AllowBackupHooks bool
 	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
 	CustomerClusterIssuers []string
+	// BoundGuard is a withdrawal guard of a policy in a namespace, within what the provider allows there; nil where nothing is bounded.
+	BoundGuard func(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard
 	// Clock tells which withdrawals still count.
 	Clock clock.PassiveClock
 }
