@@ -74,7 +74,7 @@ type RolloutPolicy struct {
 	// +optional
 	// +default="10m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="use 1m to 24h"
-	ProgressDeadline metav1.Duration `json:"progressDeadline,omitzero"`
+	ProgressDeadline metav1.Duration `json:"progressDeadline,omitzero"` //nolint:kubeapilinter // A struct: omitzero is what omits it.
 
 	// maxFailures is how many slots of failed targets are handed out again at most, once clusters of two other customers are
 	// Ready at the same revision; maxConcurrent by default. It has an effect together with clusterNamespaceSelector only.
