@@ -16,6 +16,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -157,7 +158,12 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) err
 	if err != nil {
 		return err
 	}
-	if o.home.problem == nil {
+	// A namespace of that name which is not this customer's holds Secrets of others.
+	state, err := clusternamespace.Look(ctx, r.client, o.key.Namespace, o.orders)
+	if err != nil {
+		return err
+	}
+	if state == clusternamespace.Ready || state == clusternamespace.Terminating {
 		ordered, err := r.listHeld(ctx, o.orders.ClusterNamespace(o.key.Namespace))
 		if err != nil {
 			return err
