@@ -39,7 +39,7 @@ func downloadingStore(t *testing.T, handler http.HandlerFunc) (Store, *downloadt
 	publisher := downloadtest.Start(t, handler, "github.com", "api.github.com")
 	return Store{
 		CacheDir: t.TempDir(), SourceDir: newModule(t), Progress: &progress,
-		Downloads: &download.Fetcher{Transport: publisher.Transport, Answer: time.Hour, Stall: time.Hour},
+		Downloads: &download.Fetcher{Transport: publisher.Transport, Answer: time.Hour, Stall: time.Hour, Whole: time.Hour},
 	}, publisher, &progress
 }
 

@@ -14,6 +14,8 @@ const (
 	answerWithin = 5 * time.Second
 	// stallAfter is how long a host that answers may send nothing.
 	stallAfter = 20 * time.Second
+	// wholeWithin is how long the download of one file may take: what takes longer is built as quickly.
+	wholeWithin = 5 * time.Minute
 	// pinsFile lies beside the component modules.
 	pinsFile = "checksums.txt"
 )
@@ -31,5 +33,5 @@ func NewDownloads(sourceDir string) (*download.Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &download.Fetcher{Answer: answerWithin, Stall: stallAfter, Pins: pins}, nil
+	return &download.Fetcher{Answer: answerWithin, Stall: stallAfter, Whole: wholeWithin, Pins: pins}, nil
 }

@@ -29,12 +29,6 @@ func (s Store) provideAll(ctx context.Context, missing []*build) error {
 	return nil
 }
 
-// Missing tells whether any of the parts has to be downloaded or built.
-func (s Store) Missing(ctx context.Context, parts ...Part) (bool, error) {
-	missing, err := s.missing(ctx, parts)
-	return len(missing) > 0, err
-}
-
 // missing returns the components of parts that the cache does not hold, each once.
 func (s Store) missing(ctx context.Context, parts []Part) ([]*build, error) {
 	source, err := s.Source()

@@ -44,6 +44,8 @@ type Fetcher struct {
 	Answer time.Duration
 	// Stall is how long a host that answers may send nothing.
 	Stall time.Duration
+	// Whole is how long a host that answers may take for all of a file.
+	Whole time.Duration
 	// Pins win over what a host says of its files.
 	Pins Pins
 
@@ -124,6 +126,8 @@ func (f *Fetcher) get(ctx context.Context, address string, most int64, out io.Wr
 	stalled := fmt.Errorf("%s sent nothing for %s", host, f.Stall)
 	watchdog := time.AfterFunc(f.Stall, func() { cancel(stalled) })
 	defer watchdog.Stop()
+	late := fmt.Errorf("%s did not send all of %s within %s", host, address, f.Whole)
+	defer time.AfterFunc(f.Whole, func() { cancel(late) }).Stop()
 	body := &watchedReader{from: response.Body, progress: func(received int64) {
 		watchdog.Reset(f.Stall)
 		progress(received, response.ContentLength)

@@ -31,7 +31,7 @@ func newPublisher(t *testing.T, handler http.HandlerFunc) publisher {
 const patient = time.Hour
 
 func (p publisher) fetcher() *download.Fetcher {
-	return &download.Fetcher{Transport: p.Transport, Answer: patient, Stall: patient}
+	return &download.Fetcher{Transport: p.Transport, Answer: patient, Stall: patient, Whole: patient}
 }
 
 const (
@@ -173,7 +173,7 @@ func (c *countingTransport) RoundTrip(request *http.Request) (*http.Response, er
 
 func TestAHostThatCannotBeReachedIsNotAskedAgain(t *testing.T) {
 	dialed := 0
-	fetcher := &download.Fetcher{Answer: patient, Stall: patient, Transport: &http.Transport{
+	fetcher := &download.Fetcher{Answer: patient, Stall: patient, Whole: patient, Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			dialed++
 			return nil, fmt.Errorf("no route to host")
@@ -201,6 +201,8 @@ func TestAHostThatStopsSendingIsGivenUp(t *testing.T) {
 	fetcher.Pins, _ = download.ParsePins(strings.NewReader(downloadtest.Sum(program) + " " + address))
 	fetcher.Stall = time.Millisecond
 	expectFailure(t, fetcher, helloFile(), "dl.example.com sent nothing for 1ms")
+	fetcher.Stall, fetcher.Whole = patient, time.Millisecond
+	expectFailure(t, fetcher, helloFile(), "dl.example.com did not send all of "+address+" within 1ms")
 }
 
 func TestTheEndOfTheCallerIsNotTheHostsFault(t *testing.T) {
