@@ -43,6 +43,7 @@ func run(ctx context.Context, f flags) (err error) {
 	ctrl.SetLogger(f.Log)
 	klog.SetLogger(f.Log)
 
+	controllers.BoundClientMetrics()
 	config, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("kubeconfig of the management cluster: %w", err)

@@ -34,6 +34,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/assumerole"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
+	"github.com/daytwo-dev/daytwo/controllers/internal/clientmetrics"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
@@ -64,6 +65,9 @@ const RenderWorker = render.WorkerArgument
 
 // RenderWorkerMain runs a render worker and returns its exit code.
 func RenderWorkerMain(arguments []string) int { return render.WorkerMain(arguments) }
+
+// BoundClientMetrics keeps the labels of client-go's metrics in fixed sets. Call it before the first client is made.
+func BoundClientMetrics() { clientmetrics.Bound() }
 
 // DefaultControllerManagers are the field managers whose changes are no drift.
 func DefaultControllerManagers() []string { return managedfields.DefaultControllers() }

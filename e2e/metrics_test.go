@@ -48,8 +48,10 @@ func TestMetricsAreServed(t *testing.T) {
 
 	c.uninstall(addon)
 	expect.Eventually(t, "nothing is told of what is gone", func(context.Context) error {
-		if left := matching(t, "daytwo_target_ready", of); len(left) > 0 {
-			return fmt.Errorf("daytwo_target_ready has %v", left)
+		for _, metric := range []string{"daytwo_target_ready", "daytwo_drift_detected_total"} {
+			if left := matching(t, metric, of); len(left) > 0 {
+				return fmt.Errorf("%s has %v", metric, left)
+			}
 		}
 		return nil
 	})

@@ -1,10 +1,13 @@
 package target
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
@@ -16,11 +19,21 @@ type Metrics struct {
 	detected *prometheus.CounterVec
 	rollback prometheus.Histogram
 	exposure prometheus.Histogram
+
+	mu sync.Mutex
+	// targets of which the series tell, by their policy: with its last target, a policy's counters go.
+	targets map[policyKey]sets.Set[series]
 }
+
+// policyKey names a policy whatever its kind, as the labels of a counter do.
+type policyKey struct{ namespace, policy string }
+
+func (s series) policyKey() policyKey { return policyKey{s.namespace, s.policy} }
 
 // NewMetrics makes the metrics and registers them.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	metrics := &Metrics{
+		targets: map[policyKey]sets.Set[series]{},
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "daytwo_target_ready",
 			Help: "1 while a target is Ready, 0 while it is not, -1 while that cannot be known.",
@@ -61,10 +74,26 @@ func (s series) labels() []string {
 }
 
 func (m *Metrics) setReady(of series, value float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.targets[of.policyKey()] == nil {
+		m.targets[of.policyKey()] = sets.New[series]()
+	}
+	m.targets[of.policyKey()].Insert(of)
 	m.ready.WithLabelValues(of.labels()...).Set(value)
 }
 
-func (m *Metrics) forget(of series) { m.ready.DeleteLabelValues(of.labels()...) }
+// forget a target that is gone.
+func (m *Metrics) forget(of series) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ready.DeleteLabelValues(of.labels()...)
+	left := m.targets[of.policyKey()]
+	if left.Delete(of); left.Len() == 0 {
+		delete(m.targets, of.policyKey())
+		m.detected.DeletePartialMatch(prometheus.Labels{"namespace": of.namespace, "policy": of.policy})
+	}
+}
 
 // corrected counts one correction of an object of a target.
 func (m *Metrics) corrected(target metav1alpha1.Target, w apply.Written) {
