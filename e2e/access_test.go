@@ -40,7 +40,8 @@ func testTenantClusterConditions(t *testing.T) {
 		{"silent", connected, unreachable, func(k *clientcmdapi.Config) { server(k).Server = "https://" + silent },
 			[]string{"https://" + silent, "no answer in time"}},
 		{"management", connected, unreachable, func(k *clientcmdapi.Config) {
-			management, err := clientcmd.Load(env.Fleet.Management().Kubeconfig())
+			// The manager's own way there is a proxy.
+			management, err := clientcmd.Load(toManagement.Kubeconfig())
 			must(t, err)
 			*server(k) = *server(management)
 		}, []string{"has an address that is not connected to"}},
