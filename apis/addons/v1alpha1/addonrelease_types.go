@@ -60,7 +60,8 @@ type AddonReleaseStatus struct {
 // +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
 // +kubebuilder:printcolumn:name="APPLIED",type=string,JSONPath=`.status.conditions[?(@.type=="Applied")].status`
 // +kubebuilder:printcolumn:name="HEALTHY",type=string,JSONPath=`.status.conditions[?(@.type=="Healthy")].status`
-// +kubebuilder:printcolumn:name="DRIFT",type=integer,JSONPath=`.status.drift.count`
+// +kubebuilder:printcolumn:name="DRIFT",type=string,JSONPath=`.status.conditions[?(@.type=="Drifted")].status`
+// +kubebuilder:printcolumn:name="CORRECTIONS",type=integer,priority=1,JSONPath=`.status.drift.count`
 // +kubebuilder:printcolumn:name="REVISION",type=string,priority=1,JSONPath=`.status.revision`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`

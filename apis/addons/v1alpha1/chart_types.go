@@ -59,12 +59,12 @@ type ChartSource struct {
 
 	// crds says what becomes of the definitions in the chart's crds directories: Create makes those that
 	// are missing, CreateReplace also upgrades the others, Skip leaves them to somebody else. None is
-	// ever deleted.
+	// ever deleted. The default is CreateReplace.
 	// +optional
 	// +default="CreateReplace"
 	CRDs CRDPolicy `json:"crds,omitempty"`
 
-	// hookTimeoutSeconds is how long one hook may take.
+	// hookTimeoutSeconds is how long one hook may take. The default is 300.
 	// +optional
 	// +default=300
 	// +kubebuilder:validation:Minimum=1
@@ -97,7 +97,7 @@ type ValuesReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// key in its data.
+	// key in its data. The default is values.yaml.
 	// +optional
 	// +default="values.yaml"
 	// +kubebuilder:validation:MinLength=1

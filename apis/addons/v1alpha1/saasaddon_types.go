@@ -21,7 +21,7 @@ const (
 type SaaSAddonSpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
 
-	// namespace in the workload cluster for namespaced objects that name none.
+	// namespace in the workload cluster for namespaced objects that name none. The default is default.
 	// +optional
 	// +default="default"
 	// +kubebuilder:validation:MinLength=1

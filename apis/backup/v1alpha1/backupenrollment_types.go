@@ -641,7 +641,8 @@ type UncoveredVolume struct {
 // +kubebuilder:printcolumn:name="NEXT",type=string,priority=1,JSONPath=`.status.next`
 // +kubebuilder:printcolumn:name="RPO",type=string,JSONPath=`.status.conditions[?(@.type=="RPOMet")].status`
 // +kubebuilder:printcolumn:name="PROVEN",type=string,JSONPath=`.status.conditions[?(@.type=="RecoveryProven")].status`
-// +kubebuilder:printcolumn:name="DRIFT",type=integer,priority=1,JSONPath=`.status.drift.count`
+// +kubebuilder:printcolumn:name="DRIFT",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Drifted")].status`
+// +kubebuilder:printcolumn:name="CORRECTIONS",type=integer,priority=1,JSONPath=`.status.drift.count`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -54,7 +54,7 @@ type BackupPolicySpec struct {
 	AcceptPartiallyFailed bool `json:"acceptPartiallyFailed,omitempty"`
 
 	// minItems is how many objects a good backup has at least: a filter that matches nothing makes for an empty backup,
-	// which Velero calls Completed.
+	// which Velero calls Completed. The default is 1.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=0
@@ -66,7 +66,7 @@ type BackupPolicySpec struct {
 	// +optional
 	RequireVolumes bool `json:"requireVolumes,omitempty"`
 
-	// veleroNamespace is where Velero is installed in the clusters.
+	// veleroNamespace is where Velero is installed in the clusters. The default is velero.
 	// +optional
 	// +default="velero"
 	// +kubebuilder:validation:MinLength=1
@@ -197,7 +197,7 @@ type ConfigMapKey struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// key in it.
+	// key in it. The default is ca.crt.
 	// +optional
 	// +default="ca.crt"
 	// +kubebuilder:validation:MinLength=1
@@ -242,7 +242,7 @@ type RepositoryPasswordRef struct {
 	// +kubebuilder:validation:Pattern=`^([-.a-z0-9]|\{\{ \.Cluster\.(Name|Namespace) \}\})+$`
 	SecretName string `json:"secretName,omitempty"`
 
-	// key in it with the password, of 16 to 1024 characters.
+	// key in it with the password, of 16 to 1024 characters. The default is password.
 	// +optional
 	// +default="password"
 	// +kubebuilder:validation:MinLength=1
@@ -283,14 +283,14 @@ type AssumeRole struct {
 
 // BackupRetention says for how long a backup is kept.
 type BackupRetention struct {
-	// ttl is how long after its start a backup expires, at least an hour.
+	// ttl is how long after its start a backup expires, at least an hour. The default is 720h.
 	// +optional
 	// +default="720h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="ttl is at least 1h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
 	// keepLast is how many good backups of a cluster stay beyond ttl: the last ones. From 1 to 100, so that the last good one
-	// stays when backups fail.
+	// stays when backups fail. The default is 1.
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
@@ -298,7 +298,7 @@ type BackupRetention struct {
 	KeepLast int32 `json:"keepLast,omitempty"`
 
 	// deletionPolicy is what becomes of a cluster's backups when the policy ends there: KeepBackups leaves them in the bucket,
-	// DeleteBackups has Velero delete all of them first.
+	// DeleteBackups has Velero delete all of them first. The default is KeepBackups.
 	// +optional
 	// +default="KeepBackups"
 	DeletionPolicy BackupDeletionPolicy `json:"deletionPolicy,omitempty"`

@@ -21,7 +21,7 @@ import (
 type DRDrillSpec struct {
 	metav1alpha1.RunSpec `json:",inline"`
 
-	// mode is Rehearse, which leaves nothing, or Recover, which restores for real.
+	// mode is Rehearse, which leaves nothing, or Recover, which restores for real. The default is Rehearse.
 	// +optional
 	// +default="Rehearse"
 	Mode RecoveryMode `json:"mode,omitempty"`
@@ -96,7 +96,7 @@ type DrillScope struct {
 	// +optional
 	Objectives RecoveryObjectives `json:"objectives,omitzero"`
 
-	// restoreTimeout is how long Velero may take for the restore, from 1m to 24h.
+	// restoreTimeout is how long Velero may take for the restore, from 1m to 24h. The default is 1h.
 	// +optional
 	// +default="1h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('24h')",message="restoreTimeout is from 1m to 24h"
@@ -112,12 +112,12 @@ type DrillScope struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.name) == (has(self.select) && self.select == 'Named')",message="name belongs to select: Named"
 type BackupChoice struct {
-	// select is how one is chosen.
+	// select is how one is chosen. The default is Latest.
 	// +optional
 	// +default="Latest"
 	Select BackupSelection `json:"select,omitempty"`
 
-	// within is how old a backup may be that is chosen at random, from 1h.
+	// within is how old a backup may be that is chosen at random, from 1h. The default is 168h.
 	// +optional
 	// +default="168h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="within is at least 1h"
@@ -158,6 +158,7 @@ type NamespaceChoice struct {
 	Include []string `json:"include,omitempty"`
 
 	// sample is how many of them a rehearsal restores, chosen at random, from 1 to 16. A recovery restores all.
+	// The default is 16.
 	// +optional
 	// +default=16
 	// +kubebuilder:validation:Minimum=1
@@ -205,7 +206,7 @@ type EphemeralCluster struct {
 	Addons []string `json:"addons,omitempty"`
 
 	// maxLifetime is how long after its order the cluster is deleted at the latest, from 30m to 72h, whatever the drill has
-	// found by then.
+	// found by then. The default is 6h.
 	// +optional
 	// +default="6h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('30m') && duration(self) <= duration('72h')",message="maxLifetime is from 30m to 72h"
@@ -252,7 +253,7 @@ const (
 
 // DrillVerification says what is checked.
 type DrillVerification struct {
-	// readinessTimeout is how long workloads may take until they are ready, from 10s to 24h.
+	// readinessTimeout is how long workloads may take until they are ready, from 10s to 24h. The default is 10m.
 	// +optional
 	// +default="10m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="readinessTimeout is from 10s to 24h"
@@ -342,7 +343,7 @@ type DrillJob struct {
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// timeout after which it is ended, and has failed, from 10s to 24h. It is tried once.
+	// timeout after which it is ended, and has failed, from 10s to 24h. It is tried once. The default is 10m.
 	// +optional
 	// +default="10m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10s') && duration(self) <= duration('24h')",message="timeout is from 10s to 24h"
@@ -352,6 +353,7 @@ type DrillJob struct {
 // DrillCleanup says for how long what was restored stays.
 type DrillCleanup struct {
 	// keepFailedFor is for how long what was restored stays after a drill that did not pass, for people to look at; at most 168h.
+	// The default is 0s.
 	// +optional
 	// +default="0s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('168h')",message="keepFailedFor is from 0s to 168h"

@@ -21,7 +21,7 @@ type DrillPlan struct {
 	Schedule Recurrence `json:"schedule,omitzero"`
 
 	// share is how many percent of the policy's clusters each start rehearses, from 1 to 100. A cluster has its turn once in
-	// 100/share starts, rounded up, so each of them has.
+	// 100/share starts, rounded up, so each of them has. The default is 100.
 	// +optional
 	// +default=100
 	// +kubebuilder:validation:Minimum=1
@@ -36,7 +36,7 @@ type DrillPlan struct {
 	Windows []metav1alpha1.RecurringWindow `json:"windows,omitempty"`
 
 	// historyLimit is how many DRDrills of the plan that have finished are kept of each cluster, from 1 to 100. What they
-	// proved is kept.
+	// proved is kept. The default is 5.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=1

@@ -20,7 +20,7 @@ type Recurrence struct {
 	TimeZone string `json:"timeZone,omitempty"`
 
 	// spread is over how long the starts of clusters are distributed, so that they do not all begin at once: each begins
-	// later than the expression says by an offset of whole minutes that stays the same. From 0 to 24h.
+	// later than the expression says by an offset of whole minutes that stays the same. From 0 to 24h. The default is 30m.
 	// +optional
 	// +default="30m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="spread is from 0s to 24h"
@@ -38,11 +38,12 @@ type StartRules struct {
 
 	// catchUp has Daytwo make a backup in the place of one that was to start by schedule and failed, or was missed: one for
 	// each start, and of several starts for the last one. A start that fell into a blackout was not missed.
+	// The default is true.
 	// +optional
 	// +default=true
 	CatchUp *bool `json:"catchUp,omitempty"`
 
-	// startingDeadline is how long after a start its backup may be caught up, from 5m to 24h.
+	// startingDeadline is how long after a start its backup may be caught up, from 5m to 24h. The default is 4h.
 	// +optional
 	// +default="4h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('24h')",message="startingDeadline is from 5m to 24h"

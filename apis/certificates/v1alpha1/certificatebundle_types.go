@@ -123,7 +123,7 @@ const (
 type CertificateBundleSpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
 
-	// mode is Distribute, Relay or TrustOnly.
+	// mode is Distribute, Relay or TrustOnly. The default is Distribute.
 	// +optional
 	// +default="Distribute"
 	Mode BundleMode `json:"mode,omitempty"`
@@ -166,7 +166,7 @@ type CertificateBundleSpec struct {
 	// +optional
 	Trust *Trust `json:"trust,omitempty"`
 
-	// historyLimit is how many issuances of a cluster are kept, the one in use among them.
+	// historyLimit is how many issuances of a cluster are kept, the one in use among them. The default is 3.
 	// +optional
 	// +default=3
 	// +kubebuilder:validation:Minimum=1
@@ -249,7 +249,7 @@ type CertificateTemplate struct {
 	// +kubebuilder:validation:MaxItems=16
 	Usages []KeyUsage `json:"usages,omitempty"`
 
-	// duration for which a certificate is valid, from 1h.
+	// duration for which a certificate is valid, from 1h. The default is 2160h.
 	// +optional
 	// +default="2160h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h')",message="use 1h or more"
@@ -276,7 +276,7 @@ type KeyUsage string
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || !has(self.algorithm) || (self.algorithm == 'RSA' && self.size in [2048, 3072, 4096]) || (self.algorithm == 'ECDSA' && self.size in [256, 384, 521])",message="size is 2048, 3072 or 4096 with RSA, 256, 384 or 521 with ECDSA, and nothing with Ed25519"
 type PrivateKeyTemplate struct {
-	// algorithm is RSA, ECDSA or Ed25519.
+	// algorithm is RSA, ECDSA or Ed25519. The default is ECDSA.
 	// +optional
 	// +default="ECDSA"
 	// +kubebuilder:validation:Enum=RSA;ECDSA;Ed25519
@@ -288,7 +288,7 @@ type PrivateKeyTemplate struct {
 	// +kubebuilder:validation:Maximum=4096
 	Size int32 `json:"size,omitempty"`
 
-	// rotationPolicy is Always for a new key with each certificate, or Never.
+	// rotationPolicy is Always for a new key with each certificate, or Never. The default is Always.
 	// +optional
 	// +default="Always"
 	// +kubebuilder:validation:Enum=Always;Never
@@ -298,7 +298,7 @@ type PrivateKeyTemplate struct {
 // IssuerReference names an issuer of cert-manager.
 type IssuerReference struct {
 	// kind is Issuer, in the bundle's namespace, or ClusterIssuer. Customers may use the ClusterIssuers that the manager was
-	// started with.
+	// started with. The default is Issuer.
 	// +optional
 	// +default="Issuer"
 	// +kubebuilder:validation:Enum=Issuer;ClusterIssuer

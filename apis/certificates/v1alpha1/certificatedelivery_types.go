@@ -201,7 +201,8 @@ type DeliveredCertificate struct {
 // +kubebuilder:printcolumn:name="BUNDLE",type=string,JSONPath=`.metadata.labels.daytwo\.dev/policy`
 // +kubebuilder:printcolumn:name="CLUSTER",type=string,JSONPath=`.spec.clusterRef.name`
 // +kubebuilder:printcolumn:name="EXPIRES",type=string,JSONPath=`.status.certificate.notAfter`
-// +kubebuilder:printcolumn:name="DRIFT",type=integer,JSONPath=`.status.drift.count`
+// +kubebuilder:printcolumn:name="DRIFT",type=string,JSONPath=`.status.conditions[?(@.type=="Drifted")].status`
+// +kubebuilder:printcolumn:name="CORRECTIONS",type=integer,priority=1,JSONPath=`.status.drift.count`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -23,14 +23,14 @@ type Placement struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
 	// onConflict says what happens to an object of that name that somebody else made: Fail leaves it as it is, Adopt takes it
-	// over.
+	// over. The default is Fail.
 	// +optional
 	// +default="Fail"
 	// +kubebuilder:validation:Enum=Fail;Adopt
 	OnConflict ConflictPolicy `json:"onConflict,omitempty"`
 
 	// deletionPolicy says what becomes of the object when the bundle does not want it any more: Delete or Orphan. With
-	// spec.deletionPolicy Orphan all objects stay.
+	// spec.deletionPolicy Orphan all objects stay. The default is Delete.
 	// +optional
 	// +default="Delete"
 	DeletionPolicy metav1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -141,7 +141,7 @@ type TrustSource struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// key of its data.
+	// key of its data. The default is ca.crt.
 	// +optional
 	// +default="ca.crt"
 	// +kubebuilder:validation:MinLength=1
@@ -172,7 +172,7 @@ type TrustTarget struct {
 	// +optional
 	Reload ReloadPolicy `json:"reload,omitempty"`
 
-	// key of its data that holds all anchors in PEM; a ClusterTrustBundle has none.
+	// key of its data that holds all anchors in PEM; a ClusterTrustBundle has none. The default is ca.crt.
 	// +optional
 	// +default="ca.crt"
 	// +kubebuilder:validation:MinLength=1

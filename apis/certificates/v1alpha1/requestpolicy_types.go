@@ -66,7 +66,7 @@ type RequestPolicy struct {
 	Usages []KeyUsage `json:"usages,omitempty"`
 
 	// maxDuration is for how long a certificate is valid at most, from 10m. A request that asks for longer, or for no
-	// duration, gets that.
+	// duration, gets that. The default is 2160h.
 	// +optional
 	// +default="2160h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10m')",message="use 10m or more"
@@ -84,14 +84,14 @@ type RequestPolicy struct {
 	// +optional
 	Requestors *Requestors `json:"requestors,omitempty"`
 
-	// maxPending is how many requests of a cluster are with the issuer at a time.
+	// maxPending is how many requests of a cluster are with the issuer at a time. The default is 10.
 	// +optional
 	// +default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100
 	MaxPending int32 `json:"maxPending,omitempty"`
 
-	// maxPerHour is how many requests of a cluster go to the issuer within an hour.
+	// maxPerHour is how many requests of a cluster go to the issuer within an hour. The default is 60.
 	// +optional
 	// +default=60
 	// +kubebuilder:validation:Minimum=1

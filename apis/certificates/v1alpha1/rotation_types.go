@@ -14,13 +14,14 @@ type ManagedAuthority struct {
 	// +kubebuilder:validation:MaxLength=48
 	CommonName string `json:"commonName,omitempty"`
 
-	// duration for which a generation is valid, from 24h. It holds for the next generation that is made.
+	// duration for which a generation is valid, from 24h. It holds for the next generation that is made. The default is 87600h.
 	// +optional
 	// +default="87600h"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('24h')",message="use 24h or more"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
 	// algorithm of the key, ECDSA on P-256 or RSA with 4096 bits. It holds for the next generation that is made.
+	// The default is ECDSA.
 	// +optional
 	// +default="ECDSA"
 	// +kubebuilder:validation:Enum=ECDSA;RSA

@@ -27,6 +27,9 @@ const (
 	ReasonDeleting = "Deleting"
 	// ReasonClusterUnreachable: the workload cluster does not answer; what was known of it is old news.
 	ReasonClusterUnreachable = "ClusterUnreachable"
+	// ReasonClusterUnusable: the workload cluster cannot be worked with, for another reason than that it does not answer; the
+	// message says what to mend. What was known of it is old news.
+	ReasonClusterUnusable = "ClusterUnusable"
 	// ReasonInvalidSpec: the spec cannot be carried out as written; the message names the field.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonTargetsFailed: at least one target of a policy failed.

@@ -36,7 +36,7 @@ const (
 
 // DriftPolicy says what happens when somebody else changes an object.
 type DriftPolicy struct {
-	// mode is what happens: Correct takes drift back at once, Report shows it, Off ignores it.
+	// mode is what happens: Correct takes drift back at once, Report shows it, Off ignores it. The default is Correct.
 	// +optional
 	// +default="Correct"
 	Mode DriftMode `json:"mode,omitempty"`
@@ -44,6 +44,7 @@ type DriftPolicy struct {
 	// additions says what others may not add to an object: PeopleAndSensitive takes back what a person's tool
 	// added, and what anybody added in a sensitive place; All takes back every addition; None leaves them.
 	// People and programs are told apart by their field managers, which every client chooses for itself.
+	// The default is PeopleAndSensitive.
 	// +optional
 	// +default="PeopleAndSensitive"
 	Additions DriftAdditions `json:"additions,omitempty"`

@@ -98,6 +98,13 @@ const (
 	AnnotationConfirmEmergency = "daytwo.dev/confirm-emergency"
 )
 
+// Annotations that people set on objects in what they declare for workload clusters.
+const (
+	// AnnotationReplace with the value "true" has an object deleted and made anew when a field changes that never does. It
+	// holds for no Namespace, definition or PersistentVolumeClaim, since others go with these.
+	AnnotationReplace = "daytwo.dev/replace"
+)
+
 // Annotations that Daytwo sets on what it makes.
 const (
 	// AnnotationOpenTo on a TenantCluster with LabelDrillCluster names the policies that may select it, separated by commas, as

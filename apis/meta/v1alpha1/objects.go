@@ -29,6 +29,8 @@ const (
 	ReasonWaiting = "Waiting"
 	// ReasonUnhealthy: an object has failed; the message names it.
 	ReasonUnhealthy = "Unhealthy"
+	// ReasonStandstill: an object has been on its way for a while; the message names it, its pods' own reason, and since when.
+	ReasonStandstill = "Standstill"
 	// ReasonInSync: nobody changed anything.
 	ReasonInSync = "InSync"
 	// ReasonReported: drift is left in place because drift.mode is Report or corrections are suspended.

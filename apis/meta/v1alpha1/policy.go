@@ -31,7 +31,7 @@ type PolicySpec struct {
 	Rollout RolloutPolicy `json:"rollout,omitzero"`
 
 	// deletionPolicy says what becomes of the objects in a cluster when the policy, or the
-	// cluster's selection, ends: Delete removes them, Orphan leaves them.
+	// cluster's selection, ends: Delete removes them, Orphan leaves them. The default is Delete.
 	// +optional
 	// +default="Delete"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -62,14 +62,14 @@ const (
 type RolloutPolicy struct {
 	// maxConcurrent is how many clusters may be on their way to a revision at the same time. A
 	// cluster is on its way until its target is Ready, so as many that fail hold the rollout, apart
-	// from maxFailures.
+	// from maxFailures. The default is 10.
 	// +optional
 	// +default=10
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
 
-	// progressDeadline is how long a target may take to become Ready after it was written, 1m to 24h. One that takes longer
+	// progressDeadline is how long a target may take to become Ready after it was written, 1m to 24h; 10m by default. One that takes longer
 	// counts as failed, and keeps its slot.
 	// +optional
 	// +default="10m"
@@ -134,7 +134,7 @@ type ClusterSummary struct {
 	// +required
 	Ready ClusterCount `json:"ready"`
 
-	// updated are those whose target names the current revision.
+	// updated are those where the current revision was applied.
 	// +required
 	Updated ClusterCount `json:"updated"`
 
@@ -145,6 +145,11 @@ type ClusterSummary struct {
 	// unreachable are those that do not answer.
 	// +required
 	Unreachable ClusterCount `json:"unreachable"`
+
+	// unusable are those of which nothing is known for another reason: their credentials are refused, there is no kubeconfig,
+	// it leads to the wrong cluster, or a kind cannot be read there.
+	// +optional
+	Unusable ClusterCount `json:"unusable,omitzero"`
 }
 
 // ClusterCount counts clusters and names the first ten of them, in alphabetical order. It never grows

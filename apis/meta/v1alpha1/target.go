@@ -29,7 +29,7 @@ type TargetSpec struct {
 	// +optional
 	WrittenAt metav1.Time `json:"writtenAt,omitzero"`
 
-	// deletionPolicy is the policy's.
+	// deletionPolicy is the policy's. The default is Delete.
 	// +optional
 	// +default="Delete"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`

@@ -14,7 +14,7 @@ const (
 // daytwo.dev/confirm-withdrawal. Deleting the policy itself is not guarded.
 type WithdrawalGuard struct {
 	// maxClusters may be lost within an hour, however few there are. A policy that has no more
-	// clusters than that is not guarded.
+	// clusters than that is not guarded. The default is 3.
 	// +optional
 	// +default=3
 	// +kubebuilder:validation:Minimum=1
@@ -22,7 +22,7 @@ type WithdrawalGuard struct {
 	MaxClusters int32 `json:"maxClusters,omitempty"`
 
 	// maxPercent of the most clusters that the policy had within that hour, rounded down. 0 leaves
-	// maxClusters alone to count, 100 is no guard.
+	// maxClusters alone to count, 100 is no guard. The default is 20.
 	// +optional
 	// +default=20
 	// +kubebuilder:validation:Minimum=0

@@ -8,7 +8,7 @@ type KubeconfigReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// key in the Secret's data.
+	// key in the Secret's data. The default is value.
 	// +optional
 	// +default="value"
 	// +kubebuilder:validation:MinLength=1

@@ -52,6 +52,14 @@ const (
 	ReasonNoAccess = "NoAccess"
 )
 
+// Reasons of CredentialsExpiring.
+const (
+	// ReasonExpiresSoon: the credentials end within the time of the warning.
+	ReasonExpiresSoon = "ExpiresSoon"
+	// ReasonExpired: the credentials have ended.
+	ReasonExpired = "Expired"
+)
+
 // Reasons of IdentityConflict.
 const (
 	// ReasonIdentityConfirmed: the cluster is the one that was recorded.
@@ -191,7 +199,7 @@ type TenantClusterStatus struct {
 // +kubebuilder:printcolumn:name="VERSION",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="CONNECTED",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
 // +kubebuilder:printcolumn:name="ENDPOINT",type=string,priority=1,JSONPath=`.status.endpoint`
-// +kubebuilder:printcolumn:name="EXPIRES",type=date,priority=1,JSONPath=`.status.kubeconfigExpiresAt`
+// +kubebuilder:printcolumn:name="EXPIRES",type=string,priority=1,JSONPath=`.status.kubeconfigExpiresAt`
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="STATUS",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
