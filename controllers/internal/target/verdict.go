@@ -51,7 +51,20 @@ func VerdictOfWrites(p apply.Plan, done apply.Result) *Verdict {
 		}
 	}
 	for _, w := range failed {
-		return verdictOfWrite(w, len(failed)-1)
+		if !apply.IsReplacing(w.Err) {
+			return verdictOfWrite(w, len(failed)-1)
+		}
+	}
+	return verdictOfReplacements(p, failed)
+}
+
+// verdictOfReplacements tells what is deleted to be made anew; nil for nothing.
+func verdictOfReplacements(p apply.Plan, replacing []apply.Written) *Verdict {
+	if len(replacing) > 0 {
+		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: replacing[0].Err.Error()}
+	}
+	if len(p.Replacing) > 0 {
+		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: apply.Names(p.Replacing) + " is being deleted, and made anew when it is gone"}
 	}
 	return nil
 }

@@ -143,6 +143,7 @@ func (a *Applier) Apply(ctx context.Context, o Observation, p Plan) Result {
 	slice := a.newSlice(o)
 	a.writeAndRemove(ctx, o, p, slice, &done)
 	done.Postponed = slice.left
+	done.wakeForReplaced(o.Now)
 	done.Refusals = o.refusals(p, done.Written)
 	done.Inventory.Take(done)
 	return done

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/immutable"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
@@ -28,6 +30,13 @@ func Explain(ref objects.Ref, err error) string {
 		return withoutValues(ref, status)
 	case status.Message == "":
 		return err.Error()
+	}
+	if fields := immutable.Fields(err); len(fields) > 0 {
+		return fmt.Sprintf("%s of a %s never changes (%s): delete the %s, and it is made anew, or set the annotation %s: \"true\" on it in what is declared",
+			strings.Join(fields, ", "), ref.Kind, immutable.Words(err), ref.Kind, metav1alpha1.AnnotationReplace)
+	}
+	if words := immutable.Words(err); words != "" {
+		return words
 	}
 	return status.Message
 }

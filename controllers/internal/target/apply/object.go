@@ -54,6 +54,8 @@ type Object struct {
 	external bool
 	// Environment: a pod template takes every key of it as an environment variable.
 	Environment bool
+	// replaceable: it is deleted and made anew where it cannot be changed.
+	replaceable bool
 }
 
 // Declaration is an object as the source has it.
@@ -199,7 +201,7 @@ func PrepareOne(object *unstructured.Unstructured, installation string) (Object,
 	if err != nil {
 		return Object{}, fmt.Errorf("serialize %s: %w", ref, err)
 	}
-	return Object{Ref: ref, Stage: StageOf(ref.GroupKind()), Body: body, Hash: hash, external: isExternal(object)}, nil
+	return Object{Ref: ref, Stage: StageOf(ref.GroupKind()), Body: body, Hash: hash, external: isExternal(object), replaceable: isReplaceable(object)}, nil
 }
 
 func newNamespace(name string) *unstructured.Unstructured {

@@ -57,6 +57,8 @@ type Plan struct {
 	surroundings string
 	// Conflicts are objects that another target declares.
 	Conflicts []conflict
+	// Replacing are objects that are being deleted, and are made anew when they are gone.
+	Replacing []objects.Ref
 	// Reported is drift that stays in place.
 	Reported []Write
 	// Held are corrections that wait, because somebody keeps changing the object.
@@ -92,7 +94,13 @@ func (p *Plan) place(o Observation, d Object) {
 	}
 	w := Write{Object: d, Entry: known, tolerance: o.Settings.Tolerance(o.RulesVersion, d.Ref, d.Environment)}
 	state := o.States[d.Key()]
+	gone, terminating := d.isReplaced(known, state)
 	switch {
+	case terminating:
+		p.Replacing = append(p.Replacing, d.Ref)
+		return
+	case gone:
+		w.Purpose, w.Seen = PurposeUpdate, state.Seen
 	case !listed || known.Intended():
 		w.Purpose = PurposeCreate
 	case state.Drifted && o.corrects() && o.isOnlyNewlyAssessed(known, state):

@@ -180,7 +180,7 @@ func (w *Writer) overwrite(ctx context.Context, done *Written) {
 	}
 	answer, err := w.apply(ctx, done)
 	if err != nil {
-		done.Err = err
+		done.Err = w.replace(ctx, done, err)
 		return
 	}
 	w.settle(ctx, done, answer)
