@@ -2,7 +2,8 @@
 //
 //   - TenantCluster: whether Cluster API accepts spec.topology, by sending it the derived Cluster as a dry run, and
 //     whether spec.maintenanceWindows can be read;
-//   - SaaSAddon: whether an edit of its selectors would lose more clusters than its guard allows.
+//   - every kind of policy: whether an edit of its selectors would lose more clusters than its guard allows, and whether
+//     they select any.
 //
 // It only answers earlier. The controllers decide the same by themselves, with the same code, whenever they act: an
 // order that nobody checked is Stalled with the same words, and the planner holds a withdrawal back whoever caused

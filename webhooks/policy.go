@@ -40,6 +40,8 @@ type withdrawal interface {
 	// IsHeld is whether none of them loses its target now, and Count how many they are.
 	IsHeld() bool
 	Count() int32
+	// SelectedCount is how many clusters the policy selects.
+	SelectedCount() int32
 	// Explanation says why they are held, and names none of them.
 	Explanation() string
 }
@@ -61,12 +63,27 @@ func serve[P metav1alpha1.Policy, W withdrawal](
 	return nil
 }
 
-// ValidateCreate implements admission.Validator.
-func (v *policies[P]) ValidateCreate(_ context.Context, policy P) (admission.Warnings, error) {
+// ValidateCreate implements admission.Validator. A policy that selects nothing is warned of.
+func (v *policies[P]) ValidateCreate(ctx context.Context, policy P) (admission.Warnings, error) {
 	if err := v.guarded(policy); err != nil {
 		return nil, err
 	}
-	return nil, v.checked(policy)
+	if err := v.checked(policy); err != nil {
+		return nil, err
+	}
+	found, err := v.withdrawal(ctx, policy, v.clock.Now())
+	if err != nil {
+		return nil, nil // Nothing is lost by a policy that is new, and its controller tells the rest.
+	}
+	return selectsNothing(found), nil
+}
+
+// selectsNothing warns of selectors that match no cluster, which are often misspelled.
+func selectsNothing(found withdrawal) admission.Warnings {
+	if found.SelectedCount() > 0 {
+		return nil
+	}
+	return admission.Warnings{"no TenantCluster is selected now: compare the selectors with kubectl get tenantclusters --show-labels"}
 }
 
 // guarded refuses a guard that allows more than the provider.
@@ -113,7 +130,7 @@ func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admi
 		return notChecked(err), nil
 	}
 	if !next.IsHeld() {
-		return nil, nil
+		return selectsNothing(next), nil
 	}
 	current, err := v.withdrawal(ctx, before, now)
 	if err != nil {

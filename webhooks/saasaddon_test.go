@@ -190,3 +190,39 @@ func TestAGuardBeyondTheProvidersIsRefused(t *testing.T) {
 	must(t, admin.Create(t.Context(), loose))
 	must(t, admin.Delete(t.Context(), loose))
 }
+
+func TestSelectorsThatMatchNothingAreWarnedOf(t *testing.T) {
+	namespace := newNamespace(t)
+	cluster := imported(namespace, "prod")
+	cluster.Labels = map[string]string{tier: "gold"}
+	must(t, admin.Create(t.Context(), cluster))
+	awaitSelected(t, namespace, "gold", 1)
+	addon := &addonsv1alpha1.SaaSAddon{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cache"},
+		Spec: addonsv1alpha1.SaaSAddonSpec{
+			PolicySpec: metav1alpha1.PolicySpec{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tier: "gold"}}},
+			Source:     addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: "one"}},
+		},
+	}
+	misspelled := addon.DeepCopy()
+	misspelled.Name = "misspelled"
+	selectTier("glod")(misspelled)
+	warnings := func(write func(ctx context.Context)) string {
+		ctx, collected := collecting(t.Context())
+		write(ctx)
+		return strings.Join(collected.all(), "\n")
+	}
+	if said := warnings(func(ctx context.Context) { must(t, admin.Create(ctx, misspelled)) }); !strings.Contains(said, "no TenantCluster is selected") {
+		t.Errorf("a new add-on that selects nothing: %q", said)
+	}
+	if said := warnings(func(ctx context.Context) { must(t, admin.Create(ctx, addon)) }); said != "" {
+		t.Errorf("one that selects a cluster: %q", said)
+	}
+	if said := warnings(func(ctx context.Context) {
+		before := addon.DeepCopy()
+		selectTier("silver")(addon)
+		must(t, admin.Patch(ctx, addon, client.MergeFrom(before)))
+	}); !strings.Contains(said, "no TenantCluster is selected") {
+		t.Errorf("an edit after which it selects nothing: %q", said)
+	}
+}

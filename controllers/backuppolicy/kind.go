@@ -21,7 +21,7 @@ import (
 // reasons of a BackupEnrollment that is not Ready.
 var reasons = targetstate.Reasons{
 	Progressing: []string{metav1alpha1.ReasonWaiting, backupv1alpha1.ReasonStorageNotChecked},
-	Unreachable: []string{metav1alpha1.ReasonKindUnavailable},
+	Unusable:    []string{metav1alpha1.ReasonKindUnavailable},
 }
 
 // NewPolicy implements policy.Kind.

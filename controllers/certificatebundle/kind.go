@@ -18,7 +18,7 @@ import (
 // reasons of a CertificateDelivery that is not Ready.
 var reasons = targetstate.Reasons{
 	Progressing: []string{metav1alpha1.ReasonWaiting},
-	Unreachable: []string{metav1alpha1.ReasonKindUnavailable, certificatesv1alpha1.ReasonNamespacesUnavailable, certificatesv1alpha1.ReasonRequestsUnavailable},
+	Unusable:    []string{metav1alpha1.ReasonKindUnavailable, certificatesv1alpha1.ReasonNamespacesUnavailable, certificatesv1alpha1.ReasonRequestsUnavailable},
 }
 
 // NewPolicy implements policy.Kind.

@@ -205,7 +205,7 @@ func leftOut(o *observation, list conditions.List) string {
 // readBack is whether everything that is to be in the cluster was read back from there.
 func readBack(o *observation, status *certificatesv1alpha1.CertificateDeliveryStatus) (metav1.ConditionStatus, string, string) {
 	if o.Unreachable != "" {
-		return metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, o.Unreachable
+		return metav1.ConditionUnknown, o.UnreachableReason(), o.Unreachable
 	}
 	applied := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionApplied)
 	if applied == nil || applied.Status != metav1.ConditionTrue {

@@ -91,7 +91,7 @@ func concludeRequests(o *observation, status *certificatesv1alpha1.CertificateDe
 		list.Remove(certificatesv1alpha1.ConditionRequestsServed)
 		status.Requests = nil
 	case o.Unreachable != "":
-		list.Set(certificatesv1alpha1.ConditionRequestsServed, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable, o.Unreachable)
+		list.Set(certificatesv1alpha1.ConditionRequestsServed, metav1.ConditionUnknown, o.UnreachableReason(), o.Unreachable)
 	case told.IsKnown(o.Target.Generation):
 		list.Set(certificatesv1alpha1.ConditionRequestsServed, told.Status, told.Reason, told.Message)
 		if told.Summary != nil {

@@ -12,6 +12,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/assertion"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 )
 
 const (
@@ -76,11 +77,11 @@ func evaluate(ctx context.Context, cluster *fleet.Cluster, drill *backupv1alpha1
 	case ctx.Err() != nil:
 		return backupv1alpha1.DrillCheck{}, ctx.Err()
 	case err != nil:
-		return check(name, backupv1alpha1.CheckFailed, "of %d objects %s", len(objects), err), nil
+		return check(name, backupv1alpha1.CheckFailed, "of %s %s", plural.Of(len(objects), "object"), err), nil
 	case !holds:
-		return check(name, backupv1alpha1.CheckFailed, "is not true of %d objects: %s", len(objects), one.Expression), nil
+		return check(name, backupv1alpha1.CheckFailed, "is not true of %s: %s", plural.Of(len(objects), "object"), one.Expression), nil
 	}
-	return check(name, backupv1alpha1.CheckPassed, "is true of %d objects", len(objects)), nil
+	return check(name, backupv1alpha1.CheckPassed, "is true of %s", plural.Of(len(objects), "object")), nil
 }
 
 // namespacesOf a drill as they are called in the cluster, or the one that has a name in the backup.

@@ -20,6 +20,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/recovery"
 )
 
@@ -122,7 +123,7 @@ func whyUnusable(backup backupstore.Backup, standard backupv1alpha1.BackupEnroll
 	case backup.StartedAt.IsZero():
 		return "it does not say when it started"
 	case standard.MinItems != nil && backup.Items < int64(*standard.MinItems):
-		return fmt.Sprintf("it has %d objects, and the policy's spec.minItems asks for %d", backup.Items, *standard.MinItems)
+		return fmt.Sprintf("it has %s, and the policy's spec.minItems asks for %d", plural.Of(backup.Items, "object"), *standard.MinItems)
 	}
 	return ""
 }

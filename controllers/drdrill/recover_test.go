@@ -101,9 +101,9 @@ func TestWhatWasThereBeforeARecoveryIsToldAndNotHeldAgainstIt(t *testing.T) {
 		result backupv1alpha1.CheckResult
 		word   string
 	}{
-		"restored as it was":         {clusterRole("reader", restoredBy, "get"), backupv1alpha1.CheckPassed, "1 objects"},
+		"restored as it was":         {clusterRole("reader", restoredBy, "get"), backupv1alpha1.CheckPassed, "1 object "},
 		"restored otherwise":         {clusterRole("reader", restoredBy, "list"), backupv1alpha1.CheckFailed, "clusterroles.rbac.authorization.k8s.io reader"},
-		"there already, and equal":   {clusterRole("reader", nil, "get"), backupv1alpha1.CheckPassed, "1 objects"},
+		"there already, and equal":   {clusterRole("reader", nil, "get"), backupv1alpha1.CheckPassed, "1 object "},
 		"there already, and another": {clusterRole("reader", nil, "list"), backupv1alpha1.CheckNotChecked, "in the cluster already"},
 	} {
 		c := newComparison(lostCluster())

@@ -16,6 +16,7 @@ import (
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/backupstore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/recovery"
 )
 
@@ -247,19 +248,19 @@ func (c *comparison) explain(ctx context.Context, store *backupstore.Store) erro
 // checks tell what came of the comparison.
 func (c *comparison) checks() []backupv1alpha1.DrillCheck {
 	all, restored := len(c.expected), len(c.expected)-len(c.missing)
-	complete := check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckPassed, "%d of %d objects were restored", restored, all)
+	complete := check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckPassed, "%d of %s restored", restored, plural.Of(all, "object|was|were"))
 	if len(c.missing) > 0 {
-		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%d of %d objects were restored; missing are %s",
-			restored, all, names(c.missingNames()))
+		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%d of %s restored; missing: %s",
+			restored, plural.Of(all, "object|was|were"), names(c.missingNames()))
 	}
 	if len(c.lost) > 0 {
-		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%d objects that the backup is said to have are not in its archive: %s",
-			len(c.lost), names(c.lost))
+		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%s not in its archive, though the backup is said to have them: %s",
+			plural.Of(len(c.lost), "object|is|are"), names(c.lost))
 	}
 	volumes := check(backupv1alpha1.CheckVolumes, backupv1alpha1.CheckPassed, "the backup has no volumes in these namespaces")
 	if c.volumes > 0 {
 		volumes = check(backupv1alpha1.CheckVolumes, backupv1alpha1.CheckNotChecked,
-			"the content of %d volumes was not compared: Velero restores a volume without a snapshot or a file-system backup empty", c.volumes)
+			"the content of %s not compared: Velero restores a volume without a snapshot or a file-system backup empty", plural.Of(c.volumes, "volume|was|was"))
 	}
 	return []backupv1alpha1.DrillCheck{complete, c.digestsCheck(restored), volumes}
 }
@@ -280,13 +281,13 @@ func (c *comparison) digestsCheck(restored int) backupv1alpha1.DrillCheck {
 	case restored == 0:
 		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked, "nothing was restored")
 	case len(differing) > 0:
-		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckFailed, "%d of %d objects differ from the archive: %s",
-			len(differing), restored, names(differing))
+		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckFailed, "%d of %s from the archive: %s",
+			len(differing), plural.Of(restored, "object|differs|differ"), names(differing))
 	case len(older) > 0:
 		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked,
-			"%d of %d objects were in the cluster already, and differ from the archive; they were left as they are: %s", len(older), restored, names(older))
+			"%d of %s in the cluster already, and not as in the archive; nothing was changed there: %s", len(older), plural.Of(restored, "object|was|were"), names(older))
 	}
-	return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckPassed, "%d objects have the content of the archive", restored)
+	return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckPassed, "%s the content of the archive", plural.Of(restored, "object|has|have"))
 }
 
 func describe(item recovery.Item) string {

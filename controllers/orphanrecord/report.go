@@ -16,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/resources"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 )
 
 // Events: types, reasons and actions.
@@ -123,7 +124,7 @@ func swept(results []result, clusterID string) string {
 	if len(done.Objects) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("removed %d objects that were left when the cluster did not answer: %s", len(done.Objects), orphans.Describe(done))
+	return fmt.Sprintf("removed %s left when the cluster did not answer: %s", plural.Of(len(done.Objects), "object|that was|that were"), orphans.Describe(done))
 }
 
 // because is what to note of an object after an error: what an API server says, or which group of its API is silent. That a cluster does not answer,

@@ -18,7 +18,7 @@ import (
 // reasons of an AddonRelease that is not Ready.
 var reasons = targetstate.Reasons{
 	Progressing: []string{metav1alpha1.ReasonWaiting, addonsv1alpha1.ReasonHookRunning},
-	Unreachable: []string{metav1alpha1.ReasonKindUnavailable},
+	Unusable:    []string{metav1alpha1.ReasonKindUnavailable},
 }
 
 // NewPolicy implements policy.Kind.

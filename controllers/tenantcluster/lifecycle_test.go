@@ -52,7 +52,7 @@ func TestExpiringCertificateIsAnnounced(t *testing.T) {
 	// The warning comes while the test waits for it.
 	tenant.imported("prod", issued(t, expiryWarning+5*time.Second))
 	tenant.waitReady("prod")
-	expiring := tenant.waitFor("prod", tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon)
+	expiring := tenant.waitFor("prod", tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, tenancyv1alpha1.ReasonExpiresSoon)
 	if !strings.Contains(expiring.Message, "Secret prod") {
 		t.Errorf("the message does not name the Secret: %s", expiring.Message)
 	}
@@ -123,7 +123,7 @@ func TestAKubeconfigThatClusterAPIRenewsIsSwappedBeforeItExpires(t *testing.T) {
 		Spec:       tenancyv1alpha1.TenantClusterSpec{ClusterRef: &metav1alpha1.LocalReference{Name: "prod"}},
 	})
 	tenant.waitReady("prod")
-	tenant.waitFor("prod", tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon)
+	tenant.waitFor("prod", tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, tenancyv1alpha1.ReasonExpiresSoon)
 	before, _ := shared.connections.Get(tenant.key("prod"))
 	(&renewing{tenant: tenant}).witness()
 

@@ -9,6 +9,7 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/expiry"
 )
 
 const (
@@ -135,8 +136,21 @@ func (r renewal) wakeAt(o observation) []time.Time {
 
 // expiresAt is when the credentials in use end; false if they do not say.
 func (o observation) expiresAt() (time.Time, bool) {
-	if o.renewal.inUse {
-		return o.renewal.token.expiresAt, true
+	found := o.expiring()
+	return found.ExpiresAt, !found.ExpiresAt.IsZero()
+}
+
+// expiring is what is known of the end of the credentials in use.
+func (o observation) expiring() expiry.Credentials {
+	found := expiry.Credentials{Renewed: o.renewal.inUse, Warning: o.expiryWarning}
+	if o.credentials.secret != nil {
+		found.Secret = o.credentials.secret.Name
 	}
-	return o.credentials.access.ExpiresAt()
+	switch sort, at, known := o.credentials.access.FirstToExpire(); {
+	case o.renewal.inUse:
+		found.Sort, found.ExpiresAt = kubeconfig.Token, o.renewal.token.expiresAt
+	case known:
+		found.Sort, found.ExpiresAt = sort, at
+	}
+	return found
 }

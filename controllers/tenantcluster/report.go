@@ -13,6 +13,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/expiry"
 )
 
 // report is what people are told of one reconcile.
@@ -102,7 +103,7 @@ func reportConnection(w *writer, o observation, done result) {
 		w.status.Version = done.link.Version
 		w.status.Endpoint = o.credentials.access.Server
 	case done.link.Phase == fleet.Unauthorized:
-		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, done.link.Message)
+		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, o.expiring().Refusal(o.now, done.link.Message))
 	default:
 		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable, done.link.Message)
 	}
@@ -133,36 +134,20 @@ func reportIdentity(w *writer, p plan, done result) {
 	}
 }
 
-// Reasons of CredentialsExpiring.
-const (
-	reasonExpiresSoon = "ExpiresSoon"
-	reasonExpired     = "Expired"
-)
-
 func reportExpiry(w *writer, o observation) {
-	expires, known := o.expiresAt()
-	if o.credentials.problem != nil || !known {
+	found := o.expiring()
+	if o.credentials.problem != nil || found.ExpiresAt.IsZero() {
 		w.status.KubeconfigExpiresAt = nil
 		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
 		return
 	}
-	w.status.KubeconfigExpiresAt = wholeSeconds(expires)
-	at, secret := expires.UTC().Format(time.RFC3339), o.credentials.secretFor(o.key)
-	switch {
-	case o.renewal.inUse && w.Status(tenancyv1alpha1.ConditionCredentialsRenewed) != metav1.ConditionFalse:
+	w.status.KubeconfigExpiresAt = wholeSeconds(found.ExpiresAt)
+	reason, message := found.Condition(o.now, w.Status(tenancyv1alpha1.ConditionCredentialsRenewed) == metav1.ConditionFalse)
+	if reason == "" {
 		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
-	case o.renewal.inUse:
-		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon,
-			fmt.Sprintf("The token in use expires at %s, and is not renewed: see the condition %s.", at, tenancyv1alpha1.ConditionCredentialsRenewed))
-	case !o.now.Before(expires):
-		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpired,
-			fmt.Sprintf("The credentials in Secret %s expired at %s: put a kubeconfig with new ones there.", secret, at))
-	case !o.now.Before(expires.Add(-o.expiryWarning)):
-		w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reasonExpiresSoon,
-			fmt.Sprintf("The credentials in Secret %s expire at %s: put a kubeconfig with new ones there before.", secret, at))
-	default:
-		w.Remove(tenancyv1alpha1.ConditionCredentialsExpiring)
+		return
 	}
+	w.Set(tenancyv1alpha1.ConditionCredentialsExpiring, metav1.ConditionTrue, reason, message)
 }
 
 // nextDeadline is when the report changes though nothing else does.
@@ -203,6 +188,10 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord 
 	}
 	events = append(events, renewalEvents(before, after)...)
 	events = append(events, handoutEvents(before, after)...)
+	expiring := meta.FindStatusCondition(after.Conditions, tenancyv1alpha1.ConditionCredentialsExpiring)
+	if expiry.IsNews(meta.FindStatusCondition(before.Conditions, tenancyv1alpha1.ConditionCredentialsExpiring), expiring) {
+		events = append(events, eventRecord{corev1.EventTypeWarning, expiring.Type, "Observe", expiring.Message})
+	}
 	was, is := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionReady)
 	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return events

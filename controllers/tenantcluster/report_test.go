@@ -208,6 +208,34 @@ func TestExpiryIsAnnouncedAndWokenUpFor(t *testing.T) {
 	}
 }
 
+func TestARefusalNamesTheExpiredTokenAndIsAnEventOnce(t *testing.T) {
+	expires := time.Unix(1795230000, 0)
+	o := settled()
+	o.credentials.access.Token = token("xNzk1MjMwMDAwfQ")
+	o.now = expires.Add(time.Minute)
+	o.link.Phase, o.link.Message = fleet.Unauthorized, "GET /api/v1/namespaces/kube-system answers 401 Unauthorized"
+	said := reported(o)
+	connected := meta.FindStatusCondition(said.status.Conditions, tenancyv1alpha1.ConditionConnected)
+	if want := "The token in Secret access expired at "; connected.Reason != tenancyv1alpha1.ReasonUnauthorized || !strings.HasPrefix(connected.Message, want) {
+		t.Errorf("got %s: %s, want %q", connected.Reason, connected.Message, want)
+	}
+	count := func(events []eventRecord) (found int) {
+		for _, one := range events {
+			if one.reason == tenancyv1alpha1.ConditionCredentialsExpiring {
+				found++
+			}
+		}
+		return found
+	}
+	if count(said.events) != 1 {
+		t.Errorf("the expiry is no event: %+v", said.events)
+	}
+	o.cluster.Status = said.status
+	if again := reported(o); count(again.events) != 0 {
+		t.Errorf("the expiry is told twice: %+v", again.events)
+	}
+}
+
 func TestEndOfASuspensionIsWokenUpFor(t *testing.T) {
 	o := settled()
 	o.cluster.Annotations = map[string]string{metav1alpha1.AnnotationSuspendUntil: now.Add(time.Hour).Format(time.RFC3339)}

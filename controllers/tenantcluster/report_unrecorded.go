@@ -9,6 +9,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 )
 
 // reasonRemaining is the reason of UnrecordedObjects.
@@ -25,11 +26,8 @@ func reportUnrecorded(w *writer, done result) {
 		w.Remove(tenancyv1alpha1.ConditionUnrecordedObjects)
 		return
 	}
-	count := fmt.Sprintf("%d objects carry", found.Count)
-	switch {
-	case found.Count == 1:
-		count = "1 object carries"
-	case found.Count >= tracker.MaxUnrecorded:
+	count := plural.Of(found.Count, "object|carries|carry")
+	if found.Count >= tracker.MaxUnrecorded {
 		count = fmt.Sprintf("At least %d objects carry", tracker.MaxUnrecorded)
 	}
 	w.Set(tenancyv1alpha1.ConditionUnrecordedObjects, metav1.ConditionTrue, reasonRemaining, fmt.Sprintf(

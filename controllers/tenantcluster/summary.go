@@ -32,7 +32,7 @@ func summarize(w *writer, o observation, p plan, done result, hands suspension.S
 			w.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, "The first answer of the cluster is awaited.", metav1alpha1.ConditionReconciling)
 		}
 	case done.link.Phase == fleet.Unauthorized:
-		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, "The credentials are refused: "+done.link.Message, metav1alpha1.ConditionStalled)
+		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, o.expiring().Refusal(o.now, done.link.Message), metav1alpha1.ConditionStalled)
 	case done.link.Phase == fleet.Unreachable:
 		w.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable,
 			"The cluster does not answer, and is tried again and again: "+done.link.Message, metav1alpha1.ConditionReconciling)

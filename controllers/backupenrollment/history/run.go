@@ -13,6 +13,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
@@ -89,7 +90,7 @@ func problemOf(backup velerov1.Backup, run backupv1alpha1.BackupRun, s Standard)
 	case run.StartedAt == nil:
 		return "Velero does not say when it started"
 	case run.Items < s.MinItems:
-		return fmt.Sprintf("it has %d objects, and spec.minItems asks for %d", run.Items, s.MinItems)
+		return fmt.Sprintf("it has %s, and spec.minItems asks for %d", plural.Of(run.Items, "object"), s.MinItems)
 	case s.RequireVolumes && run.DetailsRead:
 		return problemOfVolumes(run.Volumes)
 	}
@@ -117,5 +118,5 @@ func IsRunning(run backupv1alpha1.BackupRun) bool { return run.EndedAt == nil }
 
 // Describe names a backup that has started, with its start and its size.
 func Describe(run *backupv1alpha1.BackupRun) string {
-	return fmt.Sprintf("%s of %s, %d objects", run.Name, run.StartedAt.UTC().Format(time.RFC3339), run.Items)
+	return fmt.Sprintf("%s of %s, %s", run.Name, run.StartedAt.UTC().Format(time.RFC3339), plural.Of(run.Items, "object"))
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 )
@@ -25,6 +26,8 @@ type Connectivity struct {
 	Now     time.Time
 	// Unreachable says why the cluster cannot be worked with; empty if it can.
 	Unreachable string
+	// Unusable: that is for another reason than that the cluster does not answer.
+	Unusable bool
 	// Pending: the cluster is expected to answer any moment, as after a start of the manager. Until it
 	// does, or is found unreachable, what was known before stands.
 	Pending bool
@@ -32,6 +35,14 @@ type Connectivity struct {
 	ClusterID types.UID
 	// ClusterDeletion is what is known of the deletion of the TenantCluster; nil if it stays.
 	ClusterDeletion *ClusterDeletion
+}
+
+// UnreachableReason is the reason of conditions that Unreachable is the message of.
+func (c Connectivity) UnreachableReason() string {
+	if c.Unusable {
+		return metav1alpha1.ReasonClusterUnusable
+	}
+	return metav1alpha1.ReasonClusterUnreachable
 }
 
 func (c Connectivity) isDeleted() bool { return !c.Subject.GetDeletionTimestamp().IsZero() }
@@ -61,7 +72,7 @@ func (c *Connectivity) NotConnected(tenant *tenancyv1alpha1.TenantCluster, state
 		c.Pending = true
 		return
 	}
-	c.Unreachable = WhyUnreachable(tenant)
+	c.Unreachable, c.Unusable = WhyUnreachable(tenant), tenant.IsUnusable()
 	c.Pending = c.Unreachable == ""
 }
 
@@ -75,17 +86,8 @@ func isHopeless(tenant *tenancyv1alpha1.TenantCluster) bool {
 
 // WhyUnreachable reads why a cluster cannot be worked with from the TenantCluster; empty if that is connected as far as it says.
 func WhyUnreachable(tenant *tenancyv1alpha1.TenantCluster) string {
-	for _, one := range []struct {
-		conditionType string
-		bad           metav1.ConditionStatus
-	}{
-		{tenancyv1alpha1.ConditionIdentityConflict, metav1.ConditionTrue},
-		{tenancyv1alpha1.ConditionKubeconfigValid, metav1.ConditionFalse},
-		{tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse},
-	} {
-		if condition := meta.FindStatusCondition(tenant.Status.Conditions, one.conditionType); condition != nil && condition.Status == one.bad {
-			return fmt.Sprintf("TenantCluster %s/%s: %s", tenant.Namespace, tenant.Name, condition.Message)
-		}
+	if obstacle := tenant.Obstacle(); obstacle != nil {
+		return fmt.Sprintf("TenantCluster %s/%s: %s", tenant.Namespace, tenant.Name, obstacle.Message)
 	}
 	if meta.IsStatusConditionTrue(tenant.Status.Conditions, tenancyv1alpha1.ConditionConnected) {
 		return ""

@@ -18,7 +18,7 @@ func (c *Connectivity) Observe(
 ) (*tenancyv1alpha1.TenantCluster, *fleet.Cluster, error) {
 	tenant := &tenancyv1alpha1.TenantCluster{}
 	if err := cache.Get(ctx, key, tenant); apierrors.IsNotFound(err) {
-		c.Unreachable = fmt.Sprintf("TenantCluster %s does not exist", key)
+		c.Unreachable, c.Unusable = fmt.Sprintf("TenantCluster %s does not exist", key), true
 		return nil, nil, nil
 	} else if err != nil {
 		return nil, nil, fmt.Errorf("get TenantCluster %s: %w", key, err)

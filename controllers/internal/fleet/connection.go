@@ -217,6 +217,18 @@ func (c *connection) lost(ctx context.Context, err error) {
 	})
 }
 
+// logPhase tells once that a cluster is lost, and that it is found again.
+func (c *connection) logPhase(before Phase, after State) {
+	isLost := after.Phase == Unreachable || after.Phase == Unauthorized
+	switch {
+	case before == after.Phase:
+	case isLost && (before == Connected || before == Connecting):
+		c.fleet.options.Log.Info("cluster lost", "cluster", c.key.String(), "phase", string(after.Phase), "reason", after.Message)
+	case after.Phase == Connected && before != Connecting:
+		c.fleet.options.Log.Info("cluster found", "cluster", c.key.String(), "version", after.Version)
+	}
+}
+
 // since keeps the time of the last change of phase.
 func (s State) since(next Phase, now time.Time) time.Time {
 	if s.Phase == next {
@@ -233,6 +245,7 @@ func (c *connection) set(change func(*State)) {
 	after := c.state
 	c.mu.Unlock()
 	c.fleet.metrics.seen(c.key, after)
+	c.logPhase(before.Phase, after)
 	after.LastSeen = before.LastSeen
 	if before != after {
 		c.fleet.changed(c.key)

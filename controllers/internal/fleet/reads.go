@@ -101,8 +101,8 @@ func (c *Cluster) Secrets(namespace string) (corev1client.SecretInterface, error
 	return client.Secrets(namespace), nil
 }
 
-// pods reads the pods that a label selector selects in a namespace, at most 500.
-func (c *Cluster) pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
+// Pods reads the pods that a label selector selects in a namespace, at most 500.
+func (c *Cluster) Pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	reader := c.reader(podResource, namespace)

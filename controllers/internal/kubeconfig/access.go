@@ -36,16 +36,28 @@ type Access struct {
 	ProxyURL string `json:"-"`
 }
 
+// Sorts of credentials, for people.
+const (
+	ClientCertificate = "client certificate"
+	Token             = "token"
+)
+
 // ExpiresAt returns when the first of the credentials ends: the client certificate, or the token
 // if it is a JWT with an `exp` claim. False means that none of them says. The JWT's signature is
 // not checked: its issuer's key is not known here, and the time is only told, never relied upon.
 func (a Access) ExpiresAt() (time.Time, bool) {
+	_, at, known := a.FirstToExpire()
+	return at, known
+}
+
+// FirstToExpire returns which sort of credential ends first, and when, as ExpiresAt does.
+func (a Access) FirstToExpire() (sort string, at time.Time, known bool) {
 	cert, hasCert := certificateExpiry(a.CertData)
 	token, hasToken := tokenExpiry(a.Token)
 	if !hasCert || (hasToken && token.Before(cert)) {
-		return token, hasToken
+		return Token, token, hasToken
 	}
-	return cert, true
+	return ClientCertificate, cert, true
 }
 
 func certificateExpiry(pem []byte) (time.Time, bool) {
@@ -123,10 +135,10 @@ func (a Access) RESTConfig() *rest.Config {
 func (a Access) String() string {
 	var credentials []string
 	if len(a.CertData) > 0 {
-		credentials = append(credentials, "client certificate")
+		credentials = append(credentials, ClientCertificate)
 	}
 	if a.Token != "" {
-		credentials = append(credentials, "token")
+		credentials = append(credentials, Token)
 	}
 	return fmt.Sprintf("%s (%s)", a.Server, strings.Join(credentials, ", "))
 }

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/internal/forbidden"
@@ -41,6 +42,7 @@ func (r Records) Write(ctx context.Context, namespace string, spec tenancyv1alph
 	if err != nil && !isFinal(err) {
 		return fmt.Errorf("write OrphanRecord %s/%s: %w", made.Namespace, made.Name, err)
 	}
+	log.FromContext(ctx).Info("orphan recorded", "cluster", namespace+"/"+spec.ClusterName, "object", made.Namespace+"/"+made.Name, "reason", spec.Reason, "objects", len(spec.Objects))
 	return nil
 }
 

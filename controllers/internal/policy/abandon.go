@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -45,8 +47,9 @@ func isAbandoned(target Target) bool {
 	if ready == nil {
 		return false
 	}
+	awaited := ready.Reason == metav1alpha1.ReasonClusterUnreachable || ready.Reason == metav1alpha1.ReasonClusterUnusable
 	return ready.Reason == metav1alpha1.ReasonAbandoned ||
-		ready.Reason == metav1alpha1.ReasonClusterUnreachable && target.GetAnnotations()[metav1alpha1.AnnotationAbandon] == "true"
+		awaited && target.GetAnnotations()[metav1alpha1.AnnotationAbandon] == "true"
 }
 
 // recordAbandoned puts what is new first and keeps the latest ten. The same target is recorded once.
@@ -125,7 +128,7 @@ func (m *abandonedMemory[T]) forgetAll(policy types.NamespacedName) {
 }
 
 // announceAbandoned tells of the last targets of a policy that is gone itself: it has no status any more.
-func (r *Reconciler[P, T]) announceAbandoned(o observation[P, T]) {
+func (r *Reconciler[P, T]) announceAbandoned(ctx context.Context, o observation[P, T]) {
 	_, added := recordAbandoned(o.policy.GetPolicyStatus().Abandoned, o.abandoned, metav1.NewTime(o.now))
-	r.emit(o.policy, abandonedEvents(added))
+	r.emit(ctx, o.policy, news.OfAbandoned(added))
 }

@@ -78,7 +78,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	done := r.apply(ctx, o, p)
 	done.note(undecided)
 	if done.removed {
-		r.announceAbandoned(*o)
+		r.announceAbandoned(ctx, *o)
 		r.forget(request.NamespacedName)
 		r.expectations.recordEnd(request.NamespacedName, policy.GetUID(), r.Clock.Now())
 		// An answer of success may come from something else than an API server. Then no event follows.

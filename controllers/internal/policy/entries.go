@@ -26,6 +26,7 @@ func wantedIn(policy Policy, cluster *tenancyv1alpha1.TenantCluster, revision st
 		Revision:   revision,
 		Parameters: clusterstate.Comparable(clusterstate.ParametersOf(cluster)),
 		Connected:  clusterstate.IsConnected(cluster),
+		Unusable:   clusterstate.WhyUnusable(cluster),
 		Gates:      clusterstate.Gates(cluster, policy.GetNamespace(), rolloutPolicy, now),
 		Deleting:   !cluster.DeletionTimestamp.IsZero(),
 	}}
@@ -64,6 +65,8 @@ func targetOf[P Policy, T Target](kind Kind[P, T], policy P, wanted settings, ta
 		Parameters:      clusterstate.Comparable(spec.Cluster),
 		SettingsCurrent: wanted.areOn(spec) && kind.SettingsCurrent(target, policy),
 		State:           state,
+		Standing:        state == rollout.Progressing && targetstate.IsStanding(target),
+		Applied:         targetstate.IsApplied(target),
 		ReadySince:      targetstate.ReadySince(target),
 		Since:           targetstate.NotReadySince(target),
 		Message:         message,

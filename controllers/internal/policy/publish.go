@@ -14,6 +14,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
@@ -77,8 +78,8 @@ func (r *Reconciler[P, T]) publish(ctx context.Context, policy P, reported repor
 	if err := r.patchStatus(ctx, policy, reported.status); err != nil {
 		return 0, err
 	}
-	r.emit(policy, slices.DeleteFunc(reported.events, func(event eventRecord) bool {
-		return event.condition != "" && !known.writes.IsFirst(change, event.condition)
+	r.emit(ctx, policy, slices.DeleteFunc(reported.events, func(one news.Record) bool {
+		return one.Condition != "" && !known.writes.IsFirst(change, one.Condition)
 	}))
 	known.writes.Wrote(change, now)
 	return 0, nil

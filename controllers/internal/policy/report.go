@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
@@ -21,7 +22,7 @@ type report[P Policy] struct {
 	status P
 	// sum writes what the kind's status tells of the targets into a policy; nil for nothing.
 	sum    func(policy P)
-	events []eventRecord
+	events []news.Record
 	// again is when to look again without being asked, from now; 0 is never.
 	again time.Duration
 	// failed: something went wrong. What is told of that is not put off, since the next try follows at its own pace.
@@ -41,7 +42,7 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	status.Revision = currentRevision(o)
 	status.Clusters = metav1alpha1.ClusterSummary{
 		Selected: summary.Selected, Ready: summary.Ready, Updated: summary.Updated,
-		Failed: summary.Failed, Unreachable: summary.Unreachable,
+		Failed: summary.Failed, Unreachable: summary.Unreachable, Unusable: summary.Unusable,
 	}
 	if o.content.SetStatus != nil {
 		o.content.SetStatus(changed)
@@ -61,7 +62,7 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	if !equality.Semantic.DeepEqual(statusOnly(kind, o.policy), changed) {
 		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, o.now)
 	}
-	events := slices.Concat(statusEvents(before, status), abandonedEvents(abandoned), confirmationEvents(done.rollout.Withdrawal))
+	events := slices.Concat(news.OfStatus(before, status), news.OfAbandoned(abandoned), news.OfWithdrawal(done.rollout.Withdrawal))
 	return report[P]{status: changed, sum: sum, events: events, again: untilNext(o, p.rollout.Again), failed: done.err != nil}
 }
 

@@ -112,6 +112,7 @@ func settled(t *testing.T) fixture {
 	target.Spec.Revision, target.Spec.Cluster = snapshot.Name, clusterstate.ParametersOf(found)
 	settingsOf(addon, noon).setOn(&target.Spec.TargetSpec)
 	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	target.Status.Revision = snapshot.Name
 	return fixture{
 		observed: observed{policy: addon, now: noon, snapshot: snapshot},
 		clusters: []*tenancyv1alpha1.TenantCluster{found}, targets: []*addonsv1alpha1.AddonRelease{target},
@@ -188,9 +189,9 @@ func TestReport(t *testing.T) {
 		"a conflict of identity is no connection": {
 			change: func(o *fixture) {
 				conditions := &o.clusters[0].Status.Conditions
-				*conditions = append(*conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionIdentityConflict, Status: metav1.ConditionTrue})
+				*conditions = append(*conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionIdentityConflict, Status: metav1.ConditionTrue, Message: "held by another"})
 			},
-			ready: metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable,
+			ready: metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnusable, message: ": held by another;",
 		},
 	}
 	for name, test := range tests {

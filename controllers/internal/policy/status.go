@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 )
 
 // statusOnly is a policy that has the identity, the version and a copy of the status of another, and nothing else.
@@ -15,6 +18,14 @@ func statusOnly[P Policy, T Target](kind Kind[P, T], policy P) P {
 	only.SetResourceVersion(policy.GetResourceVersion())
 	kind.CopyStatus(only, policy)
 	return only
+}
+
+// emit tells news of a policy, by Events and in the log.
+func (r *Reconciler[P, T]) emit(ctx context.Context, policy P, told []news.Record) {
+	for _, one := range told {
+		r.Recorder.Eventf(policy, nil, one.Type, one.Reason, one.Action, "%s", one.Note)
+		log.FromContext(ctx).Info(one.LogLine(), "reason", one.Reason, "message", one.Note)
+	}
 }
 
 // patchStatus writes what changes in the status, unless another client wrote the policy meanwhile. The

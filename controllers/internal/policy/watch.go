@@ -20,6 +20,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 )
 
 // coalescing is how long events of targets and clusters wait for others of the same policy.
@@ -76,6 +77,7 @@ type targetView struct {
 	deleting   bool
 	abandoned  string
 	part       any
+	applied    bool
 }
 
 func (r *Reconciler[P, T]) viewOfTarget(target T) targetView {
@@ -83,7 +85,7 @@ func (r *Reconciler[P, T]) viewOfTarget(target T) targetView {
 	return targetView{
 		generation: target.GetGeneration(), state: int(state), message: message,
 		deleting: !target.GetDeletionTimestamp().IsZero(), abandoned: target.GetAnnotations()[metav1alpha1.AnnotationAbandon],
-		part: partOf(r.Kind, target),
+		part: partOf(r.Kind, target), applied: targetstate.IsApplied(target),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -99,7 +100,7 @@ func TestWithdrawalGuardIsReported(t *testing.T) {
 func TestWithdrawalGuardIsAnnouncedOnce(t *testing.T) {
 	o := deselected(t, 5)
 	first := o.report(nil)
-	if len(first.events) == 0 || first.events[len(first.events)-1].reason != metav1alpha1.ReasonWithdrawalGuard {
+	if len(first.events) == 0 || first.events[len(first.events)-1].Reason != metav1alpha1.ReasonWithdrawalGuard {
 		t.Errorf("events %+v", first.events)
 	}
 	o.policy.Status = first.status.Status
@@ -118,7 +119,7 @@ func TestConfirmedWithdrawalThatCouldNotBeRecordedIsCarriedOutNextTime(t *testin
 	o.policy.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: "5"}
 	todo := newPlan(o.o())
 	first := newReport(testKind{}, o.o(), todo, result{rollout: rollout.Plan{Withdrawal: todo.rollout.Withdrawal}, err: errors.New("timeout")})
-	if len(first.events) != 1 || first.events[0].reason != eventConfirmed {
+	if len(first.events) != 1 || first.events[0].Reason != news.ReasonConfirmed {
 		t.Errorf("events %+v", first.events)
 	}
 	o.policy.Status = first.status.Status

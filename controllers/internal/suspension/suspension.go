@@ -62,6 +62,14 @@ func read(suspend bool, annotations map[string]string, annotation string, now ti
 	return found
 }
 
+// Reason is the reason of a condition that tells of it.
+func (s Suspension) Reason() string {
+	if s.Why != "" {
+		return metav1alpha1.ReasonUpgrading
+	}
+	return metav1alpha1.ReasonSuspended
+}
+
 // During is a suspension for as long as something is under way, which why tells.
 func During(why string) Suspension { return Suspension{Active: true, Why: why} }
 

@@ -59,6 +59,8 @@ type Declared[T metav1alpha1.Target, S, X any] struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Clock        clock.PassiveClock
+	// Patience is how long an object may be unhealthy before its pods are read; that of package standstill if it is zero.
+	Patience time.Duration
 	// WebhookPatience of removals; that of package apply if it is zero.
 	WebhookPatience time.Duration
 	// Slice of the work on a target; that of package apply if it is zero.
@@ -128,7 +130,9 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 		return reconcile.Result{}, err
 	}
 	o.Inventory = done.Inventory
-	told := d.NewReport(o, p, done, o.Look(ctx, done.Result, cluster), d.acknowledged(o.Observation, cluster))
+	shown := o.Look(ctx, done.Result, cluster)
+	shown.lookAtPods(ctx, o.Observation, d.Parts(&o.Status), &known.standstill, cluster, d.Patience)
+	told := d.NewReport(o, p, done, shown, d.acknowledged(o.Observation, cluster))
 	told.Due = times.Earliest(told.Due, d.lookAgain(o.Observation, told.Told, cluster))
 	if warning := done.Outcome.Warning; warning != nil {
 		d.Room.Recorder.Eventf(target, nil, corev1.EventTypeWarning, warning.Reason, warning.Action, "%s", warning.Message)

@@ -12,6 +12,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -45,8 +46,8 @@ func (r *Reconciler[T, S, M]) recordUnremoved(ctx context.Context, target T, o O
 		}
 	}
 	if (o.IsAbandoned() || o.IsGivenUp()) && len(left.Inventory) > 0 {
-		r.Recorder.Eventf(target, nil, corev1.EventTypeWarning, eventAbandoned, actionDelete, "%d objects were left in TenantCluster %s: %s: %s",
-			len(left.Inventory), ClusterKey(target), truncate.Cut(apply.Names(left.Inventory.Sorted()), maxNamesTold), truncate.Cut(why.Message, maxWhyTold))
+		r.Recorder.Eventf(target, nil, corev1.EventTypeWarning, eventAbandoned, actionDelete, "%s left in TenantCluster %s: %s: %s",
+			plural.Of(len(left.Inventory), "object|was|were"), ClusterKey(target), truncate.Cut(apply.Names(left.Inventory.Sorted()), maxNamesTold), truncate.Cut(why.Message, maxWhyTold))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/standstill"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
@@ -34,6 +35,8 @@ type Known[T metav1alpha1.Target, S, M any] struct {
 	unfinished bool
 	// reported is the drift that was left in place and counted, by the fingerprint that showed it.
 	reported map[objects.Key]string
+	// standstill is what is known of the target's first unhealthy object.
+	standstill standstill.Memory
 	// series of the target's metrics, to remove them by.
 	series series
 }

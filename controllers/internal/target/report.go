@@ -11,6 +11,8 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
+	"github.com/daytwo-dev/daytwo/controllers/internal/standstill"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -41,6 +43,8 @@ type Shown struct {
 	Health map[objects.Key]tracker.Health
 	// tolerated is what stays of what others set.
 	tolerated []metav1alpha1.ToleratedManager
+	// standstill is the first unhealthy object, if it has been so for a while.
+	standstill standstill.Standstill
 	// lookAt is when the watches have had the time to show what they do not show yet; zero if that is nothing.
 	lookAt time.Time
 }
@@ -70,7 +74,7 @@ func Report(next Status, f Findings) {
 		next.Acknowledged = f.Acknowledged
 	}
 	reportApplied(next, o, f.Trouble, applied)
-	worst := firstUnhealthy(o.Inventory, f.Shown.Health)
+	worst := firstUnhealthy(o.Inventory, f.Shown.Health).standing(f.Shown.standstill)
 	reportHealth(next, f, applied, worst)
 	reportReady(next, f, applied, worst)
 }
@@ -127,9 +131,9 @@ func reportApplied(next Status, o Observation, trouble *Verdict, applied bool) {
 		next.set(o, metav1alpha1.ConditionApplied, metav1.ConditionFalse, trouble.Reason, trouble.Message)
 	case applied:
 		next.set(o, metav1alpha1.ConditionApplied, metav1.ConditionTrue, metav1alpha1.ReasonSucceeded,
-			fmt.Sprintf("%d objects of revision %s", len(next.Inventory), next.Revision))
+			fmt.Sprintf("%s of revision %s", plural.Of(len(next.Inventory), "object"), next.Revision))
 	case o.Suspension.Active:
-		next.set(o, metav1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonSuspended,
+		next.set(o, metav1alpha1.ConditionApplied, metav1.ConditionFalse, o.Suspension.Reason(),
 			fmt.Sprintf("%s; revision %s waits", o.Suspension, o.revision()))
 	default:
 		next.set(o, metav1alpha1.ConditionApplied, metav1.ConditionFalse, metav1alpha1.ReasonProgressing, "not applied yet")

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -97,8 +98,8 @@ func contentionMessage(o Observation, p apply.Plan) string {
 	if who == "" {
 		who = f.Manager
 	}
-	return fmt.Sprintf("%s keeps changing %s; it was taken back %d times, next at %s; stop it, or list the field in spec.drift.ignore",
-		orSomebody(who), w.Ref, f.Count, f.Ready().UTC().Format(time.TimeOnly))
+	return fmt.Sprintf("%s keeps changing %s; it was taken back %s, next at %s; stop it, or list the field in spec.drift.ignore",
+		orSomebody(who), w.Ref, plural.Of(f.Count, "time"), f.Ready().UTC().Format(time.TimeOnly))
 }
 
 func reportedMessage(reported []apply.Write) string {
@@ -109,7 +110,7 @@ func reportedMessage(reported []apply.Write) string {
 		message += " " + b.Fields[0]
 	}
 	if more := len(reported) - 1; more > 0 {
-		message += fmt.Sprintf(", and %d more objects were changed", more)
+		message += fmt.Sprintf(", and %d more", more)
 	}
 	return message + "; it is left as it is"
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +10,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/standstill"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -16,6 +18,18 @@ import (
 type unhealthy struct {
 	objects.Ref
 	tracker.Health
+	// since when it has been so, if that is a while; zero otherwise.
+	since time.Time
+	// why is what its pods say about it; empty for nothing.
+	why string
+}
+
+// standing adds for how long, and why, if that was found out about the object.
+func (u *unhealthy) standing(found standstill.Standstill) *unhealthy {
+	if u != nil && found.Object == u.Ref {
+		u.since, u.why = found.Since, found.Why
+	}
+	return u
 }
 
 // firstUnhealthy prefers what has failed to what is still on its way.
@@ -37,14 +51,24 @@ func (u unhealthy) reason() string {
 	if u.Status == status.FailedStatus {
 		return metav1alpha1.ReasonUnhealthy
 	}
+	if !u.since.IsZero() {
+		return metav1alpha1.ReasonStandstill
+	}
 	return metav1alpha1.ReasonProgressing
 }
 
 func (u unhealthy) message() string {
+	message := fmt.Sprintf("%s: %s", u.Ref, u.Message)
 	if u.Message == "" {
-		return fmt.Sprintf("%s is %s", u.Ref, u.Status)
+		message = fmt.Sprintf("%s is %s", u.Ref, u.Status)
 	}
-	return fmt.Sprintf("%s: %s", u.Ref, u.Message)
+	if u.why != "" {
+		message += "; " + u.why
+	}
+	if !u.since.IsZero() {
+		message += "; since " + u.since.UTC().Format(time.RFC3339)
+	}
+	return message
 }
 
 // healthOf says what has failed of that which is applied, and what of it is awaited; nil for nothing.

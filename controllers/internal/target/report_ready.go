@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -27,7 +28,7 @@ func reportReady(next Status, f Findings, applied bool, worst *unhealthy) {
 	case trouble != nil:
 		next.progress(o, trouble.Reason, trouble.Message)
 	case !applied && o.Suspension.Active:
-		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonSuspended,
+		next.set(o, metav1alpha1.ConditionReady, metav1.ConditionFalse, o.Suspension.Reason(),
 			fmt.Sprintf("%s; revision %s waits", o.Suspension, o.revision()))
 	case !applied:
 		next.progress(o, metav1alpha1.ReasonProgressing, "applying revision "+o.revision())
@@ -46,7 +47,7 @@ func reportReady(next Status, f Findings, applied bool, worst *unhealthy) {
 
 func readyMessage(next Status, f Findings, drifted *metav1.Condition) string {
 	o := f.Observation
-	message := cmp.Or(f.Summary, fmt.Sprintf("%d objects as declared", len(next.Inventory)))
+	message := cmp.Or(f.Summary, plural.Of(len(next.Inventory), "object")+" as declared")
 	if drifted != nil && drifted.Status == metav1.ConditionTrue {
 		message = drifted.Message
 	}
@@ -61,15 +62,15 @@ func readyMessage(next Status, f Findings, drifted *metav1.Condition) string {
 
 // reportUnreachable leaves nothing green on old news.
 func reportUnreachable(next Status, o Observation) {
-	message, reason := o.Unreachable, metav1alpha1.ReasonClusterUnreachable
+	message, reason := o.Unreachable, o.UnreachableReason()
 	switch {
 	case !o.isDeleted():
 	case o.IsLeft():
 		reason = metav1alpha1.ReasonAbandoned
-		message = fmt.Sprintf("%d objects are left in the cluster (%s): %s; an OrphanRecord lists them", len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable)
+		message = fmt.Sprintf("%s left in the cluster (%s): %s; an OrphanRecord lists them", plural.Of(len(o.Inventory), "object|is|are"), apply.Names(o.Inventory.Sorted()), o.Unreachable)
 	default:
-		message = fmt.Sprintf("%d objects are still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
-			len(o.Inventory), apply.Names(o.Inventory.Sorted()), o.Unreachable, o.GivenUpWhen(), metav1alpha1.AnnotationAbandon)
+		message = fmt.Sprintf("%s still in the cluster (%s): %s; they are removed when it answers%s, or set the annotation %s: \"true\" to leave them",
+			plural.Of(len(o.Inventory), "object|is|are"), apply.Names(o.Inventory.Sorted()), o.Unreachable, o.GivenUpWhen(), metav1alpha1.AnnotationAbandon)
 	}
 	for _, condition := range []string{
 		metav1alpha1.ConditionReady, metav1alpha1.ConditionApplied, metav1alpha1.ConditionHealthy, metav1alpha1.ConditionDrifted,
@@ -82,10 +83,10 @@ func reportUnreachable(next Status, o Observation) {
 
 func deletionMessage(next Status, o Observation, trouble *Verdict) string {
 	if o.AwaitsBackup() && len(next.Inventory) > 0 {
-		return fmt.Sprintf("%d objects stay until the final backup of TenantCluster %s is made; to remove them without one, set its spec.deletion.finalBackup to false",
-			len(next.Inventory), ClusterKey(o.target))
+		return fmt.Sprintf("%s until the final backup of TenantCluster %s is made; to remove them without one, set its spec.deletion.finalBackup to false",
+			plural.Of(len(next.Inventory), "object|stays|stay"), ClusterKey(o.target))
 	}
-	message := fmt.Sprintf("removing %d objects", len(next.Inventory))
+	message := "removing " + plural.Of(len(next.Inventory), "object")
 	if trouble != nil {
 		message += ": " + trouble.Message
 	}

@@ -67,6 +67,14 @@ func ReadVersion(ctx context.Context, server string, through http.RoundTripper) 
 	return version.GitVersion, nil
 }
 
+// rightTo is what a request needs, in the words of RBAC. What a server says of that is left out: it may quote the credentials.
+func rightTo(path string) string {
+	if path == IdentityPath {
+		return `get namespaces "kube-system"`
+	}
+	return "get the non-resource URL " + path
+}
+
 func getJSON(ctx context.Context, url string, through http.RoundTripper, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -84,8 +92,11 @@ func getJSON(ctx context.Context, url string, through http.RoundTripper, into an
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return &UnauthorizedError{fmt.Sprintf("GET %s answers %s; the credentials need at least the right to get namespaces", request.URL.Path, codeOf(response))}
+	case http.StatusUnauthorized:
+		return &UnauthorizedError{fmt.Sprintf("GET %s answers 401 Unauthorized: the API server does not accept the credentials", request.URL.Path)}
+	case http.StatusForbidden:
+		return &UnauthorizedError{fmt.Sprintf("GET %s answers 403 Forbidden: the credentials lack the right to %s; bind their user to a ClusterRole that grants it",
+			request.URL.Path, rightTo(request.URL.Path))}
 	default:
 		return refusal(request, response, body)
 	}

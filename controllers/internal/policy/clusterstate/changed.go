@@ -16,6 +16,7 @@ func Changed(before, after *tenancyv1alpha1.TenantCluster) bool {
 
 type view struct {
 	connected    bool
+	unusable     string
 	version      string
 	suspend      bool
 	suspendUntil string
@@ -29,7 +30,7 @@ type view struct {
 
 func viewOf(cluster *tenancyv1alpha1.TenantCluster) view {
 	return view{
-		connected: IsConnected(cluster), version: minorVersion(cluster.Status.Version),
+		connected: IsConnected(cluster), unusable: WhyUnusable(cluster), version: minorVersion(cluster.Status.Version),
 		suspend: cluster.Spec.Suspend, suspendUntil: cluster.Annotations[metav1alpha1.AnnotationSuspendUntil],
 		heldUntil: cluster.Annotations[metav1alpha1.AnnotationProviderSuspendUntil],
 		deleting:  !cluster.DeletionTimestamp.IsZero(), keepsTargets: cluster.KeepsTargets(), upgrading: cluster.Status.Upgrade != nil,

@@ -58,6 +58,7 @@ func (in Input) targetsAfter(plan Plan) []Target {
 func (t *Target) written(now time.Time) {
 	t.SettingsCurrent = true
 	t.State = Progressing
+	t.Applied, t.Standing = false, false
 	t.ReadySince, t.Since = time.Time{}, now
 	t.Message = ""
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 )
 
 // Guard bounds how many clusters a policy loses within an hour before a person has to confirm it.
@@ -35,7 +37,7 @@ func (g Guard) AtMost(most Guard) Guard {
 
 // String is "10 clusters or 50 percent, whichever is more".
 func (g Guard) String() string {
-	return fmt.Sprintf("%s or %d percent, whichever is more", plural(int32(g.MaxClusters)), g.MaxPercent)
+	return fmt.Sprintf("%s or %d percent, whichever is more", plural.Of(g.MaxClusters, "cluster"), g.MaxPercent)
 }
 
 // ParseGuard reads a guard as in "10,50%": a number of clusters from 1, and a percentage from 0 to 100.

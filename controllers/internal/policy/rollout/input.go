@@ -69,6 +69,8 @@ type Cluster struct {
 	Parameters string
 	// Connected: it answers, it is the right one, and its parameters are known.
 	Connected bool
+	// Unusable says why it is not connected, where that is not for lack of an answer; empty otherwise.
+	Unusable string
 	// Gates hold back changes in this cluster.
 	Gates []Gate
 	// Overrides are reasons of gates that do not hold an urgent change of this cluster back. An urgent update of
@@ -95,8 +97,10 @@ const (
 	Ready
 	// Failed: it is not, and it is not just on its way: the last try failed, or no further one is made.
 	Failed
-	// Unreachable: the target could not look.
+	// Unreachable: the target could not look, since the cluster does not answer.
 	Unreachable
+	// Unusable: the target could not look for another reason.
+	Unusable
 )
 
 // Target is the policy in one cluster.
@@ -109,6 +113,10 @@ type Target struct {
 	// SettingsCurrent: what is no part of a revision is as the policy has it.
 	SettingsCurrent bool
 	State           State
+	// Applied: what the target names was applied in its cluster, as far as is known.
+	Applied bool
+	// Standing: it has been Progressing for a while, and Message says what stands still.
+	Standing bool
 	// ReadySince is when State became Ready; zero if it is not.
 	ReadySince time.Time
 	// Since is when the target was written last, or stopped being Ready, whichever is later; zero if it is Ready, or if that is not

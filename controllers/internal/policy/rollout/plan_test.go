@@ -22,7 +22,7 @@ func cluster(name string) Cluster {
 func target(name, revision string, state State) Target {
 	key := ClusterKey{Namespace: "acme", Name: name}
 	return Target{
-		Name: TargetName("cache", key), Cluster: key, Revision: revision, Parameters: "1.36", SettingsCurrent: true, State: state,
+		Name: TargetName("cache", key), Cluster: key, Revision: revision, Parameters: "1.36", SettingsCurrent: true, State: state, Applied: true,
 	}
 }
 

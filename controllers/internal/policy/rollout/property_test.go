@@ -217,7 +217,7 @@ func TestEverySelectedClusterIsCountedOnce(t *testing.T) {
 	for range rounds {
 		input := randomInput(source)
 		summary := Summarize(input)
-		sum := summary.Ready.Count + summary.Failed.Count + summary.Unreachable.Count + summary.Progressing.Count
+		sum := summary.Ready.Count + summary.Failed.Count + summary.Unreachable.Count + summary.Unusable.Count + summary.Progressing.Count
 		for _, waiting := range summary.Waiting {
 			sum += waiting.Clusters.Count
 			known := slices.ContainsFunc(gates, func(gate Gate) bool { return gate.Reason == waiting.Reason && gate.Message == waiting.Message })

@@ -11,22 +11,26 @@ import (
 const countedNames = 10
 
 // Summary counts a policy's clusters. Every selected cluster is in exactly one of Ready, Failed,
-// Unreachable, Waiting and Progressing.
+// Unreachable, Unusable, Waiting and Progressing.
 type Summary struct {
 	// Selected by the policy; clusters that are being deleted are not.
 	Selected metav1alpha1.ClusterCount
-	// Updated: the target has the revision and parameters that it should have.
+	// Updated: the revision and the parameters that the cluster should have were applied there.
 	Updated metav1alpha1.ClusterCount
 	// Ready: updated, connected, and the target is ready.
 	Ready metav1alpha1.ClusterCount
 	// Failed: the target failed or missed its deadline, at whichever revision.
 	Failed metav1alpha1.ClusterCount
-	// Unreachable: the cluster is not connected, or its target could not look.
+	// Unreachable: the cluster does not answer.
 	Unreachable metav1alpha1.ClusterCount
+	// Unusable: nothing is known of the cluster for another reason.
+	Unusable metav1alpha1.ClusterCount
 	// Waiting: a gate holds back the next change there; by the reason of the gate, in alphabetical order.
 	Waiting []Waiting
 	// Progressing: the others, which are on their way or wait for a slot.
 	Progressing metav1alpha1.ClusterCount
+	// Standing are those of them that have been on their way for a while.
+	Standing metav1alpha1.ClusterCount
 	// Terminating are the clusters that are being deleted, or not selected any more, and still have a
 	// target, apart from those that the guard holds back.
 	Terminating metav1alpha1.ClusterCount
@@ -36,9 +40,10 @@ type Summary struct {
 	Withdrawal Withdrawal
 	// FirstFailure is what the first of the failed targets says.
 	FirstFailure string
-	// FirstUnknown is what the first of the unreachable targets says whose cluster is connected, with the cluster's
-	// name; empty if there is none.
-	FirstUnknown string
+	// FirstUnusable says why nothing is known of the first of the unusable clusters that says so, with its name.
+	FirstUnusable string
+	// FirstStanding is what the first of the standing targets says.
+	FirstStanding string
 	// FirstObstacle is what keeps the first of the terminating targets, if one says so.
 	FirstObstacle string
 }
@@ -81,14 +86,16 @@ func Summarize(input Input) Summary {
 		}
 		name := displayName(policy, p.cluster.ClusterKey)
 		add(&summary.Selected, name)
-		if p.isUpdated() {
+		if p.isUpdated() && p.target.Applied {
 			add(&summary.Updated, name)
 		}
 		gate := p.waitsFor(policy)
 		switch {
+		case p.isUnusable():
+			add(&summary.Unusable, name)
+			summary.FirstUnusable = cmp.Or(summary.FirstUnusable, p.whyUnusable(name))
 		case !p.cluster.Connected || (p.target != nil && p.target.State == Unreachable):
 			add(&summary.Unreachable, name)
-			summary.FirstUnknown = cmp.Or(summary.FirstUnknown, p.whyUnknown(name))
 		case p.isReady():
 			add(&summary.Ready, name)
 		case input.isFailed(p):
@@ -99,6 +106,7 @@ func Summarize(input Input) Summary {
 			waiting.add(gate, name)
 		default:
 			add(&summary.Progressing, name)
+			summary.addStanding(p, name)
 		}
 	}
 	summary.Waiting = waiting.count()
@@ -112,12 +120,31 @@ func Summarize(input Input) Summary {
 	return summary
 }
 
-// whyUnknown is what the target says that could not look into a connected cluster; empty if it says nothing.
-func (p pair) whyUnknown(name string) string {
-	if !p.cluster.Connected || p.target.Message == "" {
+// addStanding counts a target that stands still on its way.
+func (s *Summary) addStanding(p pair, name string) {
+	if p.target == nil || !p.target.Standing {
+		return
+	}
+	if add(&s.Standing, name); s.Standing.Names[0] == name {
+		s.FirstStanding = p.target.Message
+	}
+}
+
+// isUnusable is whether nothing is known of the cluster though it may answer.
+func (p pair) isUnusable() bool {
+	return p.cluster.Unusable != "" || p.cluster.Connected && p.target != nil && p.target.State == Unusable
+}
+
+// whyUnusable says why, with the cluster's name; empty if nothing is said.
+func (p pair) whyUnusable(name string) string {
+	why := p.cluster.Unusable
+	if why == "" {
+		why = p.target.Message
+	}
+	if why == "" {
 		return ""
 	}
-	return name + ": " + p.target.Message
+	return name + ": " + why
 }
 
 // countTerminating counts the clusters that are being deleted and those of targets that nothing selects any
@@ -134,7 +161,7 @@ func (s *Summary) countTerminating(policy *Policy, pairs []pair, unselected []*T
 		}
 		name := displayName(policy, target.Cluster)
 		add(&s.Terminating, name)
-		if s.FirstObstacle == "" && target.Message != "" && (target.State == Failed || target.State == Unreachable) {
+		if s.FirstObstacle == "" && target.Message != "" && (target.State == Failed || target.State == Unreachable || target.State == Unusable) {
 			s.FirstObstacle = name + ": " + target.Message
 		}
 	}

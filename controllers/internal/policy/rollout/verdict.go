@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 )
 
 // Verdict is what a policy's conditions say, in the sense of kstatus.
@@ -23,7 +25,7 @@ type Verdict struct {
 }
 
 // Conclude sums the clusters up: any failed target makes the policy not ready; else any
-// unreachable cluster makes it unknown; else it is ready once all clusters are. A withdrawal that is
+// unreachable or unusable cluster makes it unknown; else it is ready once all clusters are. A withdrawal that is
 // held back stands above all: only a person can mend it.
 func Conclude(policy Policy, summary Summary) Verdict {
 	verdict := ofClusters(summary)
@@ -78,6 +80,11 @@ func ofClusters(s Summary) Verdict {
 	for _, waiting := range s.Waiting {
 		gates += waiting.Message + " in " + describe(waiting.Clusters) + "; "
 	}
+	reason := metav1alpha1.ReasonRollingOut
+	if s.Standing.Count > 0 {
+		reason = metav1alpha1.ReasonStandstill
+		gates = fmt.Sprintf("stands still in %s; %s: %s; ", describe(s.Standing), s.Standing.Names[0], s.FirstStanding) + gates
+	}
 	switch {
 	case s.Failed.Count > 0:
 		message := "failed in " + describe(s.Failed)
@@ -85,20 +92,32 @@ func ofClusters(s Summary) Verdict {
 			message += fmt.Sprintf("; %s: %s", s.Failed.Names[0], s.FirstFailure)
 		}
 		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonTargetsFailed, Message: message + "; " + gates + progress}
-	case s.Unreachable.Count > 0:
-		message := "no answer from " + describe(s.Unreachable)
-		if s.FirstUnknown != "" {
-			message = "unknown in " + describe(s.Unreachable) + "; " + s.FirstUnknown
-		}
-		return Verdict{Ready: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonClusterUnreachable, Message: message + "; " + gates + progress}
+	case s.Unreachable.Count+s.Unusable.Count > 0:
+		reason, message := s.unknown()
+		return Verdict{Ready: metav1.ConditionUnknown, Reason: reason, Message: message + gates + progress}
 	case s.Progressing.Count > 0:
-		return Verdict{Ready: metav1.ConditionFalse, Reason: metav1alpha1.ReasonRollingOut, Message: gates + progress}
+		return Verdict{Ready: metav1.ConditionFalse, Reason: reason, Message: gates + progress}
 	case len(s.Waiting) > 0:
 		return Verdict{Ready: metav1.ConditionFalse, Reason: s.Waiting[0].Reason, Message: gates + progress}
 	case s.Selected.Count == 0:
-		return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonNoClusters, Message: "no TenantCluster is selected"}
+		return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonNoClusters, Message: "no TenantCluster is selected: the selectors of the spec match the labels and names of none"}
 	}
-	return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonSucceeded, Message: fmt.Sprintf("ready in %s", plural(s.Selected.Count))}
+	return Verdict{Ready: metav1.ConditionTrue, Reason: metav1alpha1.ReasonSucceeded, Message: "ready in " + plural.Of(s.Selected.Count, "cluster")}
+}
+
+// unknown tells of the clusters of which nothing is known. The message ends where the next part of one begins.
+func (s Summary) unknown() (reason, message string) {
+	if s.Unreachable.Count > 0 {
+		reason, message = metav1alpha1.ReasonClusterUnreachable, "no answer from "+describe(s.Unreachable)+"; "
+	}
+	if s.Unusable.Count > 0 {
+		reason = cmp.Or(reason, metav1alpha1.ReasonClusterUnusable)
+		message += "unknown in " + describe(s.Unusable) + "; "
+	}
+	if s.FirstUnusable != "" {
+		message += s.FirstUnusable + "; "
+	}
+	return reason, message
 }
 
 // Write sets the conditions Ready, Reconciling and Stalled. The transition time changes with
@@ -120,12 +139,5 @@ func describe(count metav1alpha1.ClusterCount) string {
 	if int(count.Count) > len(count.Names) {
 		names += ", …"
 	}
-	return fmt.Sprintf("%s (%s)", plural(count.Count), names)
-}
-
-func plural(clusters int32) string {
-	if clusters == 1 {
-		return "1 cluster"
-	}
-	return fmt.Sprintf("%d clusters", clusters)
+	return fmt.Sprintf("%s (%s)", plural.Of(count.Count, "cluster"), names)
 }

@@ -33,6 +33,19 @@ func TestVerdict(t *testing.T) {
 			policy: policy(1), clusters: []Cluster{cluster("a"), cluster("b")}, targets: []Target{target("a", newRevision, Progressing)},
 			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonRollingOut, message: "1 of 2 clusters updated, 0 ready", reconciling: true,
 		},
+		"a revision that no cluster has applied yet updates none": {
+			policy: policy(2), clusters: []Cluster{cluster("a"), cluster("b")},
+			targets: []Target{target("a", newRevision, Ready), with(target("b", newRevision, Progressing), func(t *Target) { t.Applied = false })},
+			ready:   metav1.ConditionFalse, reason: metav1alpha1.ReasonRollingOut, message: "1 of 2 clusters updated, 1 ready", reconciling: true,
+		},
+		"what stands still is named, with its reason": {
+			policy: policy(2), clusters: []Cluster{cluster("a"), cluster("b")},
+			targets: []Target{target("a", newRevision, Progressing), with(target("b", newRevision, Progressing), func(t *Target) {
+				t.Standing, t.Message = true, "apps/v1/Deployment/web: pod web-1 is not scheduled; since 2030-01-01T00:00:00Z"
+			})},
+			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonStandstill, reconciling: true,
+			message: "stands still in 1 cluster (b); b: apps/v1/Deployment/web: pod web-1 is not scheduled; since 2030-01-01T00:00:00Z; 2 of 2 clusters updated",
+		},
 		"ready at the old revision only": {
 			policy: policy(1), clusters: []Cluster{cluster("a")}, targets: []Target{target("a", oldRevision, Ready)},
 			ready: metav1.ConditionFalse, reason: metav1alpha1.ReasonRollingOut, message: "0 of 1 clusters updated", reconciling: true,
@@ -49,6 +62,18 @@ func TestVerdict(t *testing.T) {
 			policy: policy(1), clusters: []Cluster{cluster("a"), away},
 			targets: []Target{target("a", newRevision, Ready), target("b", newRevision, Ready)},
 			ready:   metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable, message: "no answer from 1 cluster (b); 2 of 2 clusters updated, 1 ready",
+		},
+		"a cluster that refuses the credentials is not said to be silent": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), with(away, func(c *Cluster) { c.Unusable = "The client certificate in Secret access expired" })},
+			targets: []Target{target("a", newRevision, Ready), target("b", newRevision, Unusable)},
+			ready:   metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnusable,
+			message: "unknown in 1 cluster (b); b: The client certificate in Secret access expired; 2 of 2 clusters updated, 1 ready",
+		},
+		"the silent ones and the unusable ones are told apart": {
+			policy: policy(1), clusters: []Cluster{cluster("a"), away},
+			targets: []Target{with(target("a", newRevision, Unusable), func(t *Target) { t.Message = "pods cannot be listed" }), target("b", newRevision, Ready)},
+			ready:   metav1.ConditionUnknown, reason: metav1alpha1.ReasonClusterUnreachable,
+			message: "no answer from 1 cluster (b); unknown in 1 cluster (a); a: pods cannot be listed; 2 of 2 clusters updated, 0 ready",
 		},
 		"a cluster about to be deleted is told of, and no reason not to be ready": {
 			policy: policy(1), clusters: []Cluster{cluster("a"), with(cluster("b"), func(c *Cluster) { c.Deleting, c.Gates = true, []Gate{terminatingGate} })},

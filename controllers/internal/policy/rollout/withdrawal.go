@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -17,6 +18,8 @@ import (
 type Withdrawal struct {
 	// Clusters that are to lose their target now.
 	Clusters metav1alpha1.ClusterCount
+	// Selected is how many clusters the policy selects that are not being deleted.
+	Selected int32
 	// Held: those of a group would be too many within an hour, and none of them loses it.
 	Held bool
 	// Confirmed: those of a group would be too many, and a person confirmed their number.
@@ -62,11 +65,20 @@ func (w Withdrawal) Count() int32 {
 // holds is whether a target stays that is to go.
 func (w Withdrawal) holds(target *Target) bool { return w.held.Has(target.Name) }
 
+// SelectedCount is Selected, for those who see a Withdrawal through an interface.
+func (w Withdrawal) SelectedCount() int32 { return w.Selected }
+
 // Withdraw says what the guard makes of the clusters that a policy has and does not select any more.
 // For admission, which asks before an edit is made: IsHeld is whether it would be stopped, and String tells why.
 func Withdraw(input Input) Withdrawal {
-	_, unselected := match(input)
-	return input.withdraw(unselected)
+	pairs, unselected := match(input)
+	found := input.withdraw(unselected)
+	for _, p := range pairs {
+		if !p.cluster.Deleting {
+			found.Selected++
+		}
+	}
+	return found
 }
 
 func (in Input) withdraw(unselected []*Target) Withdrawal {
@@ -170,7 +182,7 @@ func (w Withdrawal) describe(text func(*decided) string) string {
 
 func (d *decided) explanation() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %s", d.clusters.Count, plural(int32(d.has)))
+	fmt.Fprintf(&text, "%d of %s", d.clusters.Count, plural.Of(d.has, "cluster"))
 	if d.namespace != "" {
 		fmt.Fprintf(&text, " of namespace %s", d.namespace)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -16,8 +17,8 @@ import (
 type Reasons struct {
 	// Progressing: it has not failed.
 	Progressing []string
-	// Unreachable: it could not look.
-	Unreachable []string
+	// Unusable: it could not look, though the cluster answers.
+	Unusable []string
 }
 
 // State is what a target's conditions say of its current generation, and the message that goes with it.
@@ -31,24 +32,39 @@ func (reasons Reasons) State(target metav1alpha1.Target) (rollout.State, string)
 		return rollout.Progressing, ""
 	case ready.Status == metav1.ConditionTrue:
 		return rollout.Ready, ready.Message
-	case reasons.isUnreachable(ready.Reason):
+	case ready.Reason == metav1alpha1.ReasonClusterUnreachable || ready.Reason == metav1alpha1.ReasonAbandoned:
 		return rollout.Unreachable, ready.Message
+	case ready.Reason == metav1alpha1.ReasonClusterUnusable || slices.Contains(reasons.Unusable, ready.Reason):
+		return rollout.Unusable, ready.Message
 	case ready.Status == metav1.ConditionUnknown || reasons.isProgressing(ready.Reason):
 		return rollout.Progressing, ready.Message
 	}
 	return rollout.Failed, ready.Message
 }
 
-func (reasons Reasons) isUnreachable(reason string) bool {
-	return reason == metav1alpha1.ReasonClusterUnreachable || reason == metav1alpha1.ReasonAbandoned || slices.Contains(reasons.Unreachable, reason)
-}
-
 func (reasons Reasons) isProgressing(reason string) bool {
 	switch reason {
-	case metav1alpha1.ReasonProgressing, metav1alpha1.ReasonSuspended, metav1alpha1.ReasonDeleting:
+	case metav1alpha1.ReasonProgressing, metav1alpha1.ReasonSuspended, metav1alpha1.ReasonUpgrading, metav1alpha1.ReasonStandstill,
+		metav1alpha1.ReasonDeleting:
 		return true
 	}
 	return slices.Contains(reasons.Progressing, reason)
+}
+
+// IsStanding is whether a target has been on its way for a while, by what it says of its current generation.
+func IsStanding(target metav1alpha1.Target) bool {
+	ready := CurrentCondition(target, metav1alpha1.ConditionReady)
+	return ready != nil && ready.Reason == metav1alpha1.ReasonStandstill
+}
+
+// IsApplied is whether a target's revision was applied in its cluster, by what it says of its current generation. What was
+// applied in a cluster that does not answer now still counts.
+func IsApplied(target metav1alpha1.Target) bool {
+	status := target.GetTargetStatus()
+	if status.Revision != target.GetTargetSpec().Revision || status.ObservedGeneration != target.GetGeneration() {
+		return false
+	}
+	return !meta.IsStatusConditionFalse(status.Conditions, metav1alpha1.ConditionApplied)
 }
 
 // CurrentCondition is a condition of a target's current generation; nil if it has none.
