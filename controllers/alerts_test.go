@@ -15,6 +15,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statusmetrics"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 )
@@ -194,5 +195,6 @@ func exportedMetrics(t *testing.T) map[string][]string {
 	fleet.NewMetrics(registry)
 	orphanrecord.NewMetrics(registry)
 	certificatedelivery.NewMetrics(registry, nil, nil, logr.Discard())
+	statusmetrics.New(registry, nil, nil, nil, logr.Discard())
 	return registry.labels
 }

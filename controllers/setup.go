@@ -23,6 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
+	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
+	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
@@ -45,6 +48,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statusmetrics"
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
@@ -160,8 +164,17 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err != nil {
 		return nil, err
 	}
+	statusmetrics.New(options.Registry, mgr.GetCache(), mgr.Elected(), policyKinds(), options.Log.WithName("metrics"))
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
 		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())
+}
+
+// policyKinds are empty lists of all kinds of policies, by kind.
+func policyKinds() map[string]client.ObjectList {
+	return map[string]client.ObjectList{
+		"SaaSAddon": &addonsv1alpha1.SaaSAddonList{}, "BackupPolicy": &backupv1alpha1.BackupPolicyList{},
+		"CertificateBundle": &certificatesv1alpha1.CertificateBundleList{},
+	}
 }
 
 // base is what the controllers stand on.

@@ -4,12 +4,12 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statusmetrics"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -36,7 +36,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		targets: map[policyKey]sets.Set[series]{},
 		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "daytwo_target_ready",
-			Help: "1 while a target is Ready, 0 while it is not, -1 while that cannot be known.",
+			Help: "1 while a target is Ready, 0 while it is not; absent while that cannot be known.",
 		}, []string{"kind", "namespace", "policy", "cluster_namespace", "cluster"}),
 		detected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "daytwo_drift_detected_total",
@@ -73,13 +73,19 @@ func (s series) labels() []string {
 	return []string{s.kind, s.namespace, s.policy, s.cluster.Namespace, s.cluster.Name}
 }
 
-func (m *Metrics) setReady(of series, value float64) {
+// setReady tells whether a target is ready, and nothing while that cannot be known.
+func (m *Metrics) setReady(of series, conditions []metav1.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.targets[of.policyKey()] == nil {
 		m.targets[of.policyKey()] = sets.New[series]()
 	}
 	m.targets[of.policyKey()].Insert(of)
+	value, known := statusmetrics.Readiness(conditions)
+	if !known {
+		m.ready.DeleteLabelValues(of.labels()...)
+		return
+	}
 	m.ready.WithLabelValues(of.labels()...).Set(value)
 }
 
@@ -117,16 +123,4 @@ func wellKnown(manager string) string {
 		return manager
 	}
 	return "other"
-}
-
-// readiness is the value of a target's conditions in the metric.
-func readiness(conditions []metav1.Condition) float64 {
-	condition := meta.FindStatusCondition(conditions, metav1alpha1.ConditionReady)
-	switch {
-	case condition == nil || condition.Status == metav1.ConditionUnknown:
-		return -1
-	case condition.Status == metav1.ConditionTrue:
-		return 1
-	}
-	return 0
 }

@@ -26,7 +26,7 @@ const (
 func (r *Reconciler[T, S, M]) Tell(target T, status *metav1alpha1.TargetStatus, f Findings, known *Known[T, S, M]) {
 	known.Objects.Take(f.Observation.Observation, f.Result, f.Corrections)
 	known.series = seriesOf(r.Kind.Name(), target)
-	r.Metrics.setReady(known.series, readiness(status.Conditions))
+	r.Metrics.setReady(known.series, status.Conditions)
 	r.countReported(target, f, known)
 	cluster := ClusterKey(target)
 	for _, w := range f.Corrections {
