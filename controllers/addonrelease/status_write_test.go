@@ -33,7 +33,7 @@ func TestAStatusThatWasDeliveredTwiceIsWritten(t *testing.T) {
 	t.Parallel()
 	a := declareAddon(t, "")
 	a.start(a.revision(""), func(spec *addonsv1alpha1.AddonReleaseSpec) { spec.ClusterRef.Name = "no-cluster" })
-	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
+	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnusable)
 	release := a.get()
 	w, status := writing(doubling{shared.management}, release), release.Status.DeepCopy()
 	status.Revision = "written-by-us"

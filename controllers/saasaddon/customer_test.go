@@ -75,9 +75,11 @@ func (c *customer) addCluster(name string, labels map[string]string) *tenancyv1a
 
 func (c *customer) connect(cluster *tenancyv1alpha1.TenantCluster, connected metav1.ConditionStatus) {
 	c.Helper()
-	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{
-		Type: tenancyv1alpha1.ConditionConnected, Status: connected, Reason: tenancyv1alpha1.ReasonConnected,
-	})
+	reason := tenancyv1alpha1.ReasonConnected
+	if connected == metav1.ConditionFalse {
+		reason = tenancyv1alpha1.ReasonUnreachable
+	}
+	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{Type: tenancyv1alpha1.ConditionConnected, Status: connected, Reason: reason})
 	cluster.Status.Version = "v1.36.3"
 	c.must(c.Status().Update(c.ctx, cluster))
 }
