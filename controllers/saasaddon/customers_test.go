@@ -2,7 +2,9 @@ package saasaddon
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // shared is an add-on of the provider, with clusters of several customers.
@@ -81,6 +84,9 @@ func (s *shared) awaitReleases(what string, counts map[string]int, matches func(
 		for name, count := range counts {
 			found := 0
 			for _, release := range s.releases(name) {
+				if slices.Contains(ready, name) && !isReady(&release) {
+					return fmt.Errorf("%s is not Ready", release.Name)
+				}
 				if matches(&release) {
 					found++
 				}
@@ -126,21 +132,50 @@ func TestTenDeletionsOfOneCustomerHoldNoOthersBack(t *testing.T) {
 	s.awaitReleases("all are reached", map[string]int{"acme": 20, "globex": 5}, isThere, "acme", "globex")
 	acme, globex := s.customers["acme"], s.customers["globex"]
 	acme.deleteClusters(10)
-	s.awaitCondition(s.addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard,
-		"10 of 20 clusters of namespace "+acme.namespace, `"`+acme.namespace+`=10"`)
+	held := s.awaitHeld("acme", 10)
 	globex.deleteClusters(1)
-	s.awaitReleases("the other one goes", map[string]int{"globex": 1, "acme": 0}, isLeaving)
+	s.awaitReleases("the other one goes, and no more of the ten", map[string]int{"globex": 1, "acme": 10 - held}, isLeaving)
 
 	confirm := func(value string) {
 		s.change(s.addon, func(a *addonsv1alpha1.SaaSAddon) {
 			a.Annotations = map[string]string{metav1alpha1.AnnotationConfirmWithdrawal: value}
 		})
 	}
-	confirm("10")
-	s.awaitCondition(s.addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard, "10 of 20 clusters of namespace")
-	s.awaitReleases("a number without the namespace confirms nothing", map[string]int{"acme": 0}, isLeaving)
-	confirm(acme.namespace + "=10")
+	confirm(strconv.Itoa(held))
+	s.eventually("a number without the namespace is spent, and confirms nothing", func() error {
+		if s.reload(s.addon); s.addon.Status.Withdrawals.SpentConfirmation != strconv.Itoa(held) {
+			return fmt.Errorf("spent is %q", s.addon.Status.Withdrawals.SpentConfirmation)
+		}
+		return nil
+	})
+	if still := s.awaitHeld("acme", 10); still != held {
+		t.Errorf("%d are held back, not %d", still, held)
+	}
+	confirm(fmt.Sprintf("%s=%d", acme.namespace, held))
 	s.awaitReleases("they go", map[string]int{"acme": 10}, isLeaving)
+}
+
+// awaitHeld waits until the guard holds back what is left of so many deletions of a customer, and returns how many that are. Some of
+// them went before the others came.
+func (s *shared) awaitHeld(name string, deleted int) (held int) {
+	s.Helper()
+	namespace := s.customers[name].namespace
+	s.eventually("the guard holds deletions back", func() error {
+		leaving := 0
+		for _, release := range s.releases(name) {
+			if isLeaving(&release) {
+				leaving++
+			}
+		}
+		held = deleted - leaving
+		s.reload(s.addon)
+		stalled := meta.FindStatusCondition(s.addon.Status.Conditions, metav1alpha1.ConditionStalled)
+		if want := fmt.Sprintf("%q", fmt.Sprintf("%s=%d", namespace, held)); stalled == nil || !strings.Contains(stalled.Message, want) {
+			return fmt.Errorf("%d of %s are leaving, and Stalled is %+v", leaving, name, stalled)
+		}
+		return nil
+	})
+	return held
 }
 
 // deleteClusters deletes the customer's first clusters, as far as a finalizer lets it.
@@ -197,4 +232,21 @@ func TestACustomersGuardIsBoundedByTheProviders(t *testing.T) {
 	c.change(addon, func(a *addonsv1alpha1.SaaSAddon) { a.Spec.ClusterSelector.MatchLabels[tier] = "glod" })
 	c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonWithdrawalGuard, "25 of 25 clusters", "the 12 allowed within an hour")
 	c.awaitLost(0)
+}
+
+// The name of the first cluster's target is taken.
+func TestATargetThatCannotBeCreatedTakesNoSlot(t *testing.T) {
+	c := newCustomer(t)
+	first, second := c.addCluster("a", nil), c.addCluster("b", nil)
+	taken := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: c.namespace, Name: rollout.TargetName("cache", rollout.ClusterKey{Namespace: c.namespace, Name: first.Name}),
+	}}
+	taken.Spec.ClusterRef = metav1alpha1.ClusterReference{Namespace: c.namespace, Name: "another"}
+	taken.Spec.Revision = "another"
+	c.must(c.Create(c.ctx, taken))
+	addon := c.addAddon(func(a *addonsv1alpha1.SaaSAddon) { a.Spec.Rollout.MaxConcurrent = 1 })
+	if target := c.awaitTargets(addon, 1)[0]; target.Spec.ClusterRef.Name != second.Name {
+		t.Errorf("it is in %s", target.Spec.ClusterRef.Name)
+	}
+	c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonFailed, taken.Name+" is in the way")
 }
