@@ -93,7 +93,7 @@ func (v *policies[P]) guarded(policy P) error {
 		return nil
 	}
 	return invalid(v.kind, policy.GetName(), "spec.withdrawalGuard",
-		fmt.Sprintf("the provider allows no more than maxClusters: %d and maxPercent: %d here", bound.MaxClusters, ptr.Deref(bound.MaxPercent, 100)))
+		fmt.Sprintf("the provider bounds it to maxClusters: %d and maxPercent: %d: use no more", bound.MaxClusters, ptr.Deref(bound.MaxPercent, 100)))
 }
 
 // bounded is the guard of a policy within what the provider allows.

@@ -170,7 +170,7 @@ func TestAGuardBeyondTheProvidersIsRefused(t *testing.T) {
 			a.Spec.WithdrawalGuard = metav1alpha1.WithdrawalGuard{MaxClusters: clusters, MaxPercent: &percent}
 		}
 	}
-	const refused = "the provider allows no more than maxClusters: 10 and maxPercent: 50"
+	const refused = "the provider bounds it to maxClusters: 10 and maxPercent: 20"
 	for name, change := range map[string]func(*addonsv1alpha1.SaaSAddon){"more clusters": guard(100000, 50), "a larger share": guard(10, 100)} {
 		if err := edit(t, addon, change); err == nil {
 			t.Errorf("%s: it may", name)
