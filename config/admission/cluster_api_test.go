@@ -66,7 +66,7 @@ func TestSecretsThatClusterAPIUsesAreNotWrittenByCustomers(t *testing.T) {
 		"the copy for customers is no such":    {powerful, "", create(secretIn(holdingClusters, "prod-access"))},
 		"where there are no Clusters":          {customer, "", create(secretIn(namespace, "prod-kubeconfig"))},
 		"the provider writes":                  {provider, "", patch(theirs, forged)},
-		"the manager holds one":                {manager, "", patch(theirs, letGo)},
+		"the manager holds one":                {manager, "", patch(theirs, `{"metadata":{"finalizers":["foregroundDeletion","daytwo.dev/access"]}}`)},
 		"an administrator writes":              {admin, "", create(typed)},
 		"Cluster API creates":                  {clusterAPI, "", asClusterAPI(create(typed))},
 		"Cluster API changes":                  {clusterAPI, "", asClusterAPI(patch(theirs, forged))},
