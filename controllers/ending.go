@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
+	"github.com/daytwo-dev/daytwo/controllers/internal/pace"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
@@ -17,11 +18,14 @@ import (
 const lastWrites = 4 * time.Second
 
 func (b *base) policyOptions() policy.Options {
-	return policy.Options{WithdrawalGuardMax: b.options.guardMax, Wrap: b.wrap, StatusInterval: throttle.Interval, AtEnd: b.atEnd}
+	return policy.Options{WithdrawalGuardMax: b.options.guardMax, Wrap: b.wrap, StatusInterval: throttle.Interval, ClusterInterval: pace.Interval, AtEnd: b.atEnd}
 }
 
 func (b *base) targetOptions() target.Options {
-	return target.Options{MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap, StatusInterval: throttle.Interval, AtEnd: b.atEnd}
+	return target.Options{
+		MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap,
+		StatusInterval: throttle.Interval, ClusterInterval: pace.Interval, AtEnd: b.atEnd,
+	}
 }
 
 func (b *base) wrap(inner reconcile.Reconciler) reconcile.Reconciler {

@@ -26,6 +26,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/connectivity"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
+	"github.com/daytwo-dev/daytwo/controllers/internal/pace"
 )
 
 // Priorities in the queue: drift is put right before anything else.
@@ -56,6 +57,11 @@ type Watch[T client.Object] struct {
 	Clusters func(T) []types.NamespacedName
 	// IsRemoved is whether an object removes what it has in its clusters, and so waits to hear that one does not answer.
 	IsRemoved func(T) bool
+	// Interval is the least time between two reconciles of an object because of what people change on its TenantCluster; 0
+	// for none.
+	Interval time.Duration
+
+	pace pace.Pace[types.NamespacedName]
 }
 
 // AddTo adds the watch to a controller of the kind. Call it once.
@@ -63,6 +69,7 @@ func (w *Watch[T]) AddTo(ctx context.Context, indexer client.FieldIndexer, b *bu
 	if err := indexer.IndexField(ctx, w.Object, clusterIndex, w.index); err != nil {
 		return fmt.Errorf("index %ss by cluster: %w", w.Kind, err)
 	}
+	w.pace.Interval = w.Interval
 	b.Watches(&tenancyv1alpha1.TenantCluster{}, w.tenantChanges()).WatchesRawSource(source.Func(w.subscribe))
 	return nil
 }
@@ -111,14 +118,23 @@ func (w *Watch[T]) tenantChanges() handler.EventHandler {
 			if !isTold(e) {
 				return
 			}
-			w.enqueue(ctx, client.ObjectKeyFromObject(e.ObjectNew), w.every, func(request reconcile.Request) {
-				queue.AddAfter(request, rand.N(spread))
-			})
+			key, wait := client.ObjectKeyFromObject(e.ObjectNew), time.Duration(0)
+			if isByPeople(e) {
+				wait = w.pace.Wait(key, time.Now())
+			}
+			w.enqueue(ctx, key, w.every, func(request reconcile.Request) { queue.AddAfter(request, wait+rand.N(spread)) })
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue queue) {
+			w.pace.Forget(client.ObjectKeyFromObject(e.Object))
 			w.enqueue(ctx, client.ObjectKeyFromObject(e.Object), w.every, func(request reconcile.Request) { queue.Add(request) })
 		},
 	}
+}
+
+// isByPeople is whether a change is of nothing but what people may change as often as they like: the spec and annotations.
+func isByPeople(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
+	return before.DeletionTimestamp.IsZero() == after.DeletionTimestamp.IsZero() && equality.Semantic.DeepEqual(before.Status, after.Status)
 }
 
 // isTold is whether a change of a TenantCluster makes a difference to what works in its cluster.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/pace"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
@@ -45,6 +46,7 @@ type Reconciler[P Policy, T Target] struct {
 	abandoned    abandonedMemory[T]
 	published    publishedMemory[P]
 	interval     time.Duration
+	pace         pace.Pace[types.NamespacedName]
 	woken        chan event.GenericEvent
 }
 

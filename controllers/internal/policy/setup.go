@@ -46,6 +46,9 @@ type Options struct {
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
 	// StatusInterval is the least time between two statuses of a policy that only mirror its targets; 0 for none.
 	StatusInterval time.Duration
+	// ClusterInterval is the least time between two reconciles because of what people change on one TenantCluster, such as
+	// its labels; 0 for none.
+	ClusterInterval time.Duration
 	// AtEnd has something done once the manager was told to stop and no reconcile is under way; nil where statuses that were
 	// put off need not be written then.
 	AtEnd func(do func(ctx context.Context) error) error
@@ -71,7 +74,7 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 			return err
 		}
 	}
-	r.views.provider, r.interval, r.guardMax = r.ProviderNamespace, opts.StatusInterval, opts.WithdrawalGuardMax
+	r.views.provider, r.interval, r.guardMax, r.pace.Interval = r.ProviderNamespace, opts.StatusInterval, opts.WithdrawalGuardMax, opts.ClusterInterval
 	r.woken = make(chan event.GenericEvent, 1024)
 	if opts.MaxConcurrentReconciles == 0 {
 		opts.MaxConcurrentReconciles = defaultWorkers

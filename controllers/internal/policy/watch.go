@@ -63,9 +63,11 @@ func (r *Reconciler[P, T]) targetEvents() handler.EventHandler {
 }
 
 // wake has policies reconciled, together with what else happens to them soon.
-func wake(queue queue, policies ...types.NamespacedName) {
+func wake(queue queue, policies ...types.NamespacedName) { wakeAfter(queue, coalescing, policies...) }
+
+func wakeAfter(queue queue, wait time.Duration, policies ...types.NamespacedName) {
 	for _, policy := range policies {
-		queue.AddAfter(reconcile.Request{NamespacedName: policy}, coalescing)
+		queue.AddAfter(reconcile.Request{NamespacedName: policy}, wait)
 	}
 }
 
@@ -103,13 +105,24 @@ func (r *Reconciler[P, T]) clusterEvents() handler.EventHandler {
 			before, after := updated.ObjectOld.(*tenancyv1alpha1.TenantCluster), updated.ObjectNew.(*tenancyv1alpha1.TenantCluster)
 			concerned := r.views.noteCluster(before, after)
 			if clusterstate.Changed(before, after) {
-				wake(queue, concerned...)
+				wakeAfter(queue, max(coalescing, r.waitOf(before, after)), concerned...)
 			}
 		},
 		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue queue) {
-			wake(queue, r.views.noteCluster(deleted.Object.(*tenancyv1alpha1.TenantCluster))...)
+			cluster := deleted.Object.(*tenancyv1alpha1.TenantCluster)
+			r.pace.Forget(client.ObjectKeyFromObject(cluster))
+			wake(queue, r.views.noteCluster(cluster)...)
 		},
 	}
+}
+
+// waitOf is how long a change of a cluster waits for others. What Daytwo finds out of a cluster, and its deletion, wait for
+// none; what people change, they may change as often as they like.
+func (r *Reconciler[P, T]) waitOf(before, after *tenancyv1alpha1.TenantCluster) time.Duration {
+	if !clusterstate.ChangedByPeople(before, after) || r.pace.Interval == 0 {
+		return 0
+	}
+	return r.pace.Wait(client.ObjectKeyFromObject(after), r.Clock.Now())
 }
 
 // namespaceEvents wakes the provider's policies that select a namespace and did not before, or the other way round.

@@ -29,6 +29,9 @@ type Options struct {
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
 	// StatusInterval is the least time between two statuses of a target that only mirror its health; 0 for none.
 	StatusInterval time.Duration
+	// ClusterInterval is the least time between two reconciles of a target because of what people change on its
+	// TenantCluster; 0 for none.
+	ClusterInterval time.Duration
 	// AtEnd has something done once the manager was told to stop and no reconcile is under way; nil where statuses that were
 	// put off need not be written then.
 	AtEnd func(do func(ctx context.Context) error) error
@@ -65,7 +68,7 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 	r.clusters = clusterwatch.Watch[T]{
 		Client: r.Client, Fleet: r.Fleet, Log: r.Log, Kind: name, Object: r.Kind.New(), List: r.Kind.NewList(),
 		Clusters:  func(target T) []types.NamespacedName { return []types.NamespacedName{clusterOf(target)} },
-		IsRemoved: func(target T) bool { return isDeleted(target) },
+		IsRemoved: func(target T) bool { return isDeleted(target) }, Interval: options.ClusterInterval,
 	}
 	if err := r.clusters.AddTo(context.Background(), mgr.GetFieldIndexer(), b); err != nil {
 		return err

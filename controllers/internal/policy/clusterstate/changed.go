@@ -14,6 +14,13 @@ func Changed(before, after *tenancyv1alpha1.TenantCluster) bool {
 	return !maps.Equal(before.Labels, after.Labels) || viewOf(before) != viewOf(after)
 }
 
+// ChangedByPeople is whether nothing else changed of that than what people write as often as they like: labels and suspensions.
+func ChangedByPeople(before, after *tenancyv1alpha1.TenantCluster) bool {
+	was, is := viewOf(before), viewOf(after)
+	was.suspend, was.suspendUntil, was.heldUntil = is.suspend, is.suspendUntil, is.heldUntil
+	return was == is
+}
+
 type view struct {
 	connected    bool
 	unusable     string

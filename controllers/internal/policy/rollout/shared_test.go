@@ -31,7 +31,7 @@ func run(input Input, never string) Input {
 		input = input.After(PlanRollout(input))
 		for i := range input.Targets {
 			if one := &input.Targets[i]; one.Cluster.Namespace != never {
-				one.State, one.Since = Ready, time.Time{}
+				one.State, one.Since, one.Applied = Ready, time.Time{}, true
 			}
 		}
 		input.Now = input.Now.Add(time.Minute)
@@ -82,7 +82,7 @@ func TestClustersThatFailedBeforeDelayNoNewRevision(t *testing.T) {
 		input.Clusters[i].Revision = "cache-newer"
 	}
 	input = run(input, "aaa")
-	if summary := Summarize(input); summary.Ready.Count != 40 || summary.Updated.Count != 50 {
+	if summary := Summarize(input); summary.Ready.Count != 40 || summary.Updated.Count != 40 || summary.Failed.Count != 10 {
 		t.Errorf("%+v", summary)
 	}
 }
