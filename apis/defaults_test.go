@@ -21,7 +21,7 @@ type schema struct {
 // have defaults of their own.
 func (s schema) undescribed(path string) (found []string) {
 	object, isObject := s.Default.(map[string]any)
-	if s.Default != nil && !(isObject && len(object) == 0) && !strings.Contains(strings.ToLower(s.Description), "default") {
+	if s.Default != nil && (!isObject || len(object) > 0) && !strings.Contains(strings.ToLower(s.Description), "default") {
 		found = append(found, path)
 	}
 	for name, property := range s.Properties {

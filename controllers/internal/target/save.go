@@ -47,6 +47,7 @@ func (r *Reconciler[T, S, M]) save(
 	if err := writer.Write(ctx, *c.Status); err != nil {
 		return time.Time{}, err
 	}
+	r.tellTransition(target, target.GetTargetStatus(), c.Told.TargetStatus)
 	known.writes.Wrote(change, now)
 	known.Saved()
 	return time.Time{}, nil
