@@ -44,7 +44,7 @@ func testInstallIntoManagement(t *testing.T, fleet *localfleet.Fleet) {
 }
 
 func testRegister(t *testing.T, fleet *localfleet.Fleet, client dynamic.Interface) {
-	if err := fleet.Register(t.Context()); err != nil {
+	if err := fleet.Register(t.Context(), fleet.Clusters()...); err != nil {
 		t.Fatal(err)
 	}
 	resource := schema.GroupVersionResource{Group: "tenancy.daytwo.dev", Version: "v1alpha1", Resource: "tenantclusters"}
