@@ -20,14 +20,15 @@ var objectLabels = []string{"namespace", "policy", "cluster", "cluster_namespace
 
 // fixedLabels are all other labels, with what they may be.
 var fixedLabels = map[string]string{
-	"kind":       "AddonRelease|BackupEnrollment|CertificateDelivery|DRDrill",
+	"kind":       "SaaSAddon|BackupPolicy|CertificateBundle|AddonRelease|BackupEnrollment|CertificateDelivery|DRDrill",
 	"manager":    "|kubectl|kubectl-edit|kubectl-patch|kubectl-label|kubectl-annotate|kubectl-set|kubectl-rollout|kubectl-client-side-apply|kubectl-replace|kubectl-create|helm|argocd-controller|kustomize-controller|other",
 	"verb":       "get|watch|probe|post|put|patch|delete",
 	"code":       "0|[1-5]xx|other|<error>|200|500",
 	"method":     "GET|HEAD|POST|PUT|PATCH|DELETE|other",
 	"host":       "",
 	"controller": "[a-z-]+", "name": "[a-z-]+", "result": "success|error|requeue|requeue_after", "priority": "-?[0-9]+", "webhook": "/[a-z0-9-]+",
-	"version": "go[0-9.]+.*", "le": ".*", "quantile": ".*",
+	"state":     "selected|updated|ready|failed|unreachable|unusable",
+	"goversion": "go[0-9.]+.*", "version": "go[0-9.]+.*|v[0-9].*|[(]devel[)].*", "le": ".*", "quantile": ".*",
 }
 
 // A series lives as long as the manager does. So none of its labels is what a customer's cluster, or a request to one, says.
