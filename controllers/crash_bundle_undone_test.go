@@ -59,6 +59,12 @@ func (w *bundleEnv) isNotSettled(name string, clusters []string, anchors int) st
 	if why := isNotReadyNow(status.Conditions, bundle.Generation); why != "" {
 		return "the bundle " + why
 	}
+	// What only mirrors the deliveries may be told later than the rest.
+	for _, kind := range []string{certificatesv1alpha1.ConditionDistributed, certificatesv1alpha1.ConditionTrustDistributed} {
+		if meta.IsStatusConditionFalse(status.Conditions, kind) {
+			return "the bundle does not say that it is " + kind
+		}
+	}
 	deliveries, err := w.deliveriesOf(name)
 	if err != nil || len(deliveries) != len(clusters) {
 		return fmt.Sprintf("there are %d deliveries: %v", len(deliveries), err)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestIdentifiersThatNoAPIServerSendsAreRefused(t *testing.T) {
-	long := strings.Repeat("9", 128+1)
+	long := strings.Repeat("9", 64+1)
 	for name, metadata := range map[string]string{
 		"a long uid":              fmt.Sprintf(`{"namespace":"default","name":"one","uid":%q,"resourceVersion":"1"}`, long),
 		"a long resource version": fmt.Sprintf(`{"namespace":"default","name":"one","uid":"1","resourceVersion":%q}`, long),
@@ -38,7 +38,7 @@ func TestIdentifiersThatNoAPIServerSendsAreRefused(t *testing.T) {
 					return err
 				},
 			} {
-				if err := ask(); err == nil || !strings.Contains(err.Error(), "no more than 128 are expected") {
+				if err := ask(); err == nil || !strings.Contains(err.Error(), "no more than 64 are expected") {
 					t.Errorf("%s is taken: %.300v", what, err)
 				}
 			}
