@@ -24,8 +24,8 @@ type observation[P Policy, T Target] struct {
 	view *view
 	// guardMax bounds the policy's guard; zero for nothing.
 	guardMax rollout.Guard
-	// unwritten are the clusters whose target could not be written the last time.
-	unwritten sets.Set[rollout.ClusterKey]
+	// unwritten are the clusters whose target could not be written the last time, and why.
+	unwritten map[rollout.ClusterKey]error
 	// gone are the TenantClusters of targets, and of nothing that is selected, that do not exist.
 	gone sets.Set[rollout.ClusterKey]
 	// abandoned are targets that are gone and left something behind.

@@ -107,13 +107,13 @@ func rolloutInput[P Policy, T Target](o observation[P, T]) rollout.Input {
 }
 
 // markUnwritten are the clusters, of which some are marked as those whose target could not be written the last time.
-func markUnwritten(clusters []rollout.Cluster, unwritten sets.Set[rollout.ClusterKey]) []rollout.Cluster {
+func markUnwritten(clusters []rollout.Cluster, unwritten map[rollout.ClusterKey]error) []rollout.Cluster {
 	if len(unwritten) == 0 {
 		return clusters
 	}
 	marked := slices.Clone(clusters)
 	for i := range marked {
-		marked[i].Unwritten = unwritten.Has(marked[i].ClusterKey)
+		marked[i].Unwritten = unwritten[marked[i].ClusterKey] != nil
 	}
 	return marked
 }

@@ -33,7 +33,11 @@ type report[P Policy] struct {
 func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[P], done result) report[P] {
 	after := p.input.After(done.rollout)
 	summary := rollout.Summarize(after)
-	verdict := conclude(o, p.input.Policy, summary, done.err)
+	err := done.err
+	if err == nil {
+		err = firstUnwritten(o.unwritten, after)
+	}
+	verdict := conclude(o, p.input.Policy, summary, err)
 
 	before := o.policy.GetPolicyStatus()
 	changed := statusOnly(kind, o.policy)

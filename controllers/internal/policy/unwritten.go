@@ -2,20 +2,22 @@ package policy
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
-// unwritten remembers of which clusters the target could not be written the last time: others get their slot before them. After a
-// restart each is tried once more.
+// unwritten remembers of which clusters the target could not be written the last time, and why: others get their slot before them, and
+// people are told until it is written. After a restart each is tried once more.
 type unwritten struct {
 	mutex    sync.Mutex
-	byPolicy map[types.NamespacedName]sets.Set[rollout.ClusterKey]
+	byPolicy map[types.NamespacedName]map[rollout.ClusterKey]error
 }
 
 // note remembers how a write of a cluster's target ended, and returns its error. That the cache was behind is no failure.
@@ -24,25 +26,59 @@ func (u *unwritten) note(policy types.NamespacedName, cluster rollout.ClusterKey
 	defer u.mutex.Unlock()
 	switch {
 	case err == nil:
-		u.byPolicy[policy].Delete(cluster)
+		delete(u.byPolicy[policy], cluster)
+		return nil
 	case errors.Is(err, errOutdated) || apierrors.IsConflict(err):
+		return err
 	case u.byPolicy == nil:
-		u.byPolicy = map[types.NamespacedName]sets.Set[rollout.ClusterKey]{policy: sets.New(cluster)}
-	default:
-		u.byPolicy[policy] = inserted(u.byPolicy[policy], cluster)
+		u.byPolicy = map[types.NamespacedName]map[rollout.ClusterKey]error{}
 	}
+	if u.byPolicy[policy] == nil {
+		u.byPolicy[policy] = map[rollout.ClusterKey]error{}
+	}
+	u.byPolicy[policy][cluster] = err
 	return err
 }
 
-// of are the clusters of a policy whose target could not be written.
-func (u *unwritten) of(policy types.NamespacedName) sets.Set[rollout.ClusterKey] {
+// of are the clusters of a policy whose target could not be written, and why.
+func (u *unwritten) of(policy types.NamespacedName) map[rollout.ClusterKey]error {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	return u.byPolicy[policy].Clone()
+	return maps.Clone(u.byPolicy[policy])
 }
 
 func (u *unwritten) forget(policy types.NamespacedName) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	delete(u.byPolicy, policy)
+}
+
+// firstUnwritten says why the target of the first cluster could not be written that has not what it should have, and of how many more;
+// nil for none.
+func firstUnwritten(failures map[rollout.ClusterKey]error, after rollout.Input) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	targets := make(map[rollout.ClusterKey]*rollout.Target, len(after.Targets))
+	for i := range after.Targets {
+		targets[after.Targets[i].Cluster] = &after.Targets[i]
+	}
+	var first error
+	more := 0
+	for i := range after.Clusters {
+		wanted := &after.Clusters[i]
+		target, err := targets[wanted.ClusterKey], failures[wanted.ClusterKey]
+		hasAll := target != nil && target.Revision == wanted.Revision && target.Content == wanted.Content && target.Parameters == wanted.Parameters
+		switch {
+		case err == nil || hasAll || wanted.Deleting:
+		case first == nil:
+			first = err
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		return fmt.Errorf("%w (and %s)", first, plural.Of(more, "further target"))
+	}
+	return first
 }
