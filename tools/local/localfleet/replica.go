@@ -15,7 +15,7 @@ func (f *Fleet) StartReplica(ctx context.Context, path string, args ...string) e
 	_, err := f.start(ctx, program{
 		name:   replicaName,
 		binary: path,
-		args:   append([]string{"--health-probe-bind-address=0", "--metrics-bind-address=0"}, args...),
+		args:   append([]string{"--health-probe-bind-address=0", "--metrics-bind-address=0", "--allow-loopback-clusters"}, args...),
 		env:    []string{"KUBECONFIG=" + f.paths.managerKubeconfig()},
 	})
 	return err
