@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/pace"
+	"github.com/daytwo-dev/daytwo/controllers/internal/perobject"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
@@ -44,7 +45,7 @@ type Reconciler[P Policy, T Target] struct {
 	unwritten    unwritten
 	contents     contentCache
 	abandoned    abandonedMemory[T]
-	published    publishedMemory[P]
+	published    perobject.Memory[published[P]]
 	interval     time.Duration
 	pace         pace.Pace[types.NamespacedName]
 	woken        chan event.GenericEvent
@@ -119,6 +120,6 @@ func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.unwritten.forget(policy)
 	r.contents.forget(policy)
 	r.abandoned.forgetAll(policy)
-	r.published.forget(policy)
+	r.published.Forget(policy)
 	r.Kind.Forget(policy)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,46 +24,12 @@ type published[P Policy] struct {
 	unsaved *report[P]
 }
 
-// publishedMemory has it of each policy.
-type publishedMemory[P Policy] struct {
-	mu       sync.Mutex
-	byPolicy map[types.NamespacedName]*published[P]
-}
-
-func (m *publishedMemory[P]) of(policy types.NamespacedName) *published[P] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.byPolicy == nil {
-		m.byPolicy = map[types.NamespacedName]*published[P]{}
-	}
-	if m.byPolicy[policy] == nil {
-		m.byPolicy[policy] = &published[P]{}
-	}
-	return m.byPolicy[policy]
-}
-
-func (m *publishedMemory[P]) forget(policy types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.byPolicy, policy)
-}
-
-// unsaved are the policies whose report was put off.
-func (m *publishedMemory[P]) unsaved() (keys []types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key, known := range m.byPolicy {
-		if known.unsaved != nil {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
+func (p *published[P]) isUnsaved() bool { return p.unsaved != nil }
 
 // publish writes the status if it changed, once, and tells what is new. A status that only mirrors the targets may be put
 // off: then it returns after how long it is due. The next reconcile reports anew.
 func (r *Reconciler[P, T]) publish(ctx context.Context, policy P, reported report[P], now time.Time) (later time.Duration, err error) {
-	known := r.published.of(client.ObjectKeyFromObject(policy))
+	known := r.published.Of(client.ObjectKeyFromObject(policy))
 	known.unsaved = nil
 	reported.status.SetResourceVersion(policy.GetResourceVersion())
 	if equality.Semantic.DeepEqual(statusOnly(r.Kind, policy), reported.status) {
@@ -103,7 +68,7 @@ func (r *Reconciler[P, T]) changeOf(policy P, reported report[P]) throttle.Chang
 
 // WriteUnsaved writes the statuses that were put off. No reconcile may be under way, and none may follow.
 func (r *Reconciler[P, T]) WriteUnsaved(ctx context.Context) error {
-	keys := r.published.unsaved()
+	keys := r.published.Where((*published[P]).isUnsaved)
 	return errors.Join(parallel.Map(len(keys), parallelWrites, func(i int) error { return r.writeUnsaved(ctx, keys[i]) })...)
 }
 
@@ -113,7 +78,7 @@ func (r *Reconciler[P, T]) writeUnsaved(ctx context.Context, key types.Namespace
 		return client.IgnoreNotFound(err)
 	}
 	policy = r.written.Of(key).Of(policy)
-	unsaved := r.published.of(key).unsaved
+	unsaved := r.published.Of(key).unsaved
 	if policy.GetResourceVersion() != unsaved.status.GetResourceVersion() {
 		return nil // Somebody changed the policy, which the next manager reports on.
 	}

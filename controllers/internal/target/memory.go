@@ -1,8 +1,6 @@
 package target
 
 import (
-	"sync"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -12,14 +10,8 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
-// memory is what is known of the targets of a kind beyond what the cache has caught up with. All of it can be
-// rebuilt from their status.
-type memory[T metav1alpha1.Target, S, M any] struct {
-	mu      sync.Mutex
-	targets map[types.NamespacedName]*Known[T, S, M]
-}
-
-// Known is what is remembered of a target. One worker at a time touches it, since a target is never in two.
+// Known is what is remembered of a target, beyond what the cache has caught up with. All of it can be rebuilt from its
+// status. One worker at a time touches it, since a target is never in two.
 type Known[T metav1alpha1.Target, S, M any] struct {
 	// Kind is what the kind remembers, Objects what is remembered of the target's objects.
 	Kind    M
@@ -49,38 +41,6 @@ type unsaved[S any] struct {
 	awaits bool
 }
 
-func (m *memory[T, S, M]) of(key types.NamespacedName) *Known[T, S, M] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.targets == nil {
-		m.targets = map[types.NamespacedName]*Known[T, S, M]{}
-	}
-	found := m.targets[key]
-	if found == nil {
-		found = &Known[T, S, M]{}
-		m.targets[key] = found
-	}
-	return found
-}
-
-// unsaved are the targets whose status is not written yet. No reconcile may be under way.
-func (m *memory[T, S, M]) unsaved() (keys []types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for key, known := range m.targets {
-		if known.unsaved != nil {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-func (m *memory[T, S, M]) forget(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.targets, key)
-}
-
 // Postpone keeps a status that waits for what the watches are about to show.
 func (k *Known[T, S, M]) Postpone(target T, status S) {
 	k.unsaved, k.untold = &unsaved[S]{uid: target.GetUID(), status: status, awaits: true}, untold{}
@@ -107,6 +67,9 @@ func (k *Known[T, S, M]) Postponed(target T) (status *S, ok bool) {
 	}
 	return &k.unsaved.status, true
 }
+
+// isUnsaved is whether a status was not written yet.
+func (k *Known[T, S, M]) isUnsaved() bool { return k.unsaved != nil }
 
 // awaitedWatches is whether the status that was not written yet waited for what the watches were about to show.
 func (k *Known[T, S, M]) awaitedWatches() bool { return k.unsaved != nil && k.unsaved.awaits }

@@ -16,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/perobject"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
@@ -44,7 +45,7 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	AddWatches func(b *builder.Builder)
 
 	clusters clusterwatch.Watch[T]
-	memory   memory[T, S, M]
+	memory   perobject.Memory[Known[T, S, M]]
 	written  statuses.Memory[T]
 	interval time.Duration
 }
@@ -54,18 +55,18 @@ func (r *Reconciler[T, S, M]) Reconcile(ctx context.Context, request reconcile.R
 	target := r.Kind.New()
 	if err := r.Client.Get(ctx, request.NamespacedName, target); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.Metrics.forget(r.memory.of(request.NamespacedName).series)
+			r.Metrics.forget(r.memory.Of(request.NamespacedName).series)
 			r.Forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	known := r.memory.of(request.NamespacedName)
+	known := r.memory.Of(request.NamespacedName)
 	return r.Kind.Work(ctx, r.written.Of(request.NamespacedName).Of(target), known)
 }
 
 // Forget what is remembered of a target, as a start of the manager does.
 func (r *Reconciler[T, S, M]) Forget(key types.NamespacedName) {
-	r.memory.forget(key)
+	r.memory.Forget(key)
 	r.written.Forget(key)
 }
 

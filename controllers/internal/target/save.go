@@ -74,7 +74,7 @@ func (d *Declared[T, S, X]) withoutMirrored(status *S) *S {
 
 // WriteUnsaved writes the statuses that were put off. No reconcile may be under way, and none may follow.
 func (r *Reconciler[T, S, M]) WriteUnsaved(ctx context.Context) error {
-	keys := r.memory.unsaved()
+	keys := r.memory.Where((*Known[T, S, M]).isUnsaved)
 	return errors.Join(parallel.Map(len(keys), parallelWrites, func(i int) error { return r.writeUnsaved(ctx, keys[i]) })...)
 }
 
@@ -84,7 +84,7 @@ func (r *Reconciler[T, S, M]) writeUnsaved(ctx context.Context, key types.Namesp
 		return client.IgnoreNotFound(err)
 	}
 	target = r.written.Of(key).Of(target)
-	status, waits := r.memory.of(key).Postponed(target)
+	status, waits := r.memory.Of(key).Postponed(target)
 	if !waits {
 		return nil
 	}
