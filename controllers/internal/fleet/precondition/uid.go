@@ -18,6 +18,11 @@ func SetUID(body []byte, uid types.UID) ([]byte, error) {
 	if !bytes.Contains(body, []byte(`"uid"`)) {
 		return insertUID(body, uid)
 	}
+	return setMetadata(body, "uid", uid)
+}
+
+// setMetadata sets a field of an object's metadata, whether there is one or not.
+func setMetadata(body []byte, field string, value any) ([]byte, error) {
 	var object, metadata map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {
 		return nil, err
@@ -26,7 +31,7 @@ func SetUID(body []byte, uid types.UID) ([]byte, error) {
 		return nil, err
 	}
 	var err error
-	if metadata["uid"], err = json.Marshal(uid); err != nil {
+	if metadata[field], err = json.Marshal(value); err != nil {
 		return nil, err
 	}
 	if object["metadata"], err = json.Marshal(metadata); err != nil {

@@ -2,20 +2,20 @@ package apply
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/precondition"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // createExclusively makes an object. One that is there already is not written to, unless this installation made it: a manager
 // may have died before it could record that.
 func (w *Writer) createExclusively(ctx context.Context, done *Written) {
-	body, err := onlyNew(done.Body)
+	body, err := precondition.OnlyNew(done.Body)
 	if err != nil {
 		done.Err = fmt.Errorf("%s: %w", done.Ref, err)
 		return
@@ -40,29 +40,6 @@ func (w *Writer) createExclusively(ctx context.Context, done *Written) {
 	}
 	done.UID = existing.UID
 	w.overwrite(ctx, done)
-}
-
-// firstVersion is a resourceVersion that no object has: the first revision of etcd holds nothing.
-const firstVersion = "1"
-
-// onlyNew makes an apply one that creates an object and changes none. The API server takes a resourceVersion in an apply as a
-// condition where there is an object (409), and passes over it where there is none.
-func onlyNew(body []byte) ([]byte, error) {
-	var object, metadata map[string]json.RawMessage
-	if err := json.Unmarshal(body, &object); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(object["metadata"], &metadata); err != nil {
-		return nil, err
-	}
-	var err error
-	if metadata["resourceVersion"], err = json.Marshal(firstVersion); err != nil {
-		return nil, err
-	}
-	if object["metadata"], err = json.Marshal(metadata); err != nil {
-		return nil, err
-	}
-	return json.Marshal(object)
 }
 
 // isMade is whether this installation applied an object.
