@@ -32,19 +32,26 @@ func (u *unhealthy) standing(found standstill.Standstill) *unhealthy {
 	return u
 }
 
-// firstUnhealthy prefers what has failed to what is still on its way.
+// firstUnhealthy prefers what has failed to what is still on its way, and then what comes first by name.
 func firstUnhealthy(i apply.Inventory, health map[objects.Key]tracker.Health) *unhealthy {
 	var first *unhealthy
-	for _, e := range i.Sorted() {
+	for _, e := range i {
 		is, known := health[e.Key()]
 		if !known || is.Status == status.CurrentStatus {
 			continue
 		}
-		if first == nil || is.Status == status.FailedStatus && first.Status != status.FailedStatus {
-			first = &unhealthy{Ref: e.Ref, Health: is}
+		if found := (&unhealthy{Ref: e.Ref, Health: is}); first == nil || found.isBefore(first) {
+			first = found
 		}
 	}
 	return first
+}
+
+func (u *unhealthy) isBefore(other *unhealthy) bool {
+	if failed := u.Status == status.FailedStatus; failed != (other.Status == status.FailedStatus) {
+		return failed
+	}
+	return u.ID() < other.ID()
 }
 
 func (u unhealthy) reason() string {
