@@ -11,10 +11,8 @@ import (
 
 	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statusmetrics"
 )
-
-// maxCollecting is how long a scrape waits for a cache that is not filled yet. Prometheus gives a scrape 10 s by default.
-const maxCollecting = 2 * time.Second
 
 // Metrics of CertificateDeliveries, beside those of all targets. They are read from the manager's cache when somebody asks for
 // them, so there are as many series as deliveries that have something, and none of one that is gone.
@@ -43,13 +41,10 @@ func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) { descriptions 
 
 // Collect implements prometheus.Collector. An error would take all metrics of the manager away, so it is logged instead.
 func (m *Metrics) Collect(samples chan<- prometheus.Metric) {
-	select {
-	case <-m.elected:
-	default:
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), maxCollecting)
-	defer cancel()
+	statusmetrics.WhileElected(m.elected, func(ctx context.Context) { m.collect(ctx, samples) })
+}
+
+func (m *Metrics) collect(ctx context.Context, samples chan<- prometheus.Metric) {
 	deliveries := &certificatesv1alpha1.CertificateDeliveryList{}
 	if err := m.cached.List(ctx, deliveries, client.UnsafeDisableDeepCopy); err != nil {
 		m.log.Error(err, "no metric tells when certificates expire")

@@ -4,19 +4,18 @@ package statusmetrics
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/internal/version"
 )
 
 // maxCollecting is how long a scrape waits for a cache that is not filled yet. Prometheus gives a scrape 10 s by default.
@@ -62,14 +61,25 @@ func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. An error would take all metrics of the manager away, so it is logged instead.
 func (m *Metrics) Collect(samples chan<- prometheus.Metric) {
-	samples <- prometheus.MustNewConstMetric(m.build, prometheus.GaugeValue, 1, version(), runtime.Version())
+	build := version.Get()
+	samples <- prometheus.MustNewConstMetric(m.build, prometheus.GaugeValue, 1, build.Version, build.Go)
+	WhileElected(m.elected, func(ctx context.Context) { m.collect(ctx, samples) })
+}
+
+// WhileElected collects metrics from the manager's cache once elected is closed: a manager that does not lead would tell the same a
+// second time. A cache that is not filled yet ends the context.
+func WhileElected(elected <-chan struct{}, collect func(ctx context.Context)) {
 	select {
-	case <-m.elected:
+	case <-elected:
 	default:
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), maxCollecting)
 	defer cancel()
+	collect(ctx)
+}
+
+func (m *Metrics) collect(ctx context.Context, samples chan<- prometheus.Metric) {
 	for kind, empty := range m.policies {
 		if err := m.collectPolicies(ctx, kind, empty.DeepCopyObject().(client.ObjectList), samples); err != nil {
 			m.log.Error(err, "no metric tells of policies", "kind", kind)
@@ -84,7 +94,7 @@ func (m *Metrics) collectPolicies(ctx context.Context, kind string, list client.
 	if err := m.cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	return meta.EachListItem(list, func(item kruntime.Object) error {
+	return meta.EachListItem(list, func(item runtime.Object) error {
 		policy := item.(metav1alpha1.Policy)
 		status := policy.GetPolicyStatus()
 		if value, known := Readiness(status.Conditions); known {
@@ -124,13 +134,4 @@ func Readiness(conditions []metav1.Condition) (value float64, known bool) {
 		return 1, true
 	}
 	return 0, true
-}
-
-// version of the manager, as the build knows it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
-	}
-	return info.Main.Version
 }
