@@ -2,7 +2,6 @@ package addonrelease
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -81,7 +80,7 @@ func newSlowCustomer(t *testing.T, clusters ...string) *slowCustomer {
 		proxy := faults.Start(t, shared.rivalConfig)
 		c.rules = append(c.rules, proxy.Inject(faults.Rule{Match: faults.Match{Verbs: faults.Writes(), Namespaces: []string{"slow-*"}}, Action: c.delay}))
 		key, identity := types.NamespacedName{Namespace: "slow-customer", Name: name}, uuid.NewUUID()
-		proxy.Inject(faults.Rule{Match: faults.Match{Verbs: []string{"get"}, Resources: []string{"namespaces"}, Names: []string{metav1.NamespaceSystem}}, Action: identify(identity)})
+		proxy.Inject(faults.Identify(identity))
 		c.must(shared.createTenantIn(t.Context(), key.Namespace, key.Name))
 		access, err := kubeconfig.Parse(proxy.Kubeconfig(), kubeconfig.Options{})
 		c.must(err)
@@ -95,17 +94,6 @@ func newSlowCustomer(t *testing.T, clusters ...string) *slowCustomer {
 		})
 	}
 	return c
-}
-
-// identify answers as a cluster of that identity does, since several lead to one.
-func identify(identity types.UID) faults.Action {
-	return func(e faults.Exchange) {
-		e.Response.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(e.Response).Encode(&corev1.Namespace{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-			ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: identity},
-		})
-	}
 }
 
 func (c *slowCustomer) must(err error) {

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -103,10 +100,7 @@ func (n *neighbour) begin(ctx context.Context) error {
 			return err
 		}
 		n.proxies = append(n.proxies, proxy)
-		proxy.Inject(faults.Rule{
-			Match:  faults.Match{Verbs: []string{"get"}, Resources: []string{"namespaces"}, Names: []string{metav1.NamespaceSystem}},
-			Action: identify(uuid.NewUUID()),
-		})
+		proxy.Inject(faults.Identify(uuid.NewUUID()))
 		slow = append(slow, proxy.Inject(faults.Rule{Match: faults.Match{Verbs: faults.Writes()}, Action: faults.Delay(slowWrite)}))
 		labels := map[string]string{"endless": fmt.Sprint(i == 0)}
 		if err := n.b.env.Import(ctx, namespaced(neighbourNamespace, fmt.Sprint("slow-", i)), proxy.Kubeconfig(), labels); err != nil {
@@ -132,18 +126,6 @@ func neighboursAddon(i int) *addonsv1alpha1.SaaSAddon {
 	addon := newAddon(fmt.Sprint("endless-", i-slowAddons), endless, 1)
 	addon.Namespace, addon.Spec.ClusterSelector = neighbourNamespace, &metav1.LabelSelector{MatchLabels: map[string]string{"endless": "true"}}
 	return addon
-}
-
-// identify answers as a cluster of that identity does, since several lead to one.
-func identify(identity types.UID) faults.Action {
-	return func(e faults.Exchange) {
-		e.Response.Header().Set("Content-Type", "application/json")
-		// Who asked and is gone by now needs no answer.
-		_ = json.NewEncoder(e.Response).Encode(&corev1.Namespace{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-			ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: identity},
-		})
-	}
 }
 
 // end closes the connections of the neighbour. What they have stays until the fleet ends.
