@@ -45,25 +45,16 @@ func Explain(err error) string {
 		return answer.Error()
 	case errors.As(err, &limit):
 		return limit.Error()
-	case errors.Is(err, ErrOtherCluster), errors.Is(err, errOtherVersion), errors.Is(err, errGoneAway):
-		return knownError(err).Error()
-	case errors.Is(err, fencing.ErrNotLeader):
-		return fencing.ErrNotLeader.Error()
+	}
+	for _, known := range []error{ErrOtherCluster, errOtherVersion, errGoneAway, fencing.ErrNotLeader} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
 	}
 	if told := explainCertificate(err); told != "" {
 		return told
 	}
 	return explainConnection(err)
-}
-
-// knownError is the one of our own errors that an error is.
-func knownError(err error) error {
-	for _, known := range []error{ErrOtherCluster, errOtherVersion} {
-		if errors.Is(err, known) {
-			return known
-		}
-	}
-	return errGoneAway
 }
 
 // explainCertificate is empty for an error that no certificate is the reason of.
