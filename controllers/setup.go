@@ -7,12 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"os"
-	"time"
 
-	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -45,7 +41,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statusmetrics"
@@ -56,7 +51,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
@@ -75,62 +69,6 @@ func BoundClientMetrics() { clientmetrics.Bound() }
 
 // DefaultControllerManagers are the field managers whose changes are no drift.
 func DefaultControllerManagers() []string { return managedfields.DefaultControllers() }
-
-// Options of all controllers.
-type Options struct {
-	// ProviderNamespace is where policies may select across namespaces.
-	ProviderNamespace string
-	// Installation marks what Daytwo applies, as the value of daytwo.dev/managed-by: the ManagementIdentity, where
-	// nobody says otherwise.
-	Installation string
-	// ControllerManagers are the field managers whose changes are no drift.
-	ControllerManagers []string
-	// ToolManagers are further field managers of people's tools; a trailing * stands for any ending.
-	ToolManagers []string
-	// DriftExceptions is a file of rows that the catalog of exceptions has besides those that are built in; empty for
-	// none.
-	DriftExceptions string
-	// AllowPrivateSources lets charts come from repositories at any address.
-	AllowPrivateSources bool
-	// AllowPrivateStorage lets the storage of backups be at any address.
-	AllowPrivateStorage bool
-	// AllowPrivateProbes lets the servers that CertificateBundles probe be at any address.
-	AllowPrivateProbes bool
-	// AllowBackupHooks lets BackupPolicies run commands in the pods of customers.
-	AllowBackupHooks bool
-	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
-	CustomerClusterIssuers []string
-	// guardMax bounds the withdrawal guards of policies outside of the provider's namespace; zero for nothing.
-	guardMax policy.Guard
-	// EvidenceKey is a file with the private key that the evidence of drills is signed with; empty for none.
-	EvidenceKey string
-	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.
-	ChartMirrors []string
-	// AllowPrivateClusters lets kubeconfigs lead to private addresses.
-	AllowPrivateClusters bool
-	// AllowLoopbackClusters lets kubeconfigs lead to loopback addresses.
-	AllowLoopbackClusters bool
-	// AllowProxyURL accepts kubeconfigs with a proxy-url.
-	AllowProxyURL bool
-	// ClusterNamespaceSuffix is what the namespaces of Clusters on order have after the name of the customer's; empty for the default.
-	ClusterNamespaceSuffix string
-	// ClassNamespaces are those that the ClusterClasses of orders may be in; none for the default.
-	ClassNamespaces []string
-	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
-	CredentialsExpiryWarning time.Duration
-	// ConcurrentTargets is how many targets are worked on at a time.
-	ConcurrentTargets int
-	// OrphanHeadStart is how long a cluster has been Ready before what was left there is swept; 0 for
-	// the default.
-	OrphanHeadStart time.Duration
-	// Grace is how long reconciles in flight may go on after SIGTERM.
-	Grace time.Duration
-	// Fence refuses writes where another manager may lead; nil where there is none.
-	Fence *Fence
-	// Registry of metrics; nil for the manager's own.
-	Registry prometheus.Registerer
-	Log      logr.Logger
-}
 
 // targetKinds are the kinds whose objects work in workload clusters. A kind that is missing here is overlooked when a
 // TenantCluster is deleted or upgraded, and when orphans are swept.
@@ -314,34 +252,9 @@ func (b *base) evidenceSigner() (*evidence.Signer, error) {
 	return signer, nil
 }
 
-// clusterGuard permits the addresses that kubeconfigs may lead to. The API server of the management cluster is a workload
-// cluster's for the provider alone.
-func (o Options) clusterGuard(management *managementserver.Server) func(types.NamespacedName) netguard.Guard {
-	rule := netguard.Public
-	if o.AllowPrivateClusters {
-		rule = netguard.PublicAndPrivate
-	}
-	if o.AllowLoopbackClusters {
-		rule = netguard.AndLoopback(rule)
-	}
-	return func(cluster types.NamespacedName) netguard.Guard {
-		if cluster.Namespace == o.ProviderNamespace {
-			return netguard.Guard{Rule: rule}
-		}
-		return netguard.Guard{Rule: func(address netip.AddrPort) bool { return rule(address) && !management.Is(address) }}
-	}
-}
-
 // storageGuard permits the addresses that the storage of backups may have.
 func (b *base) storageGuard() netguard.Guard {
 	return guard(b.options.AllowPrivateStorage)
-}
-
-func guard(allowPrivate bool) netguard.Guard {
-	if allowPrivate {
-		return netguard.Guard{Rule: netguard.All}
-	}
-	return netguard.Guard{Rule: netguard.Public}
 }
 
 func (b *base) setUpBundles() error {
@@ -355,18 +268,6 @@ func (b *base) setUpBundles() error {
 			return graceful.InGroup(b.reconciles, inner)
 		},
 	}))
-}
-
-// Orders is what the provider decides for all orders of clusters.
-func (o Options) Orders() topology.Options {
-	return topology.Options{
-		Installation: o.Installation, ClusterNamespaceSuffix: o.ClusterNamespaceSuffix, ClassNamespaces: o.ClassNamespaces,
-	}.Complete()
-}
-
-// BundleChecker refuses what CertificateBundles may not say.
-func (o Options) BundleChecker() certificatebundle.Checker {
-	return certificatebundle.Checker{ProviderNamespace: o.ProviderNamespace, CustomerClusterIssuers: o.CustomerClusterIssuers}
 }
 
 func (b *base) setUpDeliveries() error {
