@@ -19,12 +19,6 @@ import (
 // parallelWrites is how many statuses that were put off are written at a time.
 const parallelWrites = 16
 
-// MirroringKind is a DeclaredKind with parts of its own in the status that others change as often as they like.
-type MirroringKind[S any] interface {
-	// ClearMirrored removes these parts from a status.
-	ClearMirrored(status *S)
-}
-
 // save writes the status, or puts it off if it only mirrors: then it returns when it is due. Nothing is put off where the
 // target ends, another try follows at its own pace, or no other reconcile follows.
 func (r *Reconciler[T, S, M]) save(
@@ -66,9 +60,6 @@ func (d *Declared[T, S, X]) withoutMirrored(status *S) *S {
 	parts.Conditions = nil
 	// What is taken back is counted. Of what is left as it is, the condition tells.
 	parts.Drift.LastDetected, parts.Drift.Tolerated = nil, nil
-	if kind, ok := d.DeclaredKind.(MirroringKind[S]); ok {
-		kind.ClearMirrored(rest)
-	}
 	return rest
 }
 
