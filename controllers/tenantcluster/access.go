@@ -37,37 +37,37 @@ type credentials struct {
 	problem *problem
 }
 
-// secretFor names the Secret to people who look from a TenantCluster: one of another namespace with that.
-func (c credentials) secretFor(cluster types.NamespacedName) string {
-	if c.secret.Namespace == cluster.Namespace || c.secret.Namespace == "" {
-		return c.secret.Name
+// nameFor names a Secret to people who look from a namespace: one of another namespace with that.
+func nameFor(namespace string, secret types.NamespacedName) string {
+	if secret.Namespace == namespace || secret.Namespace == "" {
+		return secret.Name
 	}
-	return c.secret.Namespace + "/" + c.secret.Name
+	return secret.String()
+}
+
+// secretFor names the Secret to people who look from a TenantCluster.
+func (c credentials) secretFor(cluster types.NamespacedName) string {
+	return nameFor(cluster.Namespace, client.ObjectKeyFromObject(c.secret))
 }
 
 // secretReference is where a kubeconfig is.
 type secretReference struct {
 	types.NamespacedName
 	key string
-	// ordered: Daytwo ordered the cluster, and Cluster API writes the Secret.
-	ordered bool
+	// from is the namespace of the TenantCluster.
+	from string
 }
 
-// String names the Secret as people find it: one of another namespace with that.
-func (s secretReference) String() string {
-	if s.ordered {
-		return s.NamespacedName.String()
-	}
-	return s.Name
-}
+// String names the Secret to people who look from the TenantCluster.
+func (s secretReference) String() string { return nameFor(s.from, s.NamespacedName) }
 
 // secretOf returns where the kubeconfig is: Cluster API's is beside the Cluster.
 func secretOf(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) secretReference {
 	if made := orders.ClusterOf(cluster); made.Name != "" {
 		made.Name += secretSuffix
-		return secretReference{made, defaultKey, cluster.Spec.Topology != nil}
+		return secretReference{made, defaultKey, cluster.Namespace}
 	}
-	ref := secretReference{types.NamespacedName{Namespace: cluster.Namespace}, defaultKey, false}
+	ref := secretReference{types.NamespacedName{Namespace: cluster.Namespace}, defaultKey, cluster.Namespace}
 	if given := cluster.Spec.KubeconfigRef; given != nil {
 		ref.Name, ref.key = given.Name, cmp.Or(given.Key, defaultKey)
 	}

@@ -173,7 +173,7 @@ func TestWhatClusterAPISaysOfARemovalIsOneLine(t *testing.T) {
 }
 
 func TestAMissingSecretIsExplained(t *testing.T) {
-	ref := secretReference{NamespacedName: types.NamespacedName{Namespace: "acme-clusters", Name: "prod-kubeconfig"}, key: defaultKey, ordered: true}
+	ref := secretReference{NamespacedName: types.NamespacedName{Namespace: "acme-clusters", Name: "prod-kubeconfig"}, key: defaultKey, from: "acme"}
 	for name, test := range map[string]struct {
 		change func(*observation)
 		reason string

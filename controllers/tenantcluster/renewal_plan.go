@@ -144,7 +144,7 @@ func (o observation) expiresAt() (time.Time, bool) {
 func (o observation) expiring() expiry.Credentials {
 	found := expiry.Credentials{Renewed: o.renewal.inUse, Warning: o.expiryWarning}
 	if o.credentials.secret != nil {
-		found.Secret = o.credentials.secret.Name
+		found.Secret = o.credentials.secretFor(o.key)
 	}
 	switch sort, at, known := o.credentials.access.FirstToExpire(); {
 	case o.renewal.inUse:
