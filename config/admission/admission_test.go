@@ -292,7 +292,7 @@ func TestTheProvidersDeletionProtectionIsTheProviders(t *testing.T) {
 	protected := tenantCluster("kept-by-the-provider")
 	protected.Annotations = map[string]string{metav1alpha1.AnnotationProviderDeletionProtection: "true"}
 	existing(t, protected)
-	plain := existing(t, tenantCluster("kept-by-nobody"))
+	plain := existing(t, tenantCluster("unprotected"))
 	fresh := tenantCluster("fresh")
 	fresh.Annotations = protected.Annotations
 	try(t, map[string]attempt{

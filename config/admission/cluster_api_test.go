@@ -82,7 +82,7 @@ func TestSecretsThatClusterAPIUsesAreNotWrittenByCustomers(t *testing.T) {
 	try(t, attempts)
 }
 
-// Whoever may change a namespace cannot take the protection away.
+// A customer who may change a namespace cannot remove its protection.
 func TestTheLabelsOfNamespacesWithClustersAreTheProviders(t *testing.T) {
 	const refused = "labels below provider.daytwo.dev/ are the provider's"
 	held := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: holdingClusters}}

@@ -82,8 +82,8 @@ const (
 	ReasonRenewalFailed = "Failed"
 )
 
-// SecretTypeKubeconfig is the type of the Secrets in which customers get the kubeconfigs of clusters on order. An admission policy
-// lets nobody but Daytwo write them.
+// SecretTypeKubeconfig is the type of the Secrets in which customers get the kubeconfigs of clusters on order. Only the
+// manager may write them: config/admission/manager_only.yaml.
 const SecretTypeKubeconfig = "daytwo.dev/kubeconfig"
 
 // ConditionKubeconfigProvided is whether the customer has the kubeconfig of a cluster on order; the message names the Secret. Absent
@@ -94,7 +94,7 @@ const ConditionKubeconfigProvided = "KubeconfigProvided"
 const (
 	// ReasonKubeconfigProvided: the Secret holds the kubeconfig.
 	ReasonKubeconfigProvided = "Provided"
-	// ReasonKubeconfigSecretExists: somebody else's Secret has the name of the one in which the kubeconfig would be.
+	// ReasonKubeconfigSecretExists: a Secret of the name exists that Daytwo did not make.
 	ReasonKubeconfigSecretExists = "SecretExists"
 	// ReasonKubeconfigNotWritten: the Secret could not be written; the message says why.
 	ReasonKubeconfigNotWritten = "NotWritten"

@@ -1,6 +1,6 @@
-// Package pace spaces what is done because somebody changes something as often as they like, such as the labels of a
-// cluster. The first change is acted on at once, and those that come soon after it together, once the interval has passed:
-// the last state is never missed. It is pure, apart from the clock that it is given, and knows no kind.
+// Package pace limits how often reconciles follow changes that people make at will, such as those of a cluster's labels. The first
+// change is acted on at once. Further ones wait until the interval has passed, and are acted on together, so the last state is
+// never missed. The package is pure: its callers tell it the time. It knows no kind.
 package pace
 
 import (

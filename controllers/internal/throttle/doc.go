@@ -1,10 +1,10 @@
-// Package throttle spaces the writes of a status that only mirrors something which others change as often as they like,
-// such as the health of what runs in a customer's cluster. News is written at once. What only mirrors is written at once as
-// well where nothing of that kind was written for a while, and otherwise when that while has passed: the latest state then.
+// Package throttle limits how often a status is written that only mirrors changes of others, such as the health of a customer's
+// workloads. News is written at once. A change that only mirrors is written at most once in an interval: the latest state, when
+// the interval ends.
 //
-// What only mirrors is decided by the caller, apart from conditions: a status and a reason of a condition that were not told
-// yet of what people asked for last are news, and everything else about conditions mirrors. So a first success and a first
-// failure are told at once, and what goes back and forth between the two is not.
+// The caller decides whether a change outside of the conditions mirrors. For conditions the package decides: a status and reason
+// that was not told yet since people last changed what they ask for is news; every other change of a condition mirrors. So the first
+// success and the first failure are told at once, and a condition that flaps between them is not.
 //
-// It is pure, and knows no kind.
+// The package is pure, and knows no kind.
 package throttle
