@@ -32,7 +32,7 @@ func (f *Fleet) ensure(ctx context.Context, p program) (*process.Process, error)
 // start runs a program after making sure that its ports are free.
 func (f *Fleet) start(ctx context.Context, p program) (*process.Process, error) {
 	for _, port := range p.ports {
-		if err := ports.CheckFree(port); err != nil {
+		if err := ports.AwaitFree(ctx, port); err != nil {
 			return nil, fmt.Errorf("start %s: %w; end that program, or run down and up for other ports", p.name, err)
 		}
 	}

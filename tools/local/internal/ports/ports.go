@@ -17,6 +17,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/daytwo-dev/daytwo/tools/local/internal/filelock"
 )
@@ -77,6 +80,23 @@ func CheckFree(port int) error {
 		return fmt.Errorf("port %d is taken by another program: %w", port, err)
 	}
 	return listener.Close()
+}
+
+// patience is how long AwaitFree waits, and pause how long it does between two looks.
+const (
+	patience = 5 * time.Second
+	pause    = 50 * time.Millisecond
+)
+
+// AwaitFree is CheckFree for a port whose program may just have been killed: where that was about to start another program, its
+// sockets are open until the other one runs.
+func AwaitFree(ctx context.Context, port int) error {
+	var taken error
+	_ = wait.PollUntilContextTimeout(ctx, pause, patience, true, func(context.Context) (bool, error) {
+		taken = CheckFree(port)
+		return taken == nil, nil
+	})
+	return taken
 }
 
 func (r Registry) lock(ctx context.Context) (*filelock.Lock, error) {

@@ -66,3 +66,19 @@ func TestCheckFreeNamesAPortThatIsTaken(t *testing.T) {
 		t.Errorf("port %s passes for free", port)
 	}
 }
+
+func TestAPortThatIsGivenBackSoonIsAwaited(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := listener.Addr().(*net.TCPAddr).Port
+	awaited := make(chan error, 1)
+	go func() { awaited <- AwaitFree(t.Context(), number) }()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-awaited; err != nil {
+		t.Error(err)
+	}
+}
