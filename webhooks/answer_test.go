@@ -101,8 +101,9 @@ func TestAQuotaRefusesAnOrderAndNoUpgrade(t *testing.T) {
 	none := corev1.ResourceList{"count/configmaps": resource.MustParse("0")}
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
 	must(t, admin.Create(t.Context(), quota))
+	counted := client.MergeFrom(quota.DeepCopy()) // a quota controller may have counted already
 	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
-	must(t, admin.Status().Update(t.Context(), quota))
+	must(t, admin.Status().Patch(t.Context(), quota, counted))
 	no := awaitRefusal(t, admin, namespace, "exceeded quota")
 	if refusal, undecided := answer(no, "prod"); !strings.Contains(refusal, "exceeded quota: none") || undecided != nil {
 		t.Errorf("answer() = %q, %v", refusal, undecided)

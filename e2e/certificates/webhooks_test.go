@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -55,23 +56,25 @@ func TestTheWebhooksServeWhatCertManagerIssues(t *testing.T) {
 
 // renew asks cert-manager for another certificate before the time, as cmctl renew does.
 func renew(ctx context.Context) error {
-	wanted := &unstructured.Unstructured{}
-	wanted.SetGroupVersionKind(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"})
-	if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: certificate}, wanted); err != nil {
-		return err
-	}
-	conditions, _, err := unstructured.NestedSlice(wanted.Object, "status", "conditions")
-	if err != nil {
-		return err
-	}
-	conditions = append(conditions, map[string]any{
-		"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by a test",
-		"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { // cert-manager writes the same status
+		wanted := &unstructured.Unstructured{}
+		wanted.SetGroupVersionKind(schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"})
+		if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: certificate}, wanted); err != nil {
+			return err
+		}
+		conditions, _, err := unstructured.NestedSlice(wanted.Object, "status", "conditions")
+		if err != nil {
+			return err
+		}
+		conditions = append(conditions, map[string]any{
+			"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "message": "renewed by a test",
+			"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+		})
+		if err := unstructured.SetNestedSlice(wanted.Object, conditions, "status", "conditions"); err != nil {
+			return err
+		}
+		return env.Admin.Status().Update(ctx, wanted)
 	})
-	if err := unstructured.SetNestedSlice(wanted.Object, conditions, "status", "conditions"); err != nil {
-		return err
-	}
-	return env.Admin.Status().Update(ctx, wanted)
 }
 
 // awaitServed waits until the manager serves the certificate of a Secret.
