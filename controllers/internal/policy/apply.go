@@ -15,6 +15,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/expectations"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -76,10 +77,10 @@ func (r *Reconciler[P, T]) apply(ctx context.Context, o *observation[P, T], p pl
 // requeueAfter is after how long a reconcile follows, where again is when the report wants one; 0 is never. After deletions
 // one follows in any case: an answer of success may come from something else than an API server, and then no event does.
 func (a result) requeueAfter(again time.Duration) time.Duration {
-	if len(a.rollout.Delete) == 0 || again > 0 && again < expectationLifetime {
+	if len(a.rollout.Delete) == 0 || again > 0 && again < expectations.Lifetime {
 		return again
 	}
-	return expectationLifetime + catchUp
+	return expectations.Lifetime + catchUp
 }
 
 // recordPhase stores the record of the phase that the plan was made in, if targets are about to change.

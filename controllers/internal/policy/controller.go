@@ -15,6 +15,8 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/pace"
 	"github.com/daytwo-dev/daytwo/controllers/internal/perobject"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/expectations"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
@@ -41,10 +43,10 @@ type Reconciler[P Policy, T Target] struct {
 	guardMax     rollout.Guard
 	written      statuses.Memory[P]
 	views        views
-	expectations expectations
+	expectations expectations.Writes
 	unwritten    unwritten
 	contents     contentCache
-	abandoned    abandonedMemory[T]
+	abandoned    abandoned.Memory
 	published    perobject.Memory[published[P]]
 	interval     time.Duration
 	pace         pace.Pace[types.NamespacedName]
@@ -83,16 +85,16 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if done.removed {
 		r.announceAbandoned(ctx, *o)
 		r.forget(request.NamespacedName)
-		r.expectations.recordEnd(request.NamespacedName, policy.GetUID(), r.Clock.Now())
+		r.expectations.RecordEnd(request.NamespacedName, policy.GetUID(), r.Clock.Now())
 		// An answer of success may come from something else than an API server. Then no event follows.
-		return reconcile.Result{RequeueAfter: expectationLifetime + catchUp}, nil
+		return reconcile.Result{RequeueAfter: expectations.Lifetime + catchUp}, nil
 	}
 
 	reported := newReport(r.Kind, *o, p, done)
 	later, err := r.publish(ctx, o.policy, reported, now)
 	switch {
 	case err == nil:
-		r.abandoned.forget(request.NamespacedName, o.abandoned)
+		r.abandoned.Forget(request.NamespacedName, o.abandoned)
 	case apierrors.IsConflict(err):
 		done.outdated, err = true, nil
 	}
@@ -108,7 +110,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 // isCacheBehind is whether the cache does not show this process's own writes yet; then nothing may be concluded.
 func (r *Reconciler[P, T]) isCacheBehind(ctx context.Context, policy P, now time.Time) bool {
 	key := client.ObjectKeyFromObject(policy)
-	return r.expectations.hasEnded(key, policy.GetUID(), now) || r.expectations.unmet(key, func(name string) (client.Object, bool) {
+	return r.expectations.HasEnded(key, policy.GetUID(), now) || r.expectations.Unmet(key, func(name string) (client.Object, bool) {
 		return r.target(ctx, types.NamespacedName{Namespace: key.Namespace, Name: name})
 	}, now)
 }
@@ -116,10 +118,10 @@ func (r *Reconciler[P, T]) isCacheBehind(ctx context.Context, policy P, now time
 func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.written.Forget(policy)
 	r.views.forget(policy)
-	r.expectations.forget(policy)
+	r.expectations.Forget(policy)
 	r.unwritten.forget(policy)
 	r.contents.forget(policy)
-	r.abandoned.forgetAll(policy)
+	r.abandoned.ForgetAll(policy)
 	r.published.Forget(policy)
 	r.Kind.Forget(policy)
 }

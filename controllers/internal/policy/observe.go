@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
@@ -29,7 +30,7 @@ type observation[P Policy, T Target] struct {
 	// gone are the TenantClusters of targets, and of nothing that is selected, that do not exist.
 	gone sets.Set[rollout.ClusterKey]
 	// abandoned are targets that are gone and left something behind.
-	abandoned []abandonment
+	abandoned []abandoned.Target
 
 	// content as it is now.
 	content Content[P]
@@ -55,7 +56,7 @@ func (o *observation[P, T]) refuse(stall *Stall) {
 // observe reads what no event tells of a policy: what is there now of its content.
 func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, now time.Time) (*observation[P, T], error) {
 	o := &observation[P, T]{policy: policy, view: view, now: now, stall: view.refused}
-	o.abandoned = r.abandoned.gone(client.ObjectKeyFromObject(policy), func(name string) types.UID {
+	o.abandoned = r.abandoned.Gone(client.ObjectKeyFromObject(policy), func(name string) types.UID {
 		target, found := r.target(ctx, types.NamespacedName{Namespace: policy.GetNamespace(), Name: name})
 		if !found {
 			return ""

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
@@ -54,8 +55,8 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	if p.setPhase != nil {
 		p.setPhase(changed)
 	}
-	var abandoned []metav1alpha1.AbandonedTarget
-	status.Abandoned, abandoned = recordAbandoned(status.Abandoned, o.abandoned, metav1.NewTime(o.now).Rfc3339Copy())
+	var added []metav1alpha1.AbandonedTarget
+	status.Abandoned, added = abandoned.Record(status.Abandoned, o.abandoned, metav1.NewTime(o.now).Rfc3339Copy())
 	status.Withdrawals = after.Withdrawals
 	verdict.Write(&status.Conditions, o.policy.GetGeneration(), o.now)
 	var sum func(P)
@@ -66,7 +67,7 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	if !equality.Semantic.DeepEqual(statusOnly(kind, o.policy), changed) {
 		status.Withdrawals = rollout.CurrentWithdrawals(status.Withdrawals, o.now)
 	}
-	events := slices.Concat(news.OfStatus(before, status), news.OfAbandoned(abandoned), news.OfWithdrawal(done.rollout.Withdrawal))
+	events := slices.Concat(news.OfStatus(before, status), news.OfAbandoned(added), news.OfWithdrawal(done.rollout.Withdrawal))
 	return report[P]{status: changed, sum: sum, events: events, again: untilNext(o, p.rollout.Again), failed: done.err != nil}
 }
 

@@ -234,36 +234,3 @@ func TestRefusedSelectorLeavesTargetsAlone(t *testing.T) {
 		t.Errorf("plan %+v", todo.rollout)
 	}
 }
-
-func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
-	found := []abandonment{{cluster: metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}, deleted: metav1.NewTime(noon.Add(time.Minute))}}
-	recorded, added := recordAbandoned(nil, found, metav1.NewTime(noon))
-	again, more := recordAbandoned(recorded, found, metav1.NewTime(noon.Add(time.Hour)))
-	if len(added) != 1 || len(more) != 0 || len(again) != 1 {
-		t.Errorf("recorded %v, then %v", recorded, again)
-	}
-}
-
-func TestOwnWritesAreExpected(t *testing.T) {
-	addon := metav1.ObjectMeta{Namespace: "acme", Name: "cache"}
-	key := keyOfPolicy(&addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: addon.Namespace, Labels: map[string]string{metav1alpha1.LabelPolicy: addon.Name}}})
-	cached := func(version string) func(string) (client.Object, bool) {
-		return func(string) (client.Object, bool) {
-			return &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version}}, version != ""
-		}
-	}
-	writes := &expectations{}
-	writes.record(key, "a", "100", noon)
-	switch {
-	case !writes.unmet(key, cached(""), noon):
-		t.Error("a target that the cache lacks is not awaited")
-	case !writes.unmet(key, cached("99"), noon):
-		t.Error("an older target is taken for the written one")
-	case writes.unmet(key, cached("101"), noon):
-		t.Error("a newer target is not recognised")
-	}
-	writes.record(key, "a", "100", noon)
-	if writes.unmet(key, cached(""), noon.Add(time.Minute)) {
-		t.Error("a lost write is awaited for ever")
-	}
-}

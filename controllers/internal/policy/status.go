@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 )
 
@@ -40,4 +42,10 @@ func (r *Reconciler[P, T]) patchStatus(ctx context.Context, policy, changed P) e
 	policy.SetResourceVersion(answer.GetResourceVersion())
 	r.Kind.CopyStatus(policy, changed)
 	return nil
+}
+
+// announceAbandoned tells of the last targets of a policy that is gone itself: it has no status any more.
+func (r *Reconciler[P, T]) announceAbandoned(ctx context.Context, o observation[P, T]) {
+	_, added := abandoned.Record(o.policy.GetPolicyStatus().Abandoned, o.abandoned, metav1.NewTime(o.now))
+	r.emit(ctx, o.policy, news.OfAbandoned(added))
 }

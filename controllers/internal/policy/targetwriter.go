@@ -14,6 +14,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/clusterstate"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/expectations"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -25,7 +26,7 @@ type targetWriter[P Policy, T Target] struct {
 	client       client.Client
 	apiReader    client.Reader
 	clock        clock.PassiveClock
-	expectations *expectations
+	expectations *expectations.Writes
 	views        *views
 	kind         Kind[P, T]
 	// targetKind is the name of the kind of target, for messages.
@@ -185,7 +186,7 @@ func (w *targetWriter[P, T]) delete(ctx context.Context, name string) error {
 		return fmt.Errorf("delete %s %s: %w", w.targetKind, name, err)
 	}
 	if err == nil {
-		w.expectations.recordDeletion(w.key(), name, w.clock.Now())
+		w.expectations.RecordDeletion(w.key(), name, w.clock.Now())
 	}
 	w.views.noteTarget(w.key(), keyOf(target))
 	return nil
@@ -207,7 +208,7 @@ func (w *targetWriter[P, T]) cached(ctx context.Context, name string) (T, error)
 // expect has the cache show a write, and the view have it, before anything is planned again.
 func (w *targetWriter[P, T]) expect(target T) {
 	w.views.noteTarget(w.key(), keyOf(target))
-	w.expectations.record(w.key(), target.GetName(), target.GetResourceVersion(), w.clock.Now())
+	w.expectations.Record(w.key(), target.GetName(), target.GetResourceVersion(), w.clock.Now())
 }
 
 func (w *targetWriter[P, T]) key() types.NamespacedName { return client.ObjectKeyFromObject(w.policy) }

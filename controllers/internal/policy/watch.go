@@ -35,7 +35,7 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 func (r *Reconciler[P, T]) targetEvents() handler.EventHandler {
 	note := func(target T) {
 		r.views.noteTarget(keyOfPolicy(target), keyOf(target))
-		r.abandoned.note(keyOfPolicy(target), target, r.Kind.Objects)
+		r.abandoned.Note(keyOfPolicy(target), target, func() []string { return r.Kind.Objects(target) })
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, created event.CreateEvent, queue queue) {
@@ -56,7 +56,7 @@ func (r *Reconciler[P, T]) targetEvents() handler.EventHandler {
 		DeleteFunc: func(_ context.Context, deleted event.DeleteEvent, queue queue) {
 			target := deleted.Object.(T)
 			note(target)
-			r.expectations.gone(keyOfPolicy(target), target.GetName())
+			r.expectations.Gone(keyOfPolicy(target), target.GetName())
 			wake(queue, keyOfPolicy(target))
 		},
 	}

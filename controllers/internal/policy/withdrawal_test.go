@@ -11,9 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
@@ -144,27 +142,5 @@ func TestOldWithdrawalsGoWithTheNextChangeOfTheStatus(t *testing.T) {
 	o.policy.Generation++
 	if left := o.report(nil).status.Status.Withdrawals.Recent; len(left) > 0 {
 		t.Errorf("left %v", left)
-	}
-}
-
-func TestOwnDeletionsAreAwaited(t *testing.T) {
-	one := addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "a", ResourceVersion: "200", Labels: map[string]string{metav1alpha1.LabelPolicy: "cache"}}}
-	key := keyOfPolicy(&one)
-	leaving := *one.DeepCopy()
-	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
-	found := func(target *addonsv1alpha1.AddonRelease) func(string) (client.Object, bool) {
-		return func(string) (client.Object, bool) { return target, target != nil }
-	}
-	writes := &expectations{}
-	writes.recordDeletion(key, "a", noon)
-	if !writes.unmet(key, found(&one), noon) {
-		t.Error("a target that was deleted is taken for one that stays")
-	}
-	if writes.unmet(key, found(&leaving), noon) {
-		t.Error("a target that is being deleted is not recognised")
-	}
-	writes.recordDeletion(key, "a", noon)
-	if writes.unmet(key, found(nil), noon) {
-		t.Error("a target that is gone is awaited")
 	}
 }

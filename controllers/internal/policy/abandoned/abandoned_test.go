@@ -1,15 +1,19 @@
-package policy
+package abandoned
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
+
+var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func objects() []string { return nil }
 
 func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
 	now := metav1.NewTime(noon)
@@ -31,7 +35,7 @@ func TestATargetCountsAsAbandonedWhenItIsLetGo(t *testing.T) {
 				DeletionTimestamp: row.deleted, Annotations: map[string]string{metav1alpha1.AnnotationAbandon: row.asked},
 			}}
 			target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: row.reason}}
-			if got := abandonmentOf(target, testKind{}.Objects) != nil; got != row.want {
+			if got := of(target, objects) != nil; got != row.want {
 				t.Errorf("it is abandoned: %v", got)
 			}
 		})
@@ -56,28 +60,25 @@ func TestATargetCountsAsAbandonedOnlyWhenItIsGone(t *testing.T) {
 		{"CleanedUpAfterAll", metav1alpha1.ReasonDeleting, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var memory abandonedMemory[*addonsv1alpha1.AddonRelease]
+			var memory Memory
 			first, last := saying(metav1alpha1.ReasonAbandoned), saying(row.last)
-			memory.note(addon, first, testKind{}.Objects)
-			if found := memory.gone(addon, func(string) types.UID { return first.UID }); len(found) > 0 {
+			memory.Note(addon, first, objects)
+			if found := memory.Gone(addon, func(string) types.UID { return first.UID }); len(found) > 0 {
 				t.Errorf("it counts while it is there: %+v", found)
 			}
-			memory.note(addon, last, testKind{}.Objects)
-			if found := memory.gone(addon, func(string) types.UID { return "" }); len(found) != row.want {
+			memory.Note(addon, last, objects)
+			if found := memory.Gone(addon, func(string) types.UID { return "" }); len(found) != row.want {
 				t.Errorf("when it is gone it counts as %+v", found)
 			}
 		})
 	}
 }
 
-// A manager that started in between knows of it from the first event, which tells of each target that is there.
-func TestATargetThatWasOnlyListedCountsWhenItIsGone(t *testing.T) {
-	now := metav1.NewTime(noon)
-	target := &addonsv1alpha1.AddonRelease{ObjectMeta: metav1.ObjectMeta{UID: "1", DeletionTimestamp: &now}}
-	target.Status.Conditions = []metav1.Condition{{Type: metav1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: metav1alpha1.ReasonAbandoned}}
-	room := &Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{Kind: testKind{}}
-	room.targetEvents().Create(t.Context(), event.CreateEvent{Object: target}, discard{})
-	if found := room.abandoned.gone(types.NamespacedName{}, func(string) types.UID { return "" }); len(found) != 1 {
-		t.Errorf("it counts as %+v", found)
+func TestAbandonedTargetIsRecordedOnce(t *testing.T) {
+	found := []Target{{cluster: metav1alpha1.ClusterReference{Namespace: "acme", Name: "prod"}, deleted: metav1.NewTime(noon.Add(time.Minute))}}
+	recorded, added := Record(nil, found, metav1.NewTime(noon))
+	again, more := Record(recorded, found, metav1.NewTime(noon.Add(time.Hour)))
+	if len(added) != 1 || len(more) != 0 || len(again) != 1 {
+		t.Errorf("recorded %v, then %v", recorded, again)
 	}
 }
