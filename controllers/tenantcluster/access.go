@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -78,14 +79,14 @@ func secretOf(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) s
 func secretsOf(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) []types.NamespacedName {
 	keys := []types.NamespacedName{secretOf(cluster, orders).NamespacedName}
 	if accountOf(cluster) != nil {
-		keys = append(keys, types.NamespacedName{Namespace: cluster.Namespace, Name: tokenSecretOf(cluster.Name)})
+		keys = append(keys, types.NamespacedName{Namespace: cluster.Namespace, Name: renewedtoken.SecretOf(cluster.Name)})
 	}
 	return keys
 }
 
 // usedSecrets are all Secrets whose changes concern a TenantCluster.
 func usedSecrets(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) []types.NamespacedName {
-	keys := []types.NamespacedName{{Namespace: cluster.Namespace, Name: tokenSecretOf(cluster.Name)}}
+	keys := []types.NamespacedName{{Namespace: cluster.Namespace, Name: renewedtoken.SecretOf(cluster.Name)}}
 	if from := secretOf(cluster, orders); from.Name != "" {
 		keys = append(keys, from.NamespacedName)
 	}

@@ -63,7 +63,7 @@ func (r *reconciler) apply(ctx context.Context, o observation, p plan) result {
 		r.startRenewal(o)
 	}
 	if p.dropToken {
-		done.err = errors.Join(done.err, r.dropToken(ctx, o))
+		done.err = errors.Join(done.err, r.tokens().Drop(ctx, o.renewal.secret))
 	}
 	if state, ok := r.connections.State(o.key); ok {
 		done.link = &state
@@ -91,7 +91,7 @@ func (r *reconciler) removeFinalizer(ctx context.Context, o observation, p plan)
 	if err := r.releaseSecrets(ctx, p.releaseSecrets); err != nil || o.cluster == nil {
 		return err
 	}
-	if err := errors.Join(r.dropToken(ctx, o), r.applyHandout(ctx, p.handout), r.recordRemaining(ctx, o)); err != nil {
+	if err := errors.Join(r.tokens().Drop(ctx, o.renewal.secret), r.applyHandout(ctx, p.handout), r.recordRemaining(ctx, o)); err != nil {
 		return err
 	}
 	cluster := o.cluster.DeepCopy()

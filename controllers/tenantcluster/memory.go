@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
 
 // sourceOf says where credentials were read, and when.
@@ -31,10 +32,10 @@ type entry struct {
 	// linked is the fingerprint of the access that the fleet was given.
 	linked string
 	// token is what a Secret with a renewed token had, and of which version that is.
-	token       *renewedToken
+	token       *renewedtoken.Token
 	tokenSource tokenSource
 	// refused are the credentials that the cluster refused.
-	refused refusals
+	refused renewedtoken.Refusals
 	// handled is the request for a try that was acted on last.
 	handled string
 }
@@ -69,25 +70,25 @@ func (m *memory) linked(cluster types.NamespacedName) string {
 	return m.entries[cluster].linked
 }
 
-func (m *memory) recallToken(cluster types.NamespacedName, source tokenSource) (*renewedToken, bool) {
+func (m *memory) recallToken(cluster types.NamespacedName, source tokenSource) (*renewedtoken.Token, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, ok := m.entries[cluster]
 	return known.token, ok && known.tokenSource == source
 }
 
-func (m *memory) rememberToken(cluster types.NamespacedName, source tokenSource, token *renewedToken) {
+func (m *memory) rememberToken(cluster types.NamespacedName, source tokenSource, token *renewedtoken.Token) {
 	m.update(cluster, func(known *entry) { known.token, known.tokenSource = token, source })
 }
 
 // observeRefusal records whether the cluster refuses the access that the fleet was given, and returns all that it refused. One
 // that it accepts is refused no longer.
-func (m *memory) observeRefusal(cluster types.NamespacedName, linked string, refused, accepted bool, now time.Time) refusals {
-	var all refusals
+func (m *memory) observeRefusal(cluster types.NamespacedName, linked string, refused, accepted bool, now time.Time) renewedtoken.Refusals {
+	var all renewedtoken.Refusals
 	m.update(cluster, func(known *entry) {
 		all = maps.Clone(known.refused)
 		if all == nil {
-			all = refusals{}
+			all = renewedtoken.Refusals{}
 		}
 		if refused && linked != "" {
 			all[linked] = now

@@ -22,6 +22,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
 
 // shiftedClock is the real one, and some time ahead.
@@ -170,7 +171,7 @@ func (r *renewing) waitRenewal(status metav1.ConditionStatus, reason string) met
 func (r *renewing) token() *corev1.Secret {
 	r.Helper()
 	secret := &corev1.Secret{}
-	err := r.admin.Get(r.ctx, r.key(tokenSecretOf("prod")), secret)
+	err := r.admin.Get(r.ctx, r.key(renewedtoken.SecretOf("prod")), secret)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -186,11 +187,11 @@ func (r *renewing) waitAnotherToken(before *corev1.Secret) *corev1.Secret {
 	var found *corev1.Secret
 	r.eventually("another token is in use", func() (string, bool) {
 		found = r.token()
-		if found == nil || before != nil && bytes.Equal(found.Data[keyToken], before.Data[keyToken]) {
+		if found == nil || before != nil && bytes.Equal(found.Data[renewedtoken.KeyToken], before.Data[renewedtoken.KeyToken]) {
 			return "the same", false
 		}
 		expires := r.get("prod").Status.KubeconfigExpiresAt
-		return expires.String(), expires != nil && expires.UTC().Format(time.RFC3339) == string(found.Data[keyExpiresAt])
+		return expires.String(), expires != nil && expires.UTC().Format(time.RFC3339) == string(found.Data[renewedtoken.KeyExpiresAt])
 	})
 	return found
 }
@@ -232,7 +233,7 @@ func (r *renewing) checkUntold(tokens ...*corev1.Secret) {
 	}
 	for _, token := range tokens {
 		// The signature alone would do harm as little as the rest, but tells that there was a token.
-		_, signature, _ := strings.Cut(string(token.Data[keyToken]), ".")
+		_, signature, _ := strings.Cut(string(token.Data[renewedtoken.KeyToken]), ".")
 		for place, content := range map[string]any{"status": r.get("prod"), "an event": events, "the log": shared.log.String()} {
 			text, err := json.Marshal(content)
 			if err != nil {

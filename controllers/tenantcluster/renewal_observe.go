@@ -2,26 +2,20 @@ package tenantcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
-
-// labelRenewedFor is on Secrets with tokens, and names their TenantCluster.
-const labelRenewedFor = metav1alpha1.LabelCluster
 
 // written is the version of a Secret that a task wrote, and when.
 type written struct {
@@ -40,11 +34,11 @@ func (r *reconciler) observeRenewal(ctx context.Context, o *observation) error {
 	renewal := &o.renewal
 	renewal.account = accountOf(o.cluster)
 	secret := secretMetadata()
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: o.key.Namespace, Name: tokenSecretOf(o.key.Name)}, secret)
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: o.key.Namespace, Name: renewedtoken.SecretOf(o.key.Name)}, secret)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read metadata of the Secret with the renewed token: %w", err)
 	}
-	if err == nil && secret.Labels[labelRenewedFor] == o.key.Name {
+	if err == nil && secret.Labels[metav1alpha1.LabelCluster] == o.key.Name {
 		renewal.secret = secret
 	}
 	if renewal.account == nil || o.credentials.problem != nil {
@@ -57,7 +51,7 @@ func (r *reconciler) observeRenewal(ctx context.Context, o *observation) error {
 	progress := r.renewals.Progress(r.renewalID(*o))
 	renewal.running = progress.Running
 	if progress.Err != nil {
-		renewal.failure, renewal.retryAt = failureOf(progress.Err), progress.Again
+		renewal.failure, renewal.retryAt = renewedtoken.FailureOf(progress.Err), progress.Again
 	}
 	if progress.Done {
 		// It was written, and the cache does not show it yet, or somebody deleted it.
@@ -91,16 +85,16 @@ func (r *reconciler) chooseCredentials(ctx context.Context, o *observation) erro
 	if renewal.token == nil {
 		return nil
 	}
-	_, renewal.refused = refused[renewal.token.access.Fingerprint()]
-	if prefersToken(renewal.token, own, refused, linked, o.now) {
-		renewal.inUse, o.credentials.access = true, renewal.token.access
-		renewal.swap = connected && state.Phase == fleet.Connected && linked != "" && linked != renewal.token.access.Fingerprint()
+	_, renewal.refused = refused[renewal.token.Access.Fingerprint()]
+	if renewedtoken.Preferred(renewal.token, own, refused, linked, o.now) {
+		renewal.inUse, o.credentials.access = true, renewal.token.Access
+		renewal.swap = connected && state.Phase == fleet.Connected && linked != "" && linked != renewal.token.Access.Fingerprint()
 	}
 	return nil
 }
 
 // readTokenSecret reads the token once for each version of its Secret and of the kubeconfig.
-func (r *reconciler) readTokenSecret(ctx context.Context, o *observation) (*renewedToken, error) {
+func (r *reconciler) readTokenSecret(ctx context.Context, o *observation) (*renewedtoken.Token, error) {
 	metadata, own := o.renewal.secret, o.credentials.own
 	source := tokenSource{string(metadata.UID) + metadata.ResourceVersion, own.Fingerprint()}
 	if token, ok := r.memory.recallToken(o.key, source); ok {
@@ -114,36 +108,7 @@ func (r *reconciler) readTokenSecret(ctx context.Context, o *observation) (*rene
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", metadata.Name, err)
 	}
-	token := readToken(secret, own)
+	token := renewedtoken.Read(secret, own)
 	r.memory.rememberToken(o.key, tokenSource{string(secret.UID) + secret.ResourceVersion, own.Fingerprint()}, token)
 	return token, nil
-}
-
-// failureOf tells what people are to know of an error.
-func failureOf(err error) *renewalFailure {
-	var failure *renewalFailure
-	if errors.As(err, &failure) {
-		return failure
-	}
-	return &renewalFailure{tenancyv1alpha1.ReasonRenewalFailed, "No token could be requested: " + tell(err) + "."}
-}
-
-// tell is what went wrong in words of our own: a cluster may quote in its errors what it was sent.
-func tell(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return strings.TrimSpace(fmt.Sprintf("the API server answers %d %s", status.Status().Code, knownReason(err)))
-	}
-	return fleet.Describe(err)
-}
-
-// knownReason is one of the reasons that Kubernetes knows, and not a text of the server's; empty for any other.
-func knownReason(err error) metav1.StatusReason {
-	switch reason := apierrors.ReasonForError(err); reason {
-	case metav1.StatusReasonForbidden, metav1.StatusReasonNotFound, metav1.StatusReasonConflict, metav1.StatusReasonInvalid, metav1.StatusReasonUnauthorized,
-		metav1.StatusReasonTooManyRequests, metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonInternalError,
-		metav1.StatusReasonServiceUnavailable, metav1.StatusReasonBadRequest, metav1.StatusReasonMethodNotAllowed:
-		return reason
-	}
-	return metav1.StatusReasonUnknown
 }

@@ -1,27 +1,18 @@
 package tenantcluster
 
 import (
-	"hash/fnv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/expiry"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
 
-const (
-	// refusalLasts is how long credentials that the cluster refused are not tried again while there are others, and how long
-	// no other token takes the place of one that was refused: a cluster that takes a token in a trial and refuses it
-	// afterwards must not have tokens minted without end.
-	refusalLasts = 5 * time.Minute
-	// maxClockSkew is how far ahead of the manager's clock a token may have been minted, by the manager before.
-	maxClockSkew = time.Minute
-	// cacheLag is how long a token that was written may be missing in the cache.
-	cacheLag = 30 * time.Second
-)
+// cacheLag is how long a token that was written may be missing in the cache.
+const cacheLag = 30 * time.Second
 
 // renewal is how the credentials stand that are renewed.
 type renewal struct {
@@ -30,7 +21,7 @@ type renewal struct {
 	// secret in which Daytwo keeps a token; nil if there is none.
 	secret *metav1.PartialObjectMetadata
 	// token that was requested with the kubeconfig as it is; nil if there is none.
-	token *renewedToken
+	token *renewedtoken.Token
 	// refused: the cluster refused the token.
 	refused bool
 	// inUse: the token is used in the place of the kubeconfig's credentials.
@@ -38,54 +29,11 @@ type renewal struct {
 	// swap: the connection goes on with the token instead of what it was opened with.
 	swap bool
 	// failure is why the last try to get a token failed; nil if it did not.
-	failure *renewalFailure
+	failure *renewedtoken.Failure
 	// running: a token is being requested.
 	running bool
 	// retryAt is when the next try is due after one that failed; zero for at once.
 	retryAt time.Time
-}
-
-// renewalFailure says why there is no new token. It holds nothing that a cluster told in words of its own.
-type renewalFailure struct{ reason, message string }
-
-func (f *renewalFailure) Error() string { return f.message }
-
-// isGood says whether a token is one to use.
-func (t *renewedToken) isGood(now time.Time) bool {
-	return t != nil && now.Before(t.expiresAt) && !t.mintedAt.After(now.Add(maxClockSkew))
-}
-
-// renewAt is when another token is to take the place of this one: at half its life, and up to a tenth of it before, so that
-// clusters that were registered together are not renewed together.
-func (t *renewedToken) renewAt(cluster types.UID) time.Time {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(cluster)) // It never fails.
-	life := t.expiresAt.Sub(t.mintedAt)
-	early := time.Duration(float64(life) / 10 * float64(hash.Sum32()%1000) / 1000)
-	return t.mintedAt.Add(life/2 - early).Truncate(time.Second)
-}
-
-// refusals are when the cluster refused which credentials, by their fingerprints.
-type refusals map[string]time.Time
-
-// prefersToken chooses between the token and the kubeconfig's own credentials. The token wins; one that was refused gives way to
-// the others, unless those expired or were refused too. Then they take turns.
-func prefersToken(token *renewedToken, own kubeconfig.Access, refused refusals, linked string, now time.Time) bool {
-	if !token.isGood(now) {
-		return false
-	}
-	tokenRefused, isRefused := refused[token.access.Fingerprint()]
-	if expires, known := own.ExpiresAt(); !isRefused || known && !now.Before(expires) {
-		return true
-	}
-	ownRefused, alsoRefused := refused[own.Fingerprint()]
-	switch {
-	case !alsoRefused:
-		return false
-	case linked == own.Fingerprint():
-		return !now.Before(tokenRefused.Add(refusalLasts))
-	}
-	return now.Before(ownRefused.Add(refusalLasts))
 }
 
 // dueAt is when the next token is to be requested; zero for never.
@@ -93,14 +41,14 @@ func (r renewal) dueAt(o observation) time.Time {
 	switch {
 	case r.account == nil || o.credentials.problem != nil:
 		return time.Time{}
-	case !r.token.isGood(o.now):
+	case !r.token.IsGood(o.now):
 		return later(o.now, r.retryAt)
 	case r.refused:
-		return later(r.token.mintedAt.Add(refusalLasts), r.retryAt)
-	case r.token.account != r.account.String():
+		return later(r.token.MintedAt.Add(renewedtoken.RefusalLasts), r.retryAt)
+	case r.token.Account != r.account.String():
 		return later(o.now, r.retryAt)
 	}
-	return later(r.token.renewAt(o.cluster.UID), r.retryAt)
+	return later(r.token.RenewAt(o.cluster.UID), r.retryAt)
 }
 
 func later(a, b time.Time) time.Time {
@@ -126,7 +74,7 @@ func (r renewal) wakeAt(o observation) []time.Time {
 	}
 	deadlines := []time.Time{r.dueAt(o), r.retryAt}
 	if r.refused {
-		deadlines = append(deadlines, o.now.Add(refusalLasts))
+		deadlines = append(deadlines, o.now.Add(renewedtoken.RefusalLasts))
 	}
 	if r.swap {
 		deadlines = append(deadlines, o.now.Add(time.Second))
@@ -148,9 +96,17 @@ func (o observation) expiring() expiry.Credentials {
 	}
 	switch sort, at, known := o.credentials.access.FirstToExpire(); {
 	case o.renewal.inUse:
-		found.Sort, found.ExpiresAt = kubeconfig.Token, o.renewal.token.expiresAt
+		found.Sort, found.ExpiresAt = kubeconfig.Token, o.renewal.token.ExpiresAt
 	case known:
 		found.Sort, found.ExpiresAt = sort, at
 	}
 	return found
+}
+
+// accountOf returns the ServiceAccount whose tokens are to be renewed; nil for none.
+func accountOf(cluster *tenancyv1alpha1.TenantCluster) *tenancyv1alpha1.ServiceAccountReference {
+	if ref := cluster.Spec.KubeconfigRef; ref != nil && ref.Renew != nil {
+		return &ref.Renew.ServiceAccount
+	}
+	return nil
 }

@@ -1,19 +1,18 @@
 package tenantcluster
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
 
 var (
@@ -22,12 +21,12 @@ var (
 )
 
 // tokenAged is a token of seven days that was minted some time ago.
-func tokenAged(age time.Duration) *renewedToken {
+func tokenAged(age time.Duration) *renewedtoken.Token {
 	access, err := ownAccess.WithToken("renewed")
 	if err != nil {
 		panic(err)
 	}
-	return &renewedToken{access: access, account: renewedBy.String(), mintedAt: now.Add(-age), expiresAt: now.Add(tokenLife - age)}
+	return &renewedtoken.Token{Access: access, Account: renewedBy.String(), MintedAt: now.Add(-age), ExpiresAt: now.Add(renewedtoken.Life - age)}
 }
 
 // renewedSettled is a TenantCluster that is connected with a token.
@@ -35,7 +34,7 @@ func renewedSettled() observation {
 	o := settled()
 	o.cluster.Spec.KubeconfigRef.Renew = &tenancyv1alpha1.CredentialsRenewal{ServiceAccount: renewedBy}
 	o.renewal = renewal{account: &renewedBy, secret: heldMetadata("prod-renewed-token"), token: tokenAged(time.Hour), inUse: true}
-	o.credentials.own, o.credentials.access = ownAccess, o.renewal.token.access
+	o.credentials.own, o.credentials.access = ownAccess, o.renewal.token.Access
 	return o
 }
 
@@ -45,16 +44,16 @@ func TestWhenATokenIsRequested(t *testing.T) {
 		want   bool
 	}{
 		"not while the one at hand is new": {func(*observation) {}, false},
-		"at half of its life":              {func(o *observation) { o.renewal.token = tokenAged(tokenLife / 2) }, true},
-		"not before two fifths of it":      {func(o *observation) { o.renewal.token = tokenAged(tokenLife/5*2 - time.Minute) }, false},
+		"at half of its life":              {func(o *observation) { o.renewal.token = tokenAged(renewedtoken.Life / 2) }, true},
+		"not before two fifths of it":      {func(o *observation) { o.renewal.token = tokenAged(renewedtoken.Life/5*2 - time.Minute) }, false},
 		"at once where there is none":      {func(o *observation) { o.renewal.token, o.renewal.inUse = nil, false }, true},
-		"at once where it has expired":     {func(o *observation) { o.renewal.token = tokenAged(tokenLife) }, true},
+		"at once where it has expired":     {func(o *observation) { o.renewal.token = tokenAged(renewedtoken.Life) }, true},
 		"at once where it is of the future": {func(o *observation) {
 			o.renewal.token = tokenAged(-time.Hour)
 		}, true},
-		"at once for another ServiceAccount": {func(o *observation) { o.renewal.token.account = "kube-system/other" }, true},
+		"at once for another ServiceAccount": {func(o *observation) { o.renewal.token.Account = "kube-system/other" }, true},
 		"not at once where it was refused":   {func(o *observation) { o.renewal.refused, o.renewal.token = true, tokenAged(time.Minute) }, false},
-		"some time after it was refused":     {func(o *observation) { o.renewal.refused, o.renewal.token = true, tokenAged(refusalLasts) }, true},
+		"some time after it was refused":     {func(o *observation) { o.renewal.refused, o.renewal.token = true, tokenAged(renewedtoken.RefusalLasts) }, true},
 		"not while another try is under way": {func(o *observation) { o.renewal.token, o.renewal.running = nil, true }, false},
 		"not before the pause after a failure": {func(o *observation) {
 			o.renewal.token, o.renewal.retryAt = nil, now.Add(time.Second)
@@ -85,14 +84,14 @@ func TestWhenATokenIsRequested(t *testing.T) {
 
 func TestTheNextTokenIsRequestedWhenItIsDueAndNotAllAtOnce(t *testing.T) {
 	o := renewedSettled()
-	due := o.renewal.token.renewAt("a")
-	if again := reported(o).again; again <= 0 || now.Add(again).After(now.Add(tokenLife/2)) {
+	due := o.renewal.token.RenewAt("a")
+	if again := reported(o).again; again <= 0 || now.Add(again).After(now.Add(renewedtoken.Life/2)) {
 		t.Errorf("it is looked at again after %s", again)
 	}
 	different := 0
 	for i := range 100 {
-		at := o.renewal.token.renewAt(types.UID(fmt.Sprint("cluster", i)))
-		if earliest, latest := o.renewal.token.mintedAt.Add(tokenLife/5*2), o.renewal.token.mintedAt.Add(tokenLife/2); at.Before(earliest) || at.After(latest) {
+		at := o.renewal.token.RenewAt(types.UID(fmt.Sprint("cluster", i)))
+		if earliest, latest := o.renewal.token.MintedAt.Add(renewedtoken.Life/5*2), o.renewal.token.MintedAt.Add(renewedtoken.Life/2); at.Before(earliest) || at.After(latest) {
 			t.Errorf("it is renewed at %s, not between %s and %s", at, earliest, latest)
 		}
 		if !at.Equal(due) {
@@ -104,85 +103,10 @@ func TestTheNextTokenIsRequestedWhenItIsDueAndNotAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheTokenWinsUnlessItWasRefused(t *testing.T) {
-	token, own := tokenAged(time.Hour).access.Fingerprint(), ownAccess.Fingerprint()
-	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	expired := ownAccess
-	expired.Token = "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, ago(time.Minute).Unix())) + ".e30"
-	for name, c := range map[string]struct {
-		token   *renewedToken
-		own     kubeconfig.Access
-		refused refusals
-		linked  string
-		want    bool
-	}{
-		"there is none":                            {nil, ownAccess, nil, own, false},
-		"it is good":                               {tokenAged(time.Hour), ownAccess, nil, own, true},
-		"it has expired":                           {tokenAged(tokenLife), ownAccess, nil, token, false},
-		"it is of the future":                      {tokenAged(-time.Hour), ownAccess, nil, token, false},
-		"it was refused":                           {tokenAged(time.Hour), ownAccess, refusals{token: now}, token, false},
-		"it was refused long ago":                  {tokenAged(time.Hour), ownAccess, refusals{token: ago(time.Hour)}, own, false},
-		"it was refused, and the others expired":   {tokenAged(time.Hour), expired, refusals{token: now}, token, true},
-		"both were refused, the others just now":   {tokenAged(time.Hour), ownAccess, refusals{token: ago(time.Minute), own: now}, own, false},
-		"both were refused, the others for a time": {tokenAged(time.Hour), ownAccess, refusals{token: ago(refusalLasts), own: now}, own, true},
-		"both were refused, it just now":           {tokenAged(time.Hour), ownAccess, refusals{token: now, own: ago(time.Minute)}, token, true},
-		"both were refused, it for a time":         {tokenAged(time.Hour), ownAccess, refusals{token: now, own: ago(refusalLasts)}, token, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := prefersToken(c.token, c.own, c.refused, c.linked, now); got != c.want {
-				t.Errorf("the token is used: %t", got)
-			}
-		})
-	}
-}
-
-// What the Secret holds may be anybody's.
-func TestOnlyATokenIsTakenFromItsSecret(t *testing.T) {
-	good := func() *corev1.Secret {
-		return &corev1.Secret{Type: tenancyv1alpha1.SecretTypeRenewedToken, Data: tokenAged(time.Hour).data(ownAccess)}
-	}
-	read := readToken(good(), ownAccess)
-	if read == nil || read.account != renewedBy.String() || !read.mintedAt.Equal(now.Add(-time.Hour)) || !read.expiresAt.Equal(now.Add(tokenLife-time.Hour)) || read.access.Token != "renewed" {
-		t.Fatalf("got %+v", read)
-	}
-	for name, change := range map[string]func(*corev1.Secret){
-		"another type":               func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque },
-		"of another kubeconfig":      func(s *corev1.Secret) { s.Data[keyKubeconfig] = []byte("other") },
-		"without a token":            func(s *corev1.Secret) { delete(s.Data, keyToken) },
-		"a token of two lines":       func(s *corev1.Secret) { s.Data[keyToken] = []byte("a\nHost: b") },
-		"a token that is too long":   func(s *corev1.Secret) { s.Data[keyToken] = []byte(strings.Repeat("a", kubeconfig.MaxTokenBytes+1)) },
-		"without a time":             func(s *corev1.Secret) { delete(s.Data, keyMintedAt) },
-		"a time that nobody reads":   func(s *corev1.Secret) { s.Data[keyExpiresAt] = []byte("tomorrow") },
-		"an end before its begin":    func(s *corev1.Secret) { s.Data[keyExpiresAt] = []byte("2020-01-01T00:00:00Z") },
-		"nothing":                    func(s *corev1.Secret) { s.Data = nil },
-		"a token that ended by then": func(s *corev1.Secret) { s.Data[keyToken] = jwt(now.Add(-2 * time.Hour)) },
-	} {
-		secret := good()
-		change(secret)
-		if got := readToken(secret, ownAccess); got != nil {
-			t.Errorf("%s: got %+v", name, got)
-		}
-	}
-	forged := good()
-	forged.Data[keyExpiresAt] = []byte("2999-01-01T00:00:00Z")
-	forged.Data["server"], forged.Data["value"] = []byte("https://green.example"), []byte("apiVersion: v1\nkind: Config")
-	if got := readToken(forged, ownAccess); got == nil || got.expiresAt.After(got.mintedAt.Add(tokenLife)) || !got.access.LeadsWhere(ownAccess) {
-		t.Errorf("got %+v", got)
-	}
-	forged.Data[keyToken] = jwt(now.Add(time.Hour))
-	if got := readToken(forged, ownAccess); got == nil || !got.expiresAt.Equal(now.Add(time.Hour)) {
-		t.Errorf("the token's own word does not count: %+v", got)
-	}
-}
-
-func jwt(expires time.Time) []byte {
-	return []byte("e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, expires.Unix())) + ".e30")
-}
-
 func TestReportOfARenewal(t *testing.T) {
 	kinds := []string{tenancyv1alpha1.ConditionCredentialsRenewed, tenancyv1alpha1.ConditionCredentialsExpiring}
 	failed := func(o *observation) {
-		o.renewal.failure = &renewalFailure{tenancyv1alpha1.ReasonServiceAccountNotFound, "ServiceAccount kube-system/daytwo does not exist."}
+		o.renewal.failure = &renewedtoken.Failure{Reason: tenancyv1alpha1.ReasonServiceAccountNotFound, Message: "ServiceAccount kube-system/daytwo does not exist."}
 	}
 	for name, c := range map[string]struct {
 		change func(*observation)
@@ -230,7 +154,7 @@ func TestReportOfARenewal(t *testing.T) {
 func TestAFailureStandsUntilTheNextTryHasEnded(t *testing.T) {
 	o := renewedSettled()
 	o.renewal.token, o.renewal.inUse, o.credentials.access = nil, false, ownAccess
-	o.renewal.failure = &renewalFailure{tenancyv1alpha1.ReasonTokenLacksRights, "It lacks rights."}
+	o.renewal.failure = &renewedtoken.Failure{Reason: tenancyv1alpha1.ReasonTokenLacksRights, Message: "It lacks rights."}
 	o.cluster.Status = reported(o).status
 	o.renewal.failure, o.renewal.running = nil, true
 	if got := reported(o); got.changed {

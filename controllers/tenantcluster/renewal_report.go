@@ -19,13 +19,13 @@ func reportRenewal(w *writer, o observation) {
 	case r.account == nil:
 		w.Remove(kind)
 	case r.failure != nil:
-		w.Set(kind, metav1.ConditionFalse, r.failure.reason, r.failure.message+" "+inTheMeantime(o))
-	case r.refused && r.token.isGood(o.now):
+		w.Set(kind, metav1.ConditionFalse, r.failure.Reason, r.failure.Message+" "+inTheMeantime(o))
+	case r.refused && r.token.IsGood(o.now):
 		w.Set(kind, metav1.ConditionFalse, tenancyv1alpha1.ReasonTokenRefused, fmt.Sprintf(
 			"The cluster refuses the token of ServiceAccount %s that was in use: see whether the ServiceAccount is there and has its rights. %s", r.account, inTheMeantime(o)))
 	case r.inUse && (w.Status(kind) != metav1.ConditionFalse || !o.isDue()):
 		w.Set(kind, metav1.ConditionTrue, tenancyv1alpha1.ReasonCredentialsRenewed, fmt.Sprintf(
-			"A token of ServiceAccount %s is in use, and is renewed about %s.", r.token.account, r.token.renewAt(o.cluster.UID).UTC().Format(time.RFC3339)))
+			"A token of ServiceAccount %s is in use, and is renewed about %s.", r.token.Account, r.token.RenewAt(o.cluster.UID).UTC().Format(time.RFC3339)))
 	case w.Get(kind) == nil || w.Status(kind) != metav1.ConditionFalse || w.Get(kind).ObservedGeneration != w.Generation:
 		w.Set(kind, metav1.ConditionUnknown, tenancyv1alpha1.ReasonRenewalPending, fmt.Sprintf(
 			"A token of ServiceAccount %s is requested as soon as the cluster is connected.", r.account))

@@ -16,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
 
 func TestCredentialsAreRenewedBeforeTheyExpireWithoutAGap(t *testing.T) {
@@ -62,7 +63,7 @@ func TestAChangedKubeconfigWinsOverTheTokenAndGetsOneOfItsOwn(t *testing.T) {
 	r.account()
 	r.again()
 	second := r.waitAnotherToken(first)
-	if string(second.Data[keyKubeconfig]) == string(first.Data[keyKubeconfig]) {
+	if string(second.Data[renewedtoken.KeyKubeconfig]) == string(first.Data[renewedtoken.KeyKubeconfig]) {
 		t.Error("the new token is said to be from the old kubeconfig")
 	}
 	r.waitRenewal(metav1.ConditionTrue, tenancyv1alpha1.ReasonCredentialsRenewed)
@@ -89,7 +90,7 @@ func TestAServiceAccountThatIsDeletedIsToldAndTheKubeconfigGoesOn(t *testing.T) 
 	if expires := r.get("prod").Status.KubeconfigExpiresAt; expires == nil || time.Until(expires.Time) < 50*24*time.Hour {
 		t.Errorf("status tells of credentials that expire at %s", expires)
 	}
-	shared.clock.advance(t, 2*refusalLasts)
+	shared.clock.advance(t, 2*renewedtoken.RefusalLasts)
 	r.again()
 	r.waitRenewal(metav1.ConditionFalse, tenancyv1alpha1.ReasonServiceAccountNotFound)
 	r.checkUntold(token)
@@ -163,7 +164,7 @@ func TestATokenOfAnotherClusterIsRefusedAndReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	forged := first.DeepCopy()
-	forged.Data[keyToken] = []byte("header." + strings.Repeat("a", 20) + ".of-another-cluster")
+	forged.Data[renewedtoken.KeyToken] = []byte("header." + strings.Repeat("a", 20) + ".of-another-cluster")
 	forged.Data["server"], forged.Data["value"] = []byte(green.Host), shared.green.Kubeconfig()
 	if err := r.admin.Patch(t.Context(), forged, client.MergeFrom(first)); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestATokenOfAnotherClusterIsRefusedAndReplaced(t *testing.T) {
 	if endpoint := r.get("prod").Status.Endpoint; endpoint != shared.blue.Endpoint() {
 		t.Errorf("it is connected to %s", endpoint)
 	}
-	shared.clock.advance(t, 2*refusalLasts)
+	shared.clock.advance(t, 2*renewedtoken.RefusalLasts)
 	r.again()
 	r.waitRenewal(metav1.ConditionTrue, tenancyv1alpha1.ReasonCredentialsRenewed)
 	r.checkUntold(first, forged, r.waitAnotherToken(forged))
@@ -213,13 +214,13 @@ func TestASecretOfSomebodyElseIsNotOverwritten(t *testing.T) {
 	r := newRenewing(t)
 	r.account()
 	r.grant("cluster-admin", r.subject())
-	r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: tokenSecretOf("prod")}, StringData: map[string]string{keyToken: "theirs"}})
+	r.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: renewedtoken.SecretOf("prod")}, StringData: map[string]string{renewedtoken.KeyToken: "theirs"}})
 	r.renewed(issued(t, 100*24*time.Hour))
 	told := r.waitRenewal(metav1.ConditionFalse, tenancyv1alpha1.ReasonRenewedSecretExists)
-	if !strings.Contains(told.Message, tokenSecretOf("prod")) {
+	if !strings.Contains(told.Message, renewedtoken.SecretOf("prod")) {
 		t.Errorf("it says %q", told.Message)
 	}
-	if theirs := r.token(); string(theirs.Data[keyToken]) != "theirs" {
+	if theirs := r.token(); string(theirs.Data[renewedtoken.KeyToken]) != "theirs" {
 		t.Error("it was overwritten")
 	}
 	r.waitReady("prod")

@@ -1,7 +1,9 @@
-package tenantcluster
+package renewedtoken
 
 import (
+	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +23,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/transport"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 const (
@@ -97,27 +100,27 @@ func TestAClusterThatMeansHarmGetsNoTokenUsedAndNoneTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			token, err := requestOf(t, c.impostor)
 			if c.reason == "" {
-				if err != nil || token.access.Token != givenToken || time.Until(token.expiresAt) < 50*time.Minute {
-					t.Errorf("got a token until %s, %v", token.expiresAt, err)
+				if err != nil || token.Access.Token != givenToken || time.Until(token.ExpiresAt) < 50*time.Minute {
+					t.Errorf("got a token until %s, %v", token.ExpiresAt, err)
 				}
 				return
 			}
 			if err == nil {
 				t.Fatal("the token would be used")
 			}
-			failure := failureOf(err)
-			if failure.reason != c.reason || !strings.Contains(failure.message, c.says) {
-				t.Errorf("it is %s: %s", failure.reason, failure.message)
+			failure := FailureOf(err)
+			if failure.Reason != c.reason || !strings.Contains(failure.Message, c.says) {
+				t.Errorf("it is %s: %s", failure.Reason, failure.Message)
 			}
-			if strings.Contains(failure.message, givenToken) || strings.Contains(failure.message, ownToken) || len(failure.message) > 2<<10 {
-				t.Errorf("it tells a token, or too much: %.300s", failure.message)
+			if strings.Contains(failure.Message, givenToken) || strings.Contains(failure.Message, ownToken) || len(failure.Message) > 2<<10 {
+				t.Errorf("it tells a token, or too much: %.300s", failure.Message)
 			}
 		})
 	}
 }
 
 // requestOf has a cluster asked for a token, and the token tried.
-func requestOf(t *testing.T, cluster impostor) (renewedToken, error) {
+func requestOf(t *testing.T, cluster impostor) (Token, error) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(cluster)
 	server.EnableHTTP2 = true
@@ -127,7 +130,10 @@ func requestOf(t *testing.T, cluster impostor) (renewedToken, error) {
 		server.Close()
 	})
 	connections := fleet.New(fleet.Options{
-		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: timeouts(),
+		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: fleet.Timeouts{
+			Connect: 2 * time.Second, PingAfter: time.Second, Ping: time.Second, Probe: 5 * time.Second,
+			Patience: 2 * time.Second, RetryMax: time.Minute, Request: 5 * time.Second,
+		},
 		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: logr.Discard(),
 	})
 	t.Cleanup(connections.Close)
@@ -135,22 +141,23 @@ func requestOf(t *testing.T, cluster impostor) (renewedToken, error) {
 	key := types.NamespacedName{Namespace: "acme", Name: "prod"}
 	connections.Connect(key, own)
 	var live *fleet.Cluster
-	(&tenant{T: t, ctx: t.Context()}).eventually("the cluster is handed out", func() (string, bool) {
+	expect.Eventually(t, "the cluster is handed out", func(context.Context) error {
 		if state, _ := connections.State(key); state.Phase == fleet.Connected {
 			if err := connections.Admit(key, state.Identity); err != nil {
-				t.Fatal(err)
+				return err
 			}
 		}
 		var ok bool
-		live, ok = connections.Get(key)
-		return "", ok
+		if live, ok = connections.Get(key); !ok {
+			return errors.New("it is not")
+		}
+		return nil
 	})
-	r := &reconciler{connections: connections, clock: clock.RealClock{}}
-	return r.requestToken(t.Context(), live, renewedBy, own)
+	return Request(t.Context(), live, renewedBy, own, clock.RealClock{})
 }
 
 func TestAnErrorOfTheManagementClusterIsToldByItsReason(t *testing.T) {
-	if got := failureOf(fmt.Errorf("write Secret: %w", syscall.ECONNREFUSED)); got.reason != tenancyv1alpha1.ReasonRenewalFailed || !strings.Contains(got.message, "connection refused") {
+	if got := FailureOf(fmt.Errorf("write Secret: %w", syscall.ECONNREFUSED)); got.Reason != tenancyv1alpha1.ReasonRenewalFailed || !strings.Contains(got.Message, "connection refused") {
 		t.Errorf("got %+v", got)
 	}
 }
