@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/maintenancewindow"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -81,7 +81,7 @@ func (v *tenantClusters) ValidateDelete(context.Context, *tenancyv1alpha1.Tenant
 
 // checkWindows refuses windows that cannot be read.
 func checkWindows(cluster *tenancyv1alpha1.TenantCluster) error {
-	if field, err := tenantcluster.CheckMaintenanceWindows(cluster.Spec.MaintenanceWindows); err != nil {
+	if field, err := maintenancewindow.Check(cluster.Spec.MaintenanceWindows); err != nil {
 		return invalid(tenantClusterKind, cluster.Name, field, err.Error())
 	}
 	return nil

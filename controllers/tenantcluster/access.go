@@ -14,6 +14,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
@@ -65,7 +66,7 @@ func (s secretReference) String() string { return nameFor(s.from, s.NamespacedNa
 // secretOf returns where the kubeconfig is: Cluster API's is beside the Cluster.
 func secretOf(cluster *tenancyv1alpha1.TenantCluster, orders topology.Options) secretReference {
 	if made := orders.ClusterOf(cluster); made.Name != "" {
-		made.Name += secretSuffix
+		made.Name += clusterapi.SecretSuffix
 		return secretReference{made, defaultKey, cluster.Namespace}
 	}
 	ref := secretReference{types.NamespacedName{Namespace: cluster.Namespace}, defaultKey, cluster.Namespace}
@@ -186,12 +187,12 @@ func missingCluster(cluster *tenancyv1alpha1.TenantCluster, made clusterAPIClust
 	case made.presence == optionalkind.NotInstalled:
 		return &problem{tenancyv1alpha1.ReasonClusterAPIMissing, fmt.Sprintf(
 			"spec.%s needs Cluster API (%s), which is not installed in the management cluster: install it, or use spec.kubeconfigRef",
-			modeOf(cluster), clusterKind.GroupVersion())}
+			modeOf(cluster), clusterapi.Kind.GroupVersion())}
 	case made.presence == optionalkind.Absent && ordered:
 		return &problem{tenancyv1alpha1.ReasonProvisioning, "The cluster is being ordered from Cluster API."}
 	case made.presence == optionalkind.Absent:
 		return &problem{tenancyv1alpha1.ReasonClusterNotFound, fmt.Sprintf(
-			"Cluster %s (%s) does not exist in this namespace: create it, or correct spec.clusterRef.name", name, clusterKind.GroupVersion())}
+			"Cluster %s (%s) does not exist in this namespace: create it, or correct spec.clusterRef.name", name, clusterapi.Kind.GroupVersion())}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 )
 
 // result is what came of a decision.
@@ -27,7 +28,7 @@ type result struct {
 	// handout is why the customer's copy of the kubeconfig could not be written.
 	handout error
 	// order is what came of the order.
-	order orderResult
+	order clusterapi.Answer
 	// released: the TenantCluster is gone, or will be as soon as others let it.
 	released bool
 	// releasing: the TenantCluster could not be let go, though nothing else is left to do.

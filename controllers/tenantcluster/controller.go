@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 )
 
 // catchUp is how long a reconcile is put off whose cache was behind the API server.
@@ -56,7 +57,7 @@ type reconciler struct {
 	clock       clock.PassiveClock
 	connections connections
 	targets     targets.Registry
-	clusterAPI  *clusterAPI
+	clusters    *clusterapi.Clusters
 	options     Options
 	// renewals are the tasks that come by credentials.
 	renewals *background.Tasks[written]

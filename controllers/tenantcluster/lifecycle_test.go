@@ -17,6 +17,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 )
 
 // issued returns a kubeconfig of blue with a certificate of its own.
@@ -99,7 +100,7 @@ func TestClusterRefIsServedAsSoonAsClusterAPIIsInstalled(t *testing.T) {
 	cluster := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"infrastructureRef": map[string]any{"apiGroup": "infrastructure.example.com", "kind": "ExampleCluster", "name": "prod"},
 	}}}
-	cluster.SetGroupVersionKind(clusterKind)
+	cluster.SetGroupVersionKind(clusterapi.Kind)
 	cluster.SetName("prod")
 	tenant.create(cluster)
 	tenant.waitReady("imported")
@@ -114,7 +115,7 @@ func TestAKubeconfigThatClusterAPIRenewsIsSwappedBeforeItExpires(t *testing.T) {
 	cluster := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"infrastructureRef": map[string]any{"apiGroup": "infrastructure.example.com", "kind": "ExampleCluster", "name": "prod"},
 	}}}
-	cluster.SetGroupVersionKind(clusterKind)
+	cluster.SetGroupVersionKind(clusterapi.Kind)
 	cluster.SetName("prod")
 	tenant.create(cluster)
 	tenant.secret("prod-kubeconfig", issued(t, time.Hour))

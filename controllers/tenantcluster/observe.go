@@ -17,6 +17,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/maintenancewindow"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -36,7 +37,7 @@ type observation struct {
 	// made is what Cluster API has of the cluster.
 	made clusterAPICluster
 	// maintenance is when what disturbs the cluster may be done.
-	maintenance maintenanceState
+	maintenance maintenancewindow.State
 	// unready are targets that are not Ready, and backup the newest one; read only while an upgrade waits.
 	unready []string
 	backup  topology.Backup

@@ -115,8 +115,8 @@ func planFirstOrder(o observation) (p orderPlan, done bool) {
 		return orderPlan{}, false
 	case refused != nil:
 		return orderPlan{problem: &problem{refused.Reason, refused.Field + ": " + refused.Message}}, true
-	case o.maintenance.invalid != "":
-		return orderPlan{problem: &problem{reasonInvalidWindow, o.maintenance.invalid}}, true
+	case o.maintenance.Invalid != "":
+		return orderPlan{problem: &problem{reasonInvalidWindow, o.maintenance.Invalid}}, true
 	case handsOff(o):
 		return orderPlan{waits: "nothing is ordered while the TenantCluster is suspended"}, true
 	}
@@ -142,7 +142,7 @@ func situationOf(o observation) topology.Situation {
 		Now:    o.now,
 		Wanted: o.cluster.Spec.Topology.Version, Ordered: o.made.live.Spec.Topology.Version,
 		Progress: topology.Read(o.made.live), Underway: o.cluster.Status.Upgrade,
-		WindowOpen: o.maintenance.open, NextWindow: o.maintenance.opensAt(),
+		WindowOpen: o.maintenance.Open, NextWindow: o.maintenance.OpensAt(),
 		Policy: o.cluster.Spec.Upgrade, Unready: o.unready, Backup: o.backup,
 	}
 }

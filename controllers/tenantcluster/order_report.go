@@ -10,6 +10,8 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/maintenancewindow"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -48,10 +50,10 @@ func reportOrder(w *writer, o observation, p orderPlan) {
 }
 
 // reportTaken keeps what the Cluster's topology is without anybody's edits.
-func reportTaken(w *writer, p orderPlan, done orderResult) {
+func reportTaken(w *writer, p orderPlan, done clusterapi.Answer) {
 	switch {
-	case done.cluster != nil:
-		w.status.TopologyHash = topology.Fingerprint(done.cluster)
+	case done.Cluster != nil:
+		w.status.TopologyHash = topology.Fingerprint(done.Cluster)
 	case p.filledIn != nil:
 		w.status.TopologyHash = topology.Fingerprint(p.filledIn)
 	}
@@ -59,12 +61,12 @@ func reportTaken(w *writer, p orderPlan, done orderResult) {
 
 // orderEvents tells of an edit of the Cluster that was taken back. What came to the same is none: the manager may have
 // died after an order, before that was on record.
-func orderEvents(o observation, p orderPlan, done orderResult) []eventRecord {
-	if !p.edited || done.cluster == nil || topology.Fingerprint(done.cluster) == topology.Fingerprint(o.made.live) {
+func orderEvents(o observation, p orderPlan, done clusterapi.Answer) []eventRecord {
+	if !p.edited || done.Cluster == nil || topology.Fingerprint(done.Cluster) == topology.Fingerprint(o.made.live) {
 		return nil
 	}
 	return []eventRecord{{corev1.EventTypeWarning, "DriftCorrected", "Correct", fmt.Sprintf(
-		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(o.made.editor, "somebody"), done.cluster.Name)}}
+		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(o.made.editor, "somebody"), done.Cluster.Name)}}
 }
 
 func reportPart(w *writer, condition string, part topology.Part) {
@@ -104,12 +106,12 @@ func reportStep(w *writer, p orderPlan) {
 }
 
 // reportMaintenance keeps the start of a window that is open already.
-func reportMaintenance(w *writer, state maintenanceState) {
+func reportMaintenance(w *writer, state maintenancewindow.State) {
 	before := w.status.MaintenanceWindow
-	if state.open && before != nil && state.span != nil && before.End.Equal(&state.span.End) {
+	if state.Open && before != nil && state.Span != nil && before.End.Equal(&state.Span.End) {
 		return
 	}
-	w.status.MaintenanceWindow = state.span
+	w.status.MaintenanceWindow = state.Span
 }
 
 // summarizeOrder says what is the matter with an order, before anything is said of the connection. It
@@ -118,8 +120,8 @@ func summarizeOrder(w *writer, o observation, p orderPlan) bool {
 	switch {
 	case p.problem != nil:
 		w.Summarize(metav1.ConditionFalse, p.problem.reason, p.problem.message, metav1alpha1.ConditionStalled)
-	case o.maintenance.invalid != "":
-		w.Summarize(metav1.ConditionFalse, reasonInvalidWindow, o.maintenance.invalid, metav1alpha1.ConditionStalled)
+	case o.maintenance.Invalid != "":
+		w.Summarize(metav1.ConditionFalse, reasonInvalidWindow, o.maintenance.Invalid, metav1alpha1.ConditionStalled)
 	case p.waits != "":
 		w.Summarize(metav1.ConditionFalse, tenancyv1alpha1.ReasonProvisioning, p.waits, metav1alpha1.ConditionReconciling)
 	case o.cluster.Spec.Topology != nil && o.credentials.problem != nil && o.credentials.problem.reason == tenancyv1alpha1.ReasonProvisioning:

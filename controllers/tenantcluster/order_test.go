@@ -14,6 +14,8 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/maintenancewindow"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -27,7 +29,7 @@ func ordered() observation {
 		ClassRef: tenancyv1alpha1.ClusterClassReference{Name: "standard"}, Version: "v1.35.4",
 	}}
 	o.cluster.Status.OrderedVersion = "v1.35.4"
-	o.maintenance.open = true
+	o.maintenance.Open = true
 	o.made = clusterAPICluster{live: topology.Desired(o.cluster, "v1.35.4", o.orders)}
 	o.cluster.Status.TopologyHash = topology.Fingerprint(o.made.live)
 	o.made.live.Spec.InfrastructureRef.Kind, o.made.live.Spec.InfrastructureRef.Name = "LocalCluster", "prod-x1"
@@ -71,7 +73,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 			func(d plan) bool { return d.order.create == nil }},
 		"nothing is ordered while suspended": {func(o *observation) { notMade(o); o.cluster.Spec.Suspend = true },
 			func(d plan) bool { return d.order.create == nil && d.order.waits != "" }},
-		"a window cannot be read": {func(o *observation) { notMade(o); o.maintenance.invalid = "spec.maintenanceWindows[0].schedule: …" },
+		"a window cannot be read": {func(o *observation) { notMade(o); o.maintenance.Invalid = "spec.maintenanceWindows[0].schedule: …" },
 			func(d plan) bool { return d.order.create == nil && d.order.problem != nil }},
 		"the Cluster is somebody else's": {func(o *observation) { o.made.live.Labels[metav1alpha1.LabelManagedBy] = "another" }, func(d plan) bool {
 			return d.order.update == nil && d.order.problem != nil && d.order.problem.reason == tenancyv1alpha1.ReasonNameConflict
@@ -125,7 +127,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 			func(d plan) bool { return d.order.step.Begin == nil && d.order.dryRun == nil }},
 		"an edit is taken back while an upgrade waits": {func(o *observation) {
 			upgrading(o)
-			o.maintenance.open = false
+			o.maintenance.Open = false
 			o.made.live.Spec.Topology.ClassRef.Name = "small"
 		}, func(d plan) bool {
 			return d.order.update != nil && d.order.update.Spec.Topology.Version == "v1.35.4" && d.order.step.Begin == nil
@@ -220,10 +222,10 @@ func TestAnEditThatIsTakenBackIsTold(t *testing.T) {
 		done result
 		told bool
 	}{
-		"taken back":                            {result{order: orderResult{cluster: p.order.update}}, true},
-		"taken back, and something else failed": {result{order: orderResult{cluster: p.order.update}, err: errors.New("no")}, true},
-		"refused":                               {result{order: orderResult{refused: &problem{}}}, false},
-		"it comes to the same":                  {result{order: orderResult{cluster: o.made.live}}, false},
+		"taken back":                            {result{order: clusterapi.Answer{Cluster: p.order.update}}, true},
+		"taken back, and something else failed": {result{order: clusterapi.Answer{Cluster: p.order.update}, err: errors.New("no")}, true},
+		"refused":                               {result{order: clusterapi.Answer{Refused: "no"}}, false},
+		"it comes to the same":                  {result{order: clusterapi.Answer{Cluster: o.made.live}}, false},
 	} {
 		test.done.cluster, test.done.link = o.cluster, o.link
 		said := newReport(o, p, test.done)
@@ -231,7 +233,7 @@ func TestAnEditThatIsTakenBackIsTold(t *testing.T) {
 		if told != test.told {
 			t.Errorf("%s: told are %v", name, said.happened)
 		}
-		if taken := test.done.order.cluster; taken != nil && said.status.TopologyHash != topology.Fingerprint(taken) {
+		if taken := test.done.order.Cluster; taken != nil && said.status.TopologyHash != topology.Fingerprint(taken) {
 			t.Errorf("%s: on record is %q", name, said.status.TopologyHash)
 		}
 	}
@@ -257,7 +259,7 @@ func readyMessage(status tenancyv1alpha1.TenantClusterStatus) string {
 func TestARefusedUpgradeIsNotOnRecord(t *testing.T) {
 	o := ordered()
 	upgrading(&o)
-	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, order: orderResult{refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}}})
+	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, order: clusterapi.Answer{Refused: "no such version"}})
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" || said.again != retryRefused {
 		t.Errorf("upgrade %v, ordered %s, again after %s", said.status.Upgrade, said.status.OrderedVersion, said.again)
 	}
@@ -299,7 +301,7 @@ func TestAnUpgradeThatIsDoneLeavesTheRecordThoughAnotherChangeIsRefused(t *testi
 	o.cluster.Spec.Topology.Version, o.made.live.Spec.Topology.Version = "v1.36.3", "v1.36.3"
 	o.cluster.Status.Upgrade = &tenancyv1alpha1.Upgrade{From: "v1.35.4", To: "v1.36.3"}
 	o.cluster.Spec.Topology.ClassRef.Name = "none"
-	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, order: orderResult{refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such class"}}})
+	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, order: clusterapi.Answer{Refused: "no such class"}})
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.36.3" {
 		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
 	}
@@ -309,7 +311,7 @@ func TestARefusedUpgradeLeavesTheRecord(t *testing.T) {
 	o := ordered()
 	upgrading(&o)
 	o.cluster.Status.Upgrade = &tenancyv1alpha1.Upgrade{From: "v1.35.4", To: "v1.36.3"}
-	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, order: orderResult{refused: &problem{tenancyv1alpha1.ReasonOrderRefused, "no such version"}}})
+	said := newReport(o, newPlan(o), result{cluster: o.cluster, link: o.link, order: clusterapi.Answer{Refused: "no such version"}})
 	if said.status.Upgrade != nil || said.status.OrderedVersion != "v1.35.4" {
 		t.Errorf("upgrade %v, ordered %s", said.status.Upgrade, said.status.OrderedVersion)
 	}
@@ -317,11 +319,11 @@ func TestARefusedUpgradeLeavesTheRecord(t *testing.T) {
 
 func TestTheOpenWindowKeepsItsStart(t *testing.T) {
 	o := ordered()
-	o.maintenance = maintenanceState{open: true, span: spanOf(now, now.Add(time.Hour))}
+	o.maintenance = maintenancewindow.State{Open: true, Span: maintenancewindow.Span(now, now.Add(time.Hour))}
 	first := reported(o)
 	o.cluster.Status = first.status
 	o.now = now.Add(time.Minute)
-	o.maintenance.span = spanOf(o.now, now.Add(time.Hour))
+	o.maintenance.Span = maintenancewindow.Span(o.now, now.Add(time.Hour))
 	if again := reported(o); again.changed {
 		t.Errorf("the status changes with the time:\n%+v\n%+v", first.status, again.status)
 	}

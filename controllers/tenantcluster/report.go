@@ -45,8 +45,8 @@ func newReport(o observation, p plan, done result) report {
 	if done.err != nil {
 		p.order = p.order.undone()
 	}
-	if done.order.refused != nil {
-		p.order.problem, p.order.rejected = done.order.refused, true
+	if done.order.Refused != "" {
+		p.order.problem, p.order.rejected = &problem{tenancyv1alpha1.ReasonOrderRefused, done.order.Refused}, true
 	}
 	reportDeletion(w, p, done)
 	reportOrder(w, o, p.order)
@@ -157,8 +157,8 @@ func nextDeadline(o observation, p plan, done result, hands suspension.Suspensio
 		deadlines = append(deadlines, expires.Add(-o.expiryWarning), expires)
 	}
 	deadlines = append(deadlines, o.renewal.wakeAt(o)...)
-	deadlines = append(deadlines, hands.Until, p.order.step.WakeAt, p.deletion.WakeAt, o.maintenance.changesAt())
-	if done.order.refused != nil {
+	deadlines = append(deadlines, hands.Until, p.order.step.WakeAt, p.deletion.WakeAt, o.maintenance.ChangesAt())
+	if done.order.Refused != "" {
 		deadlines = append(deadlines, o.now.Add(retryRefused))
 	}
 	if done.claimed && len(o.duplicates) == 0 {

@@ -24,6 +24,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -97,7 +98,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	if err != nil {
 		return fmt.Errorf("controller tenantcluster: %w", err)
 	}
-	r.clusterAPI = newClusterAPI(mgr, built, r)
+	r.clusters = clusterapi.New(mgr, built, options.Orders.Installation, r.toUsersOfCluster)
 	return clusternamespace.SetupWithManager(mgr, options.Orders, options.Grace)
 }
 

@@ -20,6 +20,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -130,7 +131,7 @@ func (r *reconciler) toUsersOfSecret(ctx context.Context, secret client.Object) 
 
 // toUsersOfCluster is for Cluster API's Clusters.
 func (r *reconciler) toUsersOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
-	key := types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName() + secretSuffix}
+	key := types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName() + clusterapi.SecretSuffix}
 	return r.find(ctx, client.MatchingFields{indexSecret: key.String()})
 }
 
@@ -145,7 +146,7 @@ func (r *reconciler) toOrdersOfNamespace(ctx context.Context, namespace client.O
 
 // toUsersOfClusterAPI is for the definition of Cluster API's Clusters, which seldom changes.
 func (r *reconciler) toUsersOfClusterAPI(ctx context.Context, definition client.Object) []reconcile.Request {
-	if definition.GetName() != clusterDefinition {
+	if definition.GetName() != clusterapi.Definition {
 		return nil
 	}
 	return r.find(ctx)
