@@ -15,6 +15,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/heldsecret"
 )
 
 // result is what came of a decision.
@@ -55,9 +56,9 @@ func (r *reconciler) apply(ctx context.Context, o observation, p plan) result {
 	}
 	var ordering error
 	done.order, ordering = r.applyOrder(ctx, o, p.order)
-	done.err = errors.Join(ordering, r.holdSecret(ctx, p.holdSecret), r.releaseSecrets(ctx, p.releaseSecrets),
-		r.requestBackups(ctx, p.deletion.Request, requestTime(o)))
-	done.handout = r.applyHandout(ctx, p.handout)
+	done.err = errors.Join(ordering, heldsecret.Hold(ctx, r.client, p.holdSecret), heldsecret.Release(ctx, r.client, p.releaseSecrets),
+		r.remaining().RequestBackups(ctx, p.deletion.Request, requestTime(o)))
+	done.handout = p.handout.Apply(ctx, r.client)
 	r.changeConnection(o, p.connection)
 	done.claimed = r.changeAdmission(o.key, p)
 	if p.renew {
@@ -89,10 +90,10 @@ func (r *reconciler) release(ctx context.Context, o observation, p plan) result 
 
 // removeFinalizer removes our own finalizer last.
 func (r *reconciler) removeFinalizer(ctx context.Context, o observation, p plan) error {
-	if err := r.releaseSecrets(ctx, p.releaseSecrets); err != nil || o.cluster == nil {
+	if err := heldsecret.Release(ctx, r.client, p.releaseSecrets); err != nil || o.cluster == nil {
 		return err
 	}
-	if err := errors.Join(r.tokens().Drop(ctx, o.renewal.secret), r.applyHandout(ctx, p.handout), r.recordRemaining(ctx, o)); err != nil {
+	if err := errors.Join(r.tokens().Drop(ctx, o.renewal.secret), p.handout.Apply(ctx, r.client), r.recordRemaining(ctx, o)); err != nil {
 		return err
 	}
 	cluster := o.cluster.DeepCopy()
@@ -135,32 +136,6 @@ func setLabel(object metav1.Object, key, value string) {
 // replaced as a whole.
 func guardedPatch(before client.Object) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-}
-
-func (r *reconciler) holdSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
-	if secret == nil {
-		return nil
-	}
-	held := secret.DeepCopy()
-	controllerutil.AddFinalizer(held, metav1alpha1.FinalizerAccess)
-	if err := r.client.Patch(ctx, held, guardedPatch(secret)); err != nil {
-		return fmt.Errorf("add finalizer to Secret %s: %w", secret.Name, err)
-	}
-	return nil
-}
-
-func (r *reconciler) releaseSecrets(ctx context.Context, secrets []metav1.PartialObjectMetadata) error {
-	var problems []error
-	for i := range secrets {
-		secret := secrets[i].DeepCopy()
-		secret.SetGroupVersionKind(secretMetadata().GroupVersionKind())
-		before := secret.DeepCopy()
-		controllerutil.RemoveFinalizer(secret, metav1alpha1.FinalizerAccess)
-		if err := r.client.Patch(ctx, secret, guardedPatch(before)); client.IgnoreNotFound(err) != nil {
-			problems = append(problems, fmt.Errorf("remove finalizer from Secret %s: %w", secret.Name, err))
-		}
-	}
-	return errors.Join(problems...)
 }
 
 func (r *reconciler) changeConnection(o observation, change connectionChange) {

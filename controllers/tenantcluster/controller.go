@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
@@ -63,7 +64,7 @@ type reconciler struct {
 	renewals *background.Tasks[written]
 
 	memory     memory
-	management managementCluster
+	management managementserver.Identity
 }
 
 // Reconcile brings one TenantCluster a step further.

@@ -9,11 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 )
@@ -37,21 +33,6 @@ func lostBackup(cluster *tenancyv1alpha1.TenantCluster, why string) tenancyv1alp
 		ClusterName: cluster.Name, ClusterID: cluster.Status.ClusterID, Owner: ownedBy(cluster),
 		Reason: tenancyv1alpha1.OrphanNoFinalBackup, Message: why,
 	}
-}
-
-// requestBackups asks for the last backup, with the annotation that people ask with.
-func (r *reconciler) requestBackups(ctx context.Context, enrollments []deletion.Enrollment, at time.Time) error {
-	for _, one := range enrollments {
-		enrollment := &metav1.PartialObjectMetadata{}
-		enrollment.SetGroupVersionKind(one.Kind)
-		enrollment.Namespace, enrollment.Name = one.Namespace, one.Name
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, metav1alpha1.AnnotationBackupNow, at.UTC().Format(time.RFC3339))
-		err := r.client.Patch(ctx, enrollment, client.RawPatch(types.MergePatchType, patch))
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("ask %s %s for a backup: %w", one.Kind.Kind, one.NamespacedName, err)
-		}
-	}
-	return nil
 }
 
 // confirmLeft makes sure that all targets are gone, and that none is just missing in the cache: nobody would find the

@@ -88,7 +88,7 @@ func TestReportOfADeletion(t *testing.T) {
 func TestADeletionWaitsUntilWhatWasGivenUpIsRecorded(t *testing.T) {
 	o := settled()
 	backedUp(&o)
-	remaining(&o, "a")
+	stillThere(&o, "a")
 	silentSince(&o, now.Add(-time.Hour))
 	o.link.Phase = fleet.Unreachable
 	o.now = now.Add(time.Hour)

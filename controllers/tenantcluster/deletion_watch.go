@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 )
@@ -22,9 +21,6 @@ func clusterDeletions() targets.Events {
 		Deleted: true,
 	}
 }
-
-// guardChanged is whether the withdrawal guard of a policy began to hold targets back, or ceased to.
-func guardChanged(before, after metav1alpha1.Policy) bool { return guards(before) != guards(after) }
 
 // toClusterThatWaitsForGuard wakes a TenantCluster whose deletion may wait for the withdrawal guard of a policy.
 func (r *reconciler) toClusterThatWaitsForGuard(ctx context.Context, key types.NamespacedName) []reconcile.Request {

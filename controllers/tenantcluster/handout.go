@@ -2,7 +2,6 @@ package tenantcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,15 +21,6 @@ type handout struct {
 	found *metav1.PartialObjectMetadata
 	// desired is nil as long as there is no kubeconfig.
 	desired *corev1.Secret
-}
-
-// handoutPlan is what is to be done about it. The zero value is nothing.
-type handoutPlan struct {
-	write *corev1.Secret
-	// remove comes before write: the Secret is immutable.
-	remove *metav1.PartialObjectMetadata
-	// standing counts where a Secret is desired.
-	standing customerkubeconfig.Standing
 }
 
 func (r *reconciler) observeHandout(ctx context.Context, o *observation) error {
@@ -53,58 +43,21 @@ func (r *reconciler) observeHandout(ctx context.Context, o *observation) error {
 }
 
 // planHandout keeps the Secret as long as the cluster is.
-func planHandout(o observation) handoutPlan {
+func planHandout(o observation) customerkubeconfig.Plan {
 	if o.handout.desired == nil || o.deleting() {
-		return handoutPlan{}
+		return customerkubeconfig.Plan{}
 	}
-	p := handoutPlan{standing: customerkubeconfig.Compare(o.cluster, o.handout.found, o.handout.desired)}
-	switch p.standing {
-	case customerkubeconfig.Missing:
-		p.write = o.handout.desired
-	case customerkubeconfig.Outdated:
-		p.write, p.remove = o.handout.desired, o.handout.found
-	case customerkubeconfig.Current, customerkubeconfig.Foreign:
-	}
-	return p
-}
-
-// withdrawHandout takes the kubeconfig of a cluster away that is going.
-func withdrawHandout(o observation) handoutPlan {
-	if o.handout.found == nil || !customerkubeconfig.IsOurs(o.cluster, o.handout.found) {
-		return handoutPlan{}
-	}
-	return handoutPlan{remove: o.handout.found}
-}
-
-func (r *reconciler) applyHandout(ctx context.Context, p handoutPlan) error {
-	if p.remove != nil {
-		secret := p.remove.DeepCopy()
-		secret.SetGroupVersionKind(secretMetadata().GroupVersionKind())
-		if err := r.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete Secret %s: %w", secret.Name, err)
-		}
-	}
-	if p.write == nil {
-		return nil
-	}
-	err := r.client.Create(ctx, p.write.DeepCopy())
-	if apierrors.IsAlreadyExists(err) {
-		return apierrors.NewConflict(corev1.Resource("secrets"), p.write.Name, errors.New("the cache does not show it yet"))
-	}
-	if err != nil {
-		return fmt.Errorf("create Secret %s: %w", p.write.Name, err)
-	}
-	return nil
+	return customerkubeconfig.Providing(o.cluster, o.handout.found, o.handout.desired)
 }
 
 // reportHandout says where the kubeconfig is. What was said stands while there is no kubeconfig to give.
-func reportHandout(w *writer, o observation, p handoutPlan, failed error) {
+func reportHandout(w *writer, o observation, p customerkubeconfig.Plan, failed error) {
 	name := customerkubeconfig.SecretName(o.key.Name)
 	switch {
 	case o.cluster.Spec.Topology == nil:
 		w.Remove(tenancyv1alpha1.ConditionKubeconfigProvided)
 	case o.handout.desired == nil || o.deleting() || apierrors.IsConflict(failed):
-	case p.standing == customerkubeconfig.Foreign:
+	case p.Standing == customerkubeconfig.Foreign:
 		w.Set(tenancyv1alpha1.ConditionKubeconfigProvided, metav1.ConditionFalse, tenancyv1alpha1.ReasonKubeconfigSecretExists, fmt.Sprintf(
 			"There is a Secret %s that Daytwo did not make, in which the kubeconfig would be: delete it, or give it another name.", name))
 	case failed != nil:

@@ -91,14 +91,14 @@ func TestTheCustomersKubeconfigFollowsTheCluster(t *testing.T) {
 		"outdated":                      {func(o *observation) { o.handout.found.Labels[metav1alpha1.LabelHash] = "v1-before" }, true, true, "KubeconfigProvided=True/Provided"},
 		"somebody's":                    {func(o *observation) { o.handout.found.OwnerReferences = nil }, false, false, "KubeconfigProvided=False/SecretExists"},
 		"nothing to give":               {func(o *observation) { o.handout.desired = nil }, false, false, ""},
-		"deleted, with targets":         {func(o *observation) { deleted(o); remaining(o, "a") }, false, false, ""},
+		"deleted, with targets":         {func(o *observation) { deleted(o); stillThere(o, "a") }, false, false, ""},
 		"deleted, and the cluster goes": {func(o *observation) { deleted(o); removing(o) }, false, true, ""},
 		"deleted, and it is somebody's": {func(o *observation) { deleted(o); removing(o); o.handout.found.OwnerReferences = nil }, false, false, ""},
 	} {
 		o := handedOut(t)
 		test.change(&o)
 		p := newPlan(o)
-		if (p.handout.write != nil) != test.write || (p.handout.remove != nil) != test.remove {
+		if (p.handout.Write != nil) != test.write || (p.handout.Remove != nil) != test.remove {
 			t.Errorf("%s: planned %+v", name, p.handout)
 		}
 		if got := conditionTexts(reported(o).status, tenancyv1alpha1.ConditionKubeconfigProvided); got != test.provided {

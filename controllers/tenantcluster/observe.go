@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -17,6 +15,7 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/heldsecret"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/maintenancewindow"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -60,14 +59,7 @@ type observation struct {
 	// orphans are the OrphanRecords of the cluster, the oldest first.
 	orphans []tenancyv1alpha1.OrphanRecord
 	// held are the Secrets of the namespace that have our finalizer.
-	held []heldSecret
-}
-
-// heldSecret is a Secret with our finalizer.
-type heldSecret struct {
-	metadata metav1.PartialObjectMetadata
-	// usedHere, usedElsewhere: this TenantCluster, or another one, needs it.
-	usedHere, usedElsewhere bool
+	held []heldsecret.Secret
 }
 
 func (o observation) deleting() bool { return !o.cluster.DeletionTimestamp.IsZero() }
@@ -128,7 +120,7 @@ func (r *reconciler) observeConnection(ctx context.Context, o *observation) erro
 	}
 	var err error
 	if o.key.Namespace != r.options.ProviderNamespace {
-		if o.forbidden, err = r.management.identity(ctx); err != nil {
+		if o.forbidden, err = r.management.Of(ctx); err != nil {
 			return err
 		}
 	}
@@ -155,7 +147,7 @@ func (r *reconciler) listRivals(ctx context.Context, key types.NamespacedName, i
 // observeHeldSecrets finds out who needs the Secrets that are held in the namespace, and in that of its Clusters. Looking at all
 // of them, and not at what this TenantCluster used before, leaves none behind after a crash.
 func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) error {
-	secrets, err := r.listHeld(ctx, o.key.Namespace)
+	secrets, err := heldsecret.List(ctx, r.client, o.key.Namespace)
 	if err != nil {
 		return err
 	}
@@ -165,7 +157,7 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) err
 		return err
 	}
 	if state == clusternamespace.Ready || state == clusternamespace.Terminating {
-		ordered, err := r.listHeld(ctx, o.orders.ClusterNamespace(o.key.Namespace))
+		ordered, err := heldsecret.List(ctx, r.client, o.orders.ClusterNamespace(o.key.Namespace))
 		if err != nil {
 			return err
 		}
@@ -186,49 +178,16 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) err
 	}
 	for _, secret := range secrets {
 		key := client.ObjectKeyFromObject(&secret)
-		o.held = append(o.held, heldSecret{
-			metadata:      secret,
-			usedHere:      o.cluster != nil && slices.Contains(secretsOf(o.cluster, o.orders), key) && !o.outlived(secret),
-			usedElsewhere: elsewhere.Has(key),
+		o.held = append(o.held, heldsecret.Secret{
+			Metadata:      secret,
+			UsedHere:      o.cluster != nil && slices.Contains(secretsOf(o.cluster, o.orders), key) && !o.outlived(secret),
+			UsedElsewhere: elsewhere.Has(key),
 		})
 	}
 	return nil
 }
 
-// listHeld lists the Secrets of a namespace that have our finalizer.
-func (r *reconciler) listHeld(ctx context.Context, namespace string) ([]metav1.PartialObjectMetadata, error) {
-	secrets := &metav1.PartialObjectMetadataList{}
-	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	if err := r.client.List(ctx, secrets, client.InNamespace(namespace), client.MatchingFields{indexHeld: yes}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list Secrets: %w", err)
-	}
-	return secrets.Items, nil
-}
-
 // outlived: the Secret goes with the Cluster that it belongs to, and another Cluster of that name needs another.
 func (o observation) outlived(secret metav1.PartialObjectMetadata) bool {
 	return o.cluster.Spec.Topology != nil && secret.DeletionTimestamp != nil && (o.made.live == nil || !o.made.live.DeletionTimestamp.IsZero())
-}
-
-// managementCluster knows the identity of the cluster that the manager itself works in.
-type managementCluster struct {
-	live client.Reader
-
-	mu sync.Mutex
-	id types.UID
-}
-
-func (m *managementCluster) identity(ctx context.Context) (types.UID, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.id != "" {
-		return m.id, nil
-	}
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	if err := m.live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
-		return "", fmt.Errorf("read the management cluster's identity: %w", err)
-	}
-	m.id = namespace.UID
-	return m.id, nil
 }

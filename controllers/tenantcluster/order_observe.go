@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
@@ -55,28 +54,13 @@ func (r *reconciler) observeMaintenance(ctx context.Context, o *observation) err
 		return nil
 	}
 	var err error
-	if o.unready, err = r.listUnready(ctx, o.key); err != nil {
+	if o.unready, err = r.remaining().Unready(ctx, o.key); err != nil {
 		return err
 	}
 	if spec.Upgrade.RequireBackupWithin != nil {
-		o.backup, err = r.latestBackup(ctx, o.key)
+		o.backup, err = r.remaining().LatestBackup(ctx, o.key)
 	}
 	return err
-}
-
-// listUnready lists the targets in a cluster that are not Ready.
-func (r *reconciler) listUnready(ctx context.Context, key types.NamespacedName) ([]string, error) {
-	members, err := r.targets.In(ctx, r.client, key)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, member := range members {
-		if !member.Ready {
-			names = append(names, member.String())
-		}
-	}
-	return names, nil
 }
 
 // wholeSeconds is how the API server keeps times.

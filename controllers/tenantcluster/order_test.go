@@ -132,7 +132,7 @@ func TestPlanOfAnOrder(t *testing.T) {
 		}, func(d plan) bool {
 			return d.order.update != nil && d.order.update.Spec.Topology.Version == "v1.35.4" && d.order.step.Begin == nil
 		}},
-		"deleted, with targets": {func(o *observation) { deleted(o); remaining(o, "a") },
+		"deleted, with targets": {func(o *observation) { deleted(o); stillThere(o, "a") },
 			func(d plan) bool { return !d.release && !d.order.delete }},
 		"deleted, without targets, which is put on record": {deleted, func(d plan) bool {
 			return !d.release && !d.order.delete && d.deletion.Record.Step == tenancyv1alpha1.DeletionRemovingCluster

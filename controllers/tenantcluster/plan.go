@@ -7,7 +7,9 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/heldsecret"
 )
 
 // newPlan is what should be done about one TenantCluster.
@@ -32,7 +34,7 @@ type plan struct {
 	admission admissionChange
 
 	// handout is what to do about the customer's copy of the kubeconfig.
-	handout handoutPlan
+	handout customerkubeconfig.Plan
 
 	// order is what to do about the Cluster of spec.topology.
 	order orderPlan
@@ -68,7 +70,7 @@ const (
 // newPlan decides what to do. It is pure.
 func newPlan(o observation) plan {
 	if o.cluster == nil {
-		return plan{release: true, releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere)}
+		return plan{release: true, releaseSecrets: heldsecret.Which(o.held, heldsecret.Secret.UnusedElsewhere)}
 	}
 	var step deletion.Step
 	if o.deleting() {
@@ -86,8 +88,8 @@ func newPlan(o observation) plan {
 		handout:  planHandout(o),
 
 		addFinalizer:   !o.deleting() && !slices.Contains(o.cluster.Finalizers, metav1alpha1.FinalizerCluster),
-		holdSecret:     secretToHold(o.credentials.secret),
-		releaseSecrets: withoutUser(o.held, heldSecret.unused),
+		holdSecret:     heldsecret.ToHold(o.credentials.secret),
+		releaseSecrets: heldsecret.Which(o.held, heldsecret.Secret.Unused),
 		connection:     connectionFor(o),
 		verdict:        decideIdentity(o),
 	}
@@ -103,8 +105,8 @@ func planRelease(o observation, step deletion.Step) plan {
 	return plan{
 		deletion:       step,
 		clusterID:      o.cluster.Status.ClusterID,
-		releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere),
-		handout:        withdrawHandout(o),
+		releaseSecrets: heldsecret.Which(o.held, heldsecret.Secret.UnusedElsewhere),
+		handout:        customerkubeconfig.Withdrawing(o.cluster, o.handout.found),
 		release:        true,
 	}
 }
@@ -114,34 +116,11 @@ func planRemoval(o observation, step deletion.Step) plan {
 	return plan{
 		deletion:       step,
 		clusterID:      o.cluster.Status.ClusterID,
-		releaseSecrets: withoutUser(o.held, heldSecret.unusedElsewhere),
+		releaseSecrets: heldsecret.Which(o.held, heldsecret.Secret.UnusedElsewhere),
 		connection:     disconnect,
-		handout:        withdrawHandout(o),
+		handout:        customerkubeconfig.Withdrawing(o.cluster, o.handout.found),
 		order:          orderPlan{delete: step.DeleteCluster},
 	}
-}
-
-func withoutUser(held []heldSecret, unneeded func(heldSecret) bool) []metav1.PartialObjectMetadata {
-	var found []metav1.PartialObjectMetadata
-	for _, secret := range held {
-		if unneeded(secret) {
-			found = append(found, secret.metadata)
-		}
-	}
-	return found
-}
-
-// unusedElsewhere is what counts when the TenantCluster leaves.
-func (s heldSecret) unusedElsewhere() bool { return !s.usedElsewhere }
-
-func (s heldSecret) unused() bool { return !s.usedHere && !s.usedElsewhere }
-
-// secretToHold leaves a Secret alone that is being deleted: the API server takes no new finalizer then.
-func secretToHold(secret *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
-	if secret == nil || secret.DeletionTimestamp != nil || slices.Contains(secret.Finalizers, metav1alpha1.FinalizerAccess) {
-		return nil
-	}
-	return secret
 }
 
 func connectionFor(o observation) connectionChange {

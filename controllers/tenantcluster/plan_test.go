@@ -12,6 +12,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/heldsecret"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -35,7 +36,7 @@ func settled() observation {
 		},
 		link:      &fleet.State{Phase: fleet.Connected, Identity: "blue", Version: "v1.36.3", LastSeen: now},
 		forbidden: "management",
-		held:      []heldSecret{{metadata: *heldMetadata("access"), usedHere: true}},
+		held:      []heldsecret.Secret{{Metadata: *heldMetadata("access"), UsedHere: true}},
 	}
 }
 
@@ -50,8 +51,8 @@ func deleted(o *observation) {
 	o.cluster.DeletionTimestamp = &at
 }
 
-// remaining are targets that are in the cluster still.
-func remaining(o *observation, names ...string) {
+// stillThere are targets that are in the cluster still.
+func stillThere(o *observation, names ...string) {
 	for _, name := range names {
 		o.left.targets = append(o.left.targets, deletion.Target{Kind: "AddonRelease", PolicyKind: "SaaSAddon", NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
 	}
@@ -129,18 +130,18 @@ func TestPlan(t *testing.T) {
 				return d.verdict.reason == tenancyv1alpha1.ReasonAlreadyRegistered && d.admission == withdraw && d.clusterID == ""
 			}},
 		"old Secret is released": {func(o *observation) {
-			o.held = append(o.held, heldSecret{metadata: *heldMetadata("old")})
+			o.held = append(o.held, heldsecret.Secret{Metadata: *heldMetadata("old")})
 		}, func(d plan) bool { return len(d.releaseSecrets) == 1 && d.releaseSecrets[0].Name == "old" }},
 		"old Secret that another one uses is kept": {func(o *observation) {
-			o.held = append(o.held, heldSecret{metadata: *heldMetadata("old"), usedElsewhere: true})
+			o.held = append(o.held, heldsecret.Secret{Metadata: *heldMetadata("old"), UsedElsewhere: true})
 		}, func(d plan) bool { return len(d.releaseSecrets) == 0 }},
 		"deleted, targets are left": {func(o *observation) {
 			deleted(o)
-			remaining(o, "cache-prod")
+			stillThere(o, "cache-prod")
 		}, func(d plan) bool { return !d.release && len(d.releaseSecrets) == 0 && d.admission == admit }},
 		"deleted after a restart, targets are left": {func(o *observation) {
 			deleted(o)
-			remaining(o, "cache-prod")
+			stillThere(o, "cache-prod")
 			o.link, o.cluster.Finalizers = nil, nil
 		}, func(d plan) bool { return d.connection == connect && !d.addFinalizer }},
 		"deleted, no target is left": {deleted,
@@ -149,9 +150,9 @@ func TestPlan(t *testing.T) {
 			}},
 		"deleted, another one uses the Secret": {func(o *observation) {
 			deleted(o)
-			o.held[0].usedElsewhere = true
+			o.held[0].UsedElsewhere = true
 		}, func(d plan) bool { return d.release && len(d.releaseSecrets) == 0 }},
-		"gone": {func(o *observation) { o.cluster, o.held[0].usedHere = nil, false },
+		"gone": {func(o *observation) { o.cluster, o.held[0].UsedHere = nil, false },
 			func(d plan) bool { return d.release && len(d.releaseSecrets) == 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestWhenATokenIsRequested(t *testing.T) {
 		"also while targets leave the cluster": {func(o *observation) {
 			o.renewal.token = nil
 			deleted(o)
-			remaining(o, "cache")
+			stillThere(o, "cache")
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 			"Ready=True/Succeeded KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "monday"},
 		"waits for targets": {func(o *observation) {
 			deleted(o)
-			remaining(o, "a", "b")
+			stillThere(o, "a", "b")
 		}, "Ready=False/Deleting Reconciling=True/Deleting KubeconfigValid=True/Accepted Connected=True/Connected IdentityConflict=False/Confirmed", "RemovingTargets: waits until AddonRelease acme/a, acme/b is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/remaining"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -92,7 +93,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		options:     options,
 		renewals:    newRenewals(options.Clock),
 	}
-	r.management.live = r.live
+	r.management.Live = r.live
 	r.orphans = orphans.Records{Reader: r.live, Writer: r.client}
 	built, err := build(mgr, r, options)
 	if err != nil {
@@ -123,7 +124,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 	}
 	r.targets.Watch(b, clusterDeletions(), toCluster)
 	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
-	r.targets.WatchPolicies(b, r.client, guardChanged, r.toClusterThatWaitsForGuard)
+	r.targets.WatchPolicies(b, r.client, remaining.GuardChanged, r.toClusterThatWaitsForGuard)
 	return b.Build(graceful.Reconciler(r, options.Grace))
 }
 

@@ -3,7 +3,6 @@ package tenantcluster
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/heldsecret"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -34,8 +33,6 @@ const (
 	indexWaiting = "tenantcluster.waiting"
 	// indexOrdered finds TenantClusters with a Cluster on order.
 	indexOrdered = "tenantcluster.ordered"
-	// indexHeld finds Secrets that have our finalizer.
-	indexHeld = "tenantcluster.held"
 )
 
 const yes = "yes"
@@ -70,16 +67,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, orders topolog
 			return fmt.Errorf("index TenantClusters: %w", err)
 		}
 	}
-	err := indexer.IndexField(ctx, secretMetadata(), indexHeld, func(object client.Object) []string {
-		if slices.Contains(object.GetFinalizers(), metav1alpha1.FinalizerAccess) {
-			return []string{yes}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("index Secrets: %w", err)
-	}
-	return nil
+	return heldsecret.AddIndex(ctx, indexer)
 }
 
 func nonEmpty(value string) []string {
