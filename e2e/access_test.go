@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 )
 
 func testTenantClusterConditions(t *testing.T) {
@@ -23,7 +22,7 @@ func testTenantClusterConditions(t *testing.T) {
 	c := newCustomer(t, 0, 0)
 	valid, connected := tenancyv1alpha1.ConditionKubeconfigValid, tenancyv1alpha1.ConditionConnected
 	refused, unreachable := tenancyv1alpha1.ReasonKubeconfigRefused, tenancyv1alpha1.ReasonUnreachable
-	silent := silentServer(t)
+	silent := listenertest.Silent(t)
 	for _, row := range []struct {
 		name, condition, reason string
 		change                  func(*clientcmdapi.Config)
@@ -35,7 +34,7 @@ func testTenantClusterConditions(t *testing.T) {
 		{"insecure", valid, refused, func(k *clientcmdapi.Config) {
 			server(k).InsecureSkipTLSVerify, server(k).CertificateAuthorityData = true, nil
 		}, []string{"insecure-skip-tls-verify", "certificate-authority-data"}},
-		{"closed-port", connected, unreachable, func(k *clientcmdapi.Config) { server(k).Server = "https://" + closedPort(t) },
+		{"closed-port", connected, unreachable, func(k *clientcmdapi.Config) { server(k).Server = "https://" + listenertest.Closed(t) },
 			[]string{"refused"}},
 		{"silent", connected, unreachable, func(k *clientcmdapi.Config) { server(k).Server = "https://" + silent },
 			[]string{"https://" + silent, "no answer in time"}},
@@ -109,33 +108,6 @@ func server(config *clientcmdapi.Config) *clientcmdapi.Cluster {
 
 func user(config *clientcmdapi.Config) *clientcmdapi.AuthInfo {
 	return config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo]
-}
-
-// closedPort is an address where nothing listens.
-func closedPort(t testing.TB) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, listener.Close())
-	return listener.Addr().String()
-}
-
-// silentServer is an address where connections are taken, and nothing is ever said.
-func silentServer(t testing.TB) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { must(t, listener.Close()) })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			defer func() { _ = conn.Close() }()
-		}
-	}()
-	return listener.Addr().String()
 }
 
 func (c *customer) tenantCluster(name string) *tenancyv1alpha1.TenantCluster {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -88,7 +89,7 @@ func (c *customer) holdUp(cluster, name string) {
 		ObjectMeta: metav1.ObjectMeta{Name: "held-up"},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "held-up.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + closedPort(c))},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://" + listenertest.Closed(c))},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},

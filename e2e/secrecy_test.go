@@ -22,6 +22,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -115,7 +116,7 @@ func badAccess(t testing.TB, cluster string) map[string][]byte {
 		"unauthorized": with(func(k *clientcmdapi.Config) { *user(k) = clientcmdapi.AuthInfo{Token: canary} }),
 		"closed-port": with(func(k *clientcmdapi.Config) {
 			*user(k) = clientcmdapi.AuthInfo{Token: canary}
-			server(k).Server = "https://" + closedPort(t)
+			server(k).Server = "https://" + listenertest.Closed(t)
 		}),
 		"in-the-url": with(func(k *clientcmdapi.Config) { server(k).Server = "https://me:" + canary + "@127.0.0.1" }),
 		"no-url":     with(func(k *clientcmdapi.Config) { server(k).Server = "https://me:" + canary + "@127.0.0.1:%zz/" }),

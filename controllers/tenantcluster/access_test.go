@@ -2,13 +2,7 @@ package tenantcluster
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +13,9 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/issuance/issuancetest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 )
 
 // changed returns blue's kubeconfig with a change to its only cluster and user.
@@ -113,9 +109,11 @@ func TestClusterThatCannotBeReachedIsExplained(t *testing.T) {
 		kubeconfig []byte
 		message    string
 	}{
-		"closed-port": {withCluster(t, func(c *clientcmdapi.Cluster) { c.Server = "https://" + closedPort(t) }), "nothing listens"},
-		"silent":      {withCluster(t, func(c *clientcmdapi.Cluster) { c.Server = "https://" + silentServer(t) }), "no answer in time"},
-		"wrong-ca":    {withCluster(t, func(c *clientcmdapi.Cluster) { c.CertificateAuthorityData = otherCA(t) }), "not signed by the CA"},
+		"closed-port": {withCluster(t, func(c *clientcmdapi.Cluster) { c.Server = "https://" + listenertest.Closed(t) }), "nothing listens"},
+		"silent":      {withCluster(t, func(c *clientcmdapi.Cluster) { c.Server = "https://" + listenertest.Silent(t) }), "no answer in time"},
+		"wrong-ca": {withCluster(t, func(c *clientcmdapi.Cluster) {
+			c.CertificateAuthorityData = issuancetest.Root(t, "another", func(ca *x509.Certificate) { ca.NotAfter = time.Now().Add(time.Hour) }).PEM()
+		}), "not signed by the CA"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tenant := newTenant(t)
@@ -127,50 +125,4 @@ func TestClusterThatCannotBeReachedIsExplained(t *testing.T) {
 			tenant.waitFor(name, metav1alpha1.ConditionReady, metav1.ConditionUnknown, metav1alpha1.ReasonClusterUnreachable)
 		})
 	}
-}
-
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
-// silentServer accepts connections and never says a word.
-func silentServer(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { _ = conn.Close() })
-		}
-	}()
-	return listener.Addr().String()
-}
-
-func otherCA(t *testing.T) []byte {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

@@ -1,13 +1,8 @@
 package tenantcluster
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +15,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/issuance/issuancetest"
 )
 
 // Go's error says what time it is, which is another one in each attempt.
@@ -44,23 +40,16 @@ func TestAClusterThatStaysBrokenCostsNoWriteAfterTheFirst(t *testing.T) {
 // expiredServer has a certificate that was valid until yesterday, and counts the connections to it.
 func expiredServer(t *testing.T) (address string, ca []byte, attempts *atomic.Int32) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().AddDate(0, 0, -30), NotAfter: time.Now().AddDate(0, 0, -1),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	issued := issuancetest.Root(t, "expired", func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter = time.Now().AddDate(0, 0, -30), time.Now().AddDate(0, 0, -1)
+		c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+		c.KeyUsage |= x509.KeyUsageDigitalSignature
+		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	})
 	attempts = &atomic.Int32{}
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.TLS = &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{issued.Raw}, PrivateKey: issued.Key}}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			attempts.Add(1)
 			return nil, nil
@@ -68,5 +57,5 @@ func expiredServer(t *testing.T) (address string, ca []byte, attempts *atomic.In
 	}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return server.Listener.Addr().String(), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), attempts
+	return server.Listener.Addr().String(), issued.PEM(), attempts
 }

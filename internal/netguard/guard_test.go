@@ -6,35 +6,13 @@ import (
 	"net"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
-)
 
-// listen returns the port of a listener on the loopback address, and counts who connects.
-func listen(t *testing.T) (port string, connections *atomic.Int32) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	connections = &atomic.Int32{}
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			_ = conn.Close()
-		}
-	}()
-	_, port, _ = net.SplitHostPort(listener.Addr().String())
-	return port, connections
-}
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
+)
 
 // resolving is a resolver whose DNS server answers for every name, and not always the same: with the first address to the
 // first question for one of IPv4, with the second to the next, and with the last from then on.
@@ -88,7 +66,7 @@ func isRefused(t *testing.T, err error, host string) {
 }
 
 func TestAddressIsCheckedAfterTheNameIsResolved(t *testing.T) {
-	port, connections := listen(t)
+	port, connections := listenertest.Count(t)
 	guard := Guard{Rule: Public, resolver: resolving(t, "93.184.216.34", "127.0.0.1")}
 	found, err := guard.resolver.LookupNetIP(t.Context(), "ip4", "rebound.test")
 	if err != nil || len(found) != 1 || !guard.Permits(netip.AddrPortFrom(found[0], 443)) {
@@ -109,7 +87,7 @@ func TestAddressIsCheckedAfterTheNameIsResolved(t *testing.T) {
 }
 
 func TestRefusalNamesTheHostAsItWasAskedFor(t *testing.T) {
-	port, connections := listen(t)
+	port, connections := listenertest.Count(t)
 	for _, host := range []string{"localhost", "127.0.0.1", "::ffff:127.0.0.1", "0.0.0.0", "::1"} {
 		for _, rule := range []Rule{nil, Public, PublicAndPrivate} {
 			_, err := Guard{Rule: rule}.DialContext(t.Context(), "tcp", net.JoinHostPort(host, port))
@@ -145,7 +123,7 @@ func TestDeniedAddressesAreRefusedWhateverTheRuleSays(t *testing.T) {
 			t.Errorf("%s: permits %s: %t, want %t", name, row.address, got, row.want)
 		}
 	}
-	port, connections := listen(t)
+	port, connections := listenertest.Count(t)
 	guard := Guard{Rule: All, Denied: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}
 	_, err := guard.DialContext(t.Context(), "tcp4", "localhost:"+port)
 	isRefused(t, err, "localhost")

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
@@ -42,29 +43,8 @@ func selfSigned(t *testing.T, serial *big.Int, notAfter time.Time) tls.Certifica
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}
 }
 
-// serve accepts connections until the test ends, and returns the address.
-func serve(t *testing.T, handle func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				handle(conn)
-			}()
-		}
-	}()
-	return listener.Addr().String()
-}
-
 func serveTLS(t *testing.T, config *tls.Config) string {
-	return serve(t, func(conn net.Conn) { _ = tls.Server(conn, config).Handshake() })
+	return listenertest.Serve(t, func(conn net.Conn) { _ = tls.Server(conn, config).Handshake() })
 }
 
 func TestAProbeTellsWhatIsServedHoweverBadThatIs(t *testing.T) {
@@ -111,7 +91,7 @@ func TestAProbeAsksForTheName(t *testing.T) {
 }
 
 func TestWhoeverAnswersAProbeIsBounded(t *testing.T) {
-	flood := serve(t, func(conn net.Conn) {
+	flood := listenertest.Serve(t, func(conn net.Conn) {
 		record := append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 0x4000)...) // Handshake messages of no content, without end.
 		for {
 			if _, err := conn.Write(record); err != nil {
@@ -119,17 +99,17 @@ func TestWhoeverAnswersAProbeIsBounded(t *testing.T) {
 			}
 		}
 	})
-	silent := serve(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<20)); _, _ = conn.Read(make([]byte, 1)) })
+	silent := listenertest.Serve(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<20)); _, _ = conn.Read(make([]byte, 1)) })
 	for name, test := range map[string]struct {
 		address, hint string
 		patience      time.Duration
 	}{
 		"a flood":           {address: flood, hint: flood},
 		"silence":           {address: silent, hint: "did not answer", patience: 200 * time.Millisecond},
-		"no TLS":            {address: serve(t, func(conn net.Conn) { _, _ = conn.Write([]byte("220 mail\r\n")) }), hint: "tls:"},
+		"no TLS":            {address: listenertest.Serve(t, func(conn net.Conn) { _, _ = conn.Write([]byte("220 mail\r\n")) }), hint: "tls:"},
 		"nobody":            {address: "127.0.0.1:1", hint: "refused"},
 		"a name of nobody":  {address: "nobody.invalid:443", hint: "is not found"},
-		"it closes at once": {address: serve(t, func(net.Conn) {}), hint: ""},
+		"it closes at once": {address: listenertest.Serve(t, func(net.Conn) {}), hint: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(test.patience, Timeout))

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 )
 
 // onFakeClock runs a test in which hours pass at once, as soon as nobody has anything to do. They begin
@@ -34,20 +34,8 @@ func (r *rig) failures() int {
 	return int(metric.GetCounter().GetValue())
 }
 
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
-}
-
 func TestClosedPortIsTriedOncePerStepOfTheBackoff(t *testing.T) {
-	address := closedPort(t)
+	address := listenertest.Closed(t)
 	onFakeClock(t, DefaultTimeouts(), func(r *rig) {
 		r.fleet.Connect(r.key, kubeconfig.Access{Server: "https://" + address, Token: token})
 		const resolution = 10 * time.Millisecond
@@ -74,7 +62,7 @@ func TestClosedPortIsTriedOncePerStepOfTheBackoff(t *testing.T) {
 func TestTryNowDoesNotWaitForTheEndOfTheBackoff(t *testing.T) {
 	limits := DefaultTimeouts()
 	limits.RetryMax = 24 * time.Hour
-	way := forwardTo(t, "https://"+closedPort(t))
+	way := forwardTo(t, "https://"+listenertest.Closed(t))
 	onFakeClock(t, limits, func(r *rig) {
 		connected := make(chan struct{}, 1)
 		r.fleet.Subscribe(Subscriber{Cluster: func(key types.NamespacedName) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 )
 
 // unprobed are timeouts with which only the connection itself can show that it is dead.
@@ -41,7 +43,7 @@ func TestResetsBehindALoadBalancerAreNoticed(t *testing.T) {
 	r := newRig(t, unprobed())
 	way := forwardTo(t, shared.first.Endpoint())
 	r.connected(shared.access(way.address()))
-	way.lead(t, "https://"+closedPort(t))
+	way.lead(t, "https://"+listenertest.Closed(t))
 	way.cut()
 	r.unreachable("a load balancer without a server counts as lost")
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/daytwo-dev/daytwo/e2e/kubelet"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 )
 
 // pod makes a pod on a node that forwards its ports.
@@ -31,24 +32,7 @@ func (r *rig) pod(name string, ports map[string]string) {
 // echo sends back what it is sent.
 func (r *rig) echo() string {
 	r.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = io.Copy(conn, conn)
-				_ = conn.Close()
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return listenertest.Serve(r, func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
 }
 
 func TestAPortOfAPodIsForwardedByTheAPIServer(t *testing.T) {

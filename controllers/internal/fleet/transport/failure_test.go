@@ -1,15 +1,10 @@
 package transport
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +15,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/issuance/issuancetest"
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
@@ -31,19 +28,11 @@ var anywhere = netguard.Guard{Rule: netguard.All}
 // certificate is of a server called vault-7, and is its own CA.
 func certificate(t *testing.T, notAfter time.Time) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: hidden}, DNSNames: []string{hidden + ".internal"},
-		NotBefore: notAfter.Add(-time.Hour), NotAfter: notAfter, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	issued := issuancetest.Root(t, hidden, func(c *x509.Certificate) {
+		c.DNSNames = []string{hidden + ".internal"}
+		c.NotBefore, c.NotAfter = notAfter.Add(-time.Hour), notAfter
+	})
+	return tls.Certificate{Certificate: [][]byte{issued.Raw}, PrivateKey: issued.Key}
 }
 
 // serving is a server with a certificate, which its CA signed, or that of somebody else.
@@ -62,22 +51,7 @@ func serving(t *testing.T, own tls.Certificate, protocols []string, answer http.
 // talking answers every connection with a text, and closes it.
 func talking(t *testing.T, text string) (address string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.WriteString(conn, text)
-			_ = conn.Close()
-		}
-	}()
-	return listener.Addr().String()
+	return listenertest.Serve(t, func(conn net.Conn) { _, _ = io.WriteString(conn, text) })
 }
 
 func TestNothingOfWhatAnswersIsTold(t *testing.T) {

@@ -2,16 +2,15 @@ package transport
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/daytwo-dev/daytwo/internal/listenertest"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
@@ -30,29 +29,6 @@ func ask(t *testing.T, config *rest.Config, guard netguard.Guard) error {
 	return err
 }
 
-// counted is a listener on the loopback address that counts who connects.
-func counted(t *testing.T) (port string, connections *atomic.Int32) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	connections = &atomic.Int32{}
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			_ = conn.Close()
-		}
-	}()
-	_, port, _ = net.SplitHostPort(listener.Addr().String())
-	return port, connections
-}
-
 func isRefused(t *testing.T, err error) {
 	t.Helper()
 	var refused *netguard.RefusedError
@@ -62,7 +38,7 @@ func isRefused(t *testing.T, err error) {
 }
 
 func TestKubeconfigsLeadToNoAddressThatIsRefused(t *testing.T) {
-	port, connections := counted(t)
+	port, connections := listenertest.Count(t)
 	for _, host := range []string{
 		"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[64:ff9b::169.254.169.254]:80", "[fe80::1%25lo]:443", "[fd00:ec2::254]:80",
 		"127.0.0.1:" + port, "[::ffff:127.0.0.1]:" + port, "localhost:" + port, "0.0.0.0:" + port, "[::1]:" + port, "127.1.2.3:" + port,
@@ -78,7 +54,7 @@ func TestKubeconfigsLeadToNoAddressThatIsRefused(t *testing.T) {
 
 // A proxy is what the manager connects to, so its address is the one that counts.
 func TestProxiesHaveNoAddressThatIsRefused(t *testing.T) {
-	port, connections := counted(t)
+	port, connections := listenertest.Count(t)
 	for _, scheme := range []string{"http", "https", "socks5", "socks5h"} {
 		t.Run(scheme, func(t *testing.T) {
 			config := &rest.Config{Host: "https://cluster.example:6443", Proxy: http.ProxyURL(&url.URL{Scheme: scheme, Host: "localhost:" + port})}
