@@ -20,18 +20,20 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
-// valves is a kind that has a status, which no controller writes.
-const valves = `
+// valves defines, in a group, a kind that has a status, which no controller writes.
+func valves(group string) string {
+	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: valves.flapping.test}
+metadata: {name: valves.%[1]s}
 spec:
-  group: flapping.test
+  group: %[1]s
   scope: Namespaced
   names: {kind: Valve, plural: valves}
   versions:
   - {name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`
+`, group)
+}
 
 const valve = `
 apiVersion: flapping.test/v1
@@ -43,7 +45,7 @@ spec: {size: 3}
 // What runs in a customer's cluster may become healthy and unhealthy as often as it likes.
 func TestHealthThatFlapsIsWrittenSeldomAndAtLast(t *testing.T) {
 	t.Parallel()
-	define(t, valves)
+	define(t, valves("flapping.test"))
 	a := newAddon(t, valve)
 	a.waitReady()
 	a.setValve(metav1.ConditionFalse, 0)
@@ -76,17 +78,7 @@ func TestHealthThatFlapsIsWrittenSeldomAndAtLast(t *testing.T) {
 // News is told at once, however much of what is no news was told just before.
 func TestNewsIsToldAtOnceWhileHealthFlaps(t *testing.T) {
 	t.Parallel()
-	define(t, `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: valves.news.test}
-spec:
-  group: news.test
-  scope: Namespaced
-  names: {kind: Valve, plural: valves}
-  versions:
-  - {name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`)
+	define(t, valves("news.test"))
 	text := "apiVersion: news.test/v1\nkind: Valve\nmetadata: {name: main}\nspec: {size: %d}\n"
 	a := newAddon(t, fmt.Sprintf(text, 3))
 	a.waitReady()
