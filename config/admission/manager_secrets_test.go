@@ -38,7 +38,7 @@ func theirs(name string) *corev1.Secret {
 	return secret
 }
 
-// Whoever has the manager's credentials has its role, and that can write any Secret.
+// The manager's role permits it to write any Secret. Its credentials may be stolen.
 func TestTheManagerMakesNoSecretsButItsOwn(t *testing.T) {
 	token := secretOfType("token", corev1.SecretTypeServiceAccountToken)
 	token.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
@@ -53,7 +53,7 @@ func TestTheManagerMakesNoSecretsButItsOwn(t *testing.T) {
 		"credentials":                     {manager, notOurs, create(secretOfType("basic", corev1.SecretTypeBasicAuth))},
 		"a type that looks like its own":  {manager, notOurs, create(secretOfType("like", "example.org/daytwo.dev/revision"))},
 		"an authority that it manages":    {manager, "", create(authority("ingress-ca-1"))},
-		"somebody else makes anything":    {customer, "", create(secretOfType("any", corev1.SecretTypeOpaque))},
+		"a customer makes a Secret":       {customer, "", create(secretOfType("any", corev1.SecretTypeOpaque))},
 		"an administrator makes anything": {admin, "", create(token)},
 	}
 	for _, own := range []corev1.SecretType{
@@ -79,8 +79,8 @@ func TestTheManagerChangesNothingOfOthersSecretsButItsFinalizers(t *testing.T) {
 	try(t, map[string]attempt{
 		"it holds one":   {manager, "", patch(of, `{"metadata":{"finalizers":["example.org/held","`+metav1alpha1.FinalizerAccess+`"]}}`)},
 		"it lets one go": {manager, "", patch(held, `{"metadata":{"finalizers":["example.org/held"]}}`)},
-		"it lets one go that somebody else holds":   {manager, notOurs, patch(held, `{"metadata":{"finalizers":["`+metav1alpha1.FinalizerAccess+`"]}}`)},
-		"it holds one for somebody else":            {manager, notOurs, patch(of, `{"metadata":{"finalizers":["example.org/held","example.org/more"]}}`)},
+		"the manager removes a finalizer of others": {manager, notOurs, patch(held, `{"metadata":{"finalizers":["`+metav1alpha1.FinalizerAccess+`"]}}`)},
+		"the manager adds a finalizer of others":    {manager, notOurs, patch(of, `{"metadata":{"finalizers":["example.org/held","example.org/more"]}}`)},
 		"it changes the content":                    {manager, notOurs, patch(of, `{"data":{"a":"Yg=="}}`)},
 		"it changes the content in the other field": {manager, notOurs, patch(of, `{"stringData":{"a":"b"}}`)},
 		"it labels one":                             {manager, notOurs, patch(of, `{"metadata":{"labels":{"a":"b"}}}`)},
@@ -95,7 +95,7 @@ func TestTheManagerChangesNothingOfOthersSecretsButItsFinalizers(t *testing.T) {
 		"it deletes an authority":                   {manager, "", remove(managed)},
 		"it changes what was issued for a bundle":   {manager, notOurs, patch(issued, `{"data":{"a":"Yg=="}}`)},
 		"it deletes what was issued for a bundle":   {manager, "", remove(issued)},
-		"somebody else changes theirs":              {customer, "", patch(of, `{"data":{"a":"Yg=="}}`)},
+		"a customer changes a Secret":               {customer, "", patch(of, `{"data":{"a":"Yg=="}}`)},
 	})
 }
 
