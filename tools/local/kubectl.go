@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 
@@ -8,6 +9,12 @@ import (
 
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
+
+// kubectlEnded is that kubectl failed, and has said why.
+type kubectlEnded struct{ *exec.ExitError }
+
+// Unwrap returns how it ended.
+func (e kubectlEnded) Unwrap() error { return e.ExitError }
 
 // kubectlCommand has no flags of its own, so that it can stand wherever kubectl does.
 func kubectlCommand(stateDir *string) *cobra.Command {
@@ -27,7 +34,12 @@ func kubectlCommand(stateDir *string) *cobra.Command {
 			kubectl := exec.CommandContext(cmd.Context(), path, args...)
 			kubectl.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 			kubectl.Stdin, kubectl.Stdout, kubectl.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return kubectl.Run()
+			err = kubectl.Run()
+			var ended *exec.ExitError
+			if errors.As(err, &ended) && ended.Exited() {
+				return kubectlEnded{ended}
+			}
+			return err
 		},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -21,9 +20,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := newCommand().ExecuteContext(ctx)
-	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.Exited() {
-		os.Exit(ended.ExitCode()) // kubectl has said why.
+	var ended kubectlEnded
+	if errors.As(err, &ended) {
+		os.Exit(ended.ExitCode())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "local:", err)

@@ -57,7 +57,7 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 		list = append(list, clusterStatus(table, cluster)...)
 	}
 	if s.Manager != nil {
-		list = append(list, programStatus(table, managerName, managerName, metricsURL(*s.Manager)))
+		list = append(list, programStatus(table, managerName, managerName, healthURL(s.Manager.MetricsPort)+"/metrics"))
 	}
 	if s.ClusterAPI == nil {
 		return list, nil
@@ -67,10 +67,6 @@ func Status(stateDir string) ([]ProgramStatus, error) {
 		programStatus(table, providerName, providerName, healthURL(s.ClusterAPI.ProviderHealthPort)))
 	ordered, err := orderedStatus(p.ordered())
 	return append(list, ordered...), err
-}
-
-func metricsURL(manager managerState) string {
-	return fmt.Sprintf("http://127.0.0.1:%d/metrics", manager.MetricsPort)
 }
 
 func healthURL(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }
