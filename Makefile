@@ -8,8 +8,6 @@ BIN := bin
 LOCAL := $(BIN)/local --state-dir .daytwo
 CLUSTERS ?= 3
 IMG ?= daytwo:latest
-# Where programs of the local fleet are from: "source" builds those too that their publishers offer.
-export BUILD := $(BUILD)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 # Tools have modules of their own, so that the manager's holds what it imports and no more.

@@ -75,7 +75,7 @@ type Options struct {
 func (o Options) Orders() topology.Options {
 	return topology.Options{
 		Installation: o.Installation, ClusterNamespaceSuffix: o.ClusterNamespaceSuffix, ClassNamespaces: o.ClassNamespaces,
-	}.Complete()
+	}
 }
 
 // BundleChecker refuses what CertificateBundles may not say.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -19,9 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
-	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
-	certificatesv1alpha1 "github.com/daytwo-dev/daytwo/apis/certificates/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease"
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment"
@@ -102,17 +98,20 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err != nil {
 		return nil, err
 	}
-	statusmetrics.New(options.Registry, mgr.GetCache(), mgr.Elected(), policyKinds(), options.Log.WithName("metrics"))
+	statusmetrics.New(options.Registry, mgr.GetCache(), mgr.Elected(), policyKinds(b.targets), options.Log.WithName("metrics"))
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
 		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())
 }
 
 // policyKinds are empty lists of all kinds of policies, by kind.
-func policyKinds() map[string]client.ObjectList {
-	return map[string]client.ObjectList{
-		"SaaSAddon": &addonsv1alpha1.SaaSAddonList{}, "BackupPolicy": &backupv1alpha1.BackupPolicyList{},
-		"CertificateBundle": &certificatesv1alpha1.CertificateBundleList{},
+func policyKinds(registry targets.Registry) map[string]client.ObjectList {
+	lists := map[string]client.ObjectList{}
+	for _, kind := range registry {
+		if kind.Policy != nil {
+			lists[kind.Policy.Kind] = kind.Policy.NewList()
+		}
 	}
+	return lists
 }
 
 // base is what the controllers stand on.
@@ -317,9 +316,6 @@ func setUp(controller string, err error) error {
 
 // ManagementIdentity is the UID of the management cluster's namespace kube-system, as for any cluster.
 func ManagementIdentity(ctx context.Context, reader client.Reader) (string, error) {
-	system := &corev1.Namespace{}
-	if err := reader.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return "", fmt.Errorf("identify the management cluster: %w", err)
-	}
-	return string(system.UID), nil
+	identity, err := (&managementserver.Identity{Live: reader}).Of(ctx)
+	return string(identity), err
 }

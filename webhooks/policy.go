@@ -98,11 +98,7 @@ func (v *policies[P]) guarded(policy P) error {
 
 // bounded is the guard of a policy within what the provider allows.
 func (v *policies[P]) bounded(policy P) metav1alpha1.WithdrawalGuard {
-	guard := policy.GetPolicySpec().WithdrawalGuard
-	if v.boundGuard == nil {
-		return guard
-	}
-	return v.boundGuard(policy.GetNamespace(), guard)
+	return v.boundGuard(policy.GetNamespace(), policy.GetPolicySpec().WithdrawalGuard)
 }
 
 // ValidateUpdate implements admission.Validator. It refuses an edit of the selectors that the guard would stop. What

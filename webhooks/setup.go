@@ -37,7 +37,7 @@ type Options struct {
 	AllowBackupHooks bool
 	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
 	CustomerClusterIssuers []string
-	// BoundGuard is a withdrawal guard of a policy in a namespace, within what the provider allows there; nil where nothing is bounded.
+	// BoundGuard is a withdrawal guard of a policy in a namespace, within what the provider allows there.
 	BoundGuard func(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard
 	// Clock tells which withdrawals still count.
 	Clock clock.PassiveClock

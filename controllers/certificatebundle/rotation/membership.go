@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -23,7 +25,7 @@ const (
 	// goneMark precedes the name of a member that is gone.
 	goneMark = "-"
 	// maxNamespace and maxName are the limits of Kubernetes.
-	maxNamespace, maxName = 63, 253
+	maxNamespace, maxName = validation.DNS1123LabelMaxLength, validation.DNS1123SubdomainMaxLength
 )
 
 // Membership is the set of clusters that take part in a rotation. The zero value is empty. It is a value: methods return

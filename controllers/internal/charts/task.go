@@ -6,7 +6,6 @@ import "github.com/daytwo-dev/daytwo/controllers/internal/fairshare"
 type task[K comparable] struct {
 	asked       *request
 	fingerprint string
-	tenant      string // of the key that came first
 	keys        map[K]struct{}
 	cancel      func() // nil until it runs
 }
@@ -26,7 +25,7 @@ func newJobs[K comparable](limits fairshare.Limits) tasks[K] {
 func (j *tasks[K]) join(key K, fingerprint string, asked *request, tenant string) *task[K] {
 	work := j.current[fingerprint]
 	if work == nil {
-		work = &task[K]{asked: asked, fingerprint: fingerprint, tenant: tenant, keys: map[K]struct{}{}}
+		work = &task[K]{asked: asked, fingerprint: fingerprint, keys: map[K]struct{}{}}
 		j.current[fingerprint] = work
 		j.order.Add(work, fairshare.Claim{Tenant: tenant, Group: asked.host})
 	}

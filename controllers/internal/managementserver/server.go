@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,7 +39,6 @@ type Server struct {
 	host      string
 	port      uint16
 	endpoints client.Reader
-	resolver  *net.Resolver
 }
 
 // New returns the API server that a configuration leads to. Its endpoints come from a cache with the CacheOptions.
@@ -58,12 +55,12 @@ func New(ctx context.Context, config *rest.Config, endpoints cache.Cache) (*Serv
 	if _, err := endpoints.GetInformer(ctx, &discoveryv1.EndpointSlice{}, cache.BlockUntilSynced(false)); err != nil {
 		return nil, fmt.Errorf("watch the endpoints of the management cluster: %w", err)
 	}
-	return &Server{host: address.Hostname(), port: port, endpoints: endpoints, resolver: net.DefaultResolver}, nil
+	return &Server{host: address.Hostname(), port: port, endpoints: endpoints}, nil
 }
 
 func portOf(address *url.URL) (uint16, error) {
 	if address.Port() == "" {
-		return map[string]uint16{"http": 80}[address.Scheme] + map[string]uint16{"https": 443}[address.Scheme], nil
+		return map[string]uint16{"http": 80, "https": 443}[address.Scheme], nil
 	}
 	port, err := strconv.ParseUint(address.Port(), 10, 16)
 	return uint16(port), err
@@ -87,7 +84,7 @@ func (s *Server) Is(address netip.AddrPort) bool {
 
 // own are the addresses that the manager itself talks to.
 func (s *Server) own(ctx context.Context) ([]netip.AddrPort, error) {
-	found, err := s.resolver.LookupNetIP(ctx, "ip", s.host)
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s.host)
 	if err != nil {
 		return nil, err
 	}
@@ -102,15 +99,16 @@ func (s *Server) own(ctx context.Context) ([]netip.AddrPort, error) {
 func published(found []discoveryv1.EndpointSlice) []netip.AddrPort {
 	var addresses []netip.AddrPort
 	for _, slice := range found {
-		ports := slices.DeleteFunc(slices.Clone(slice.Ports), func(port discoveryv1.EndpointPort) bool { return port.Port == nil })
 		for _, endpoint := range slice.Endpoints {
 			for _, text := range endpoint.Addresses {
 				address, err := netip.ParseAddr(text)
 				if err != nil {
 					continue
 				}
-				for _, port := range ports {
-					addresses = append(addresses, netip.AddrPortFrom(address, uint16(ptr.Deref(port.Port, 0)))) //nolint:gosec // The API server keeps it below 65536.
+				for _, port := range slice.Ports {
+					if port.Port != nil {
+						addresses = append(addresses, netip.AddrPortFrom(address, uint16(*port.Port))) //nolint:gosec // The API server keeps it below 65536.
+					}
 				}
 			}
 		}

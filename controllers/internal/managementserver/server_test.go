@@ -3,7 +3,6 @@ package managementserver
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 	"net/url"
 	"testing"
@@ -38,7 +37,7 @@ func slice(port *int32, addresses ...string) discoveryv1.EndpointSlice {
 
 func TestAddressesOfTheAPIServer(t *testing.T) {
 	endpoints := known{slice(ptr.To(int32(6443)), "192.0.2.10", "192.0.2.11"), slice(ptr.To(int32(6443)), "2001:db8::10"), slice(nil, "192.0.2.12")}
-	server := &Server{host: "10.96.0.1", port: 443, endpoints: endpoints, resolver: net.DefaultResolver}
+	server := &Server{host: "10.96.0.1", port: 443, endpoints: endpoints}
 	for address, want := range map[string]bool{
 		"10.96.0.1:443": true, "[::ffff:10.96.0.1]:443": true, "[64:ff9b::10.96.0.1]:443": true, "10.96.0.1:6443": false,
 		"192.0.2.10:6443": true, "192.0.2.11:6443": true, "[2001:db8::10]:6443": true, "[::ffff:192.0.2.10]:6443": true,
@@ -57,8 +56,8 @@ func TestAddressesOfTheAPIServer(t *testing.T) {
 func TestAnAddressIsTakenForTheAPIServersWhereThoseAreNotKnown(t *testing.T) {
 	address := netip.MustParseAddrPort("198.51.100.1:443")
 	for name, server := range map[string]*Server{
-		"no such name": {host: "management.invalid", port: 443, endpoints: known{}, resolver: net.DefaultResolver},
-		"no endpoints": {host: "10.96.0.1", port: 443, endpoints: known(nil), resolver: net.DefaultResolver},
+		"no such name": {host: "management.invalid", port: 443, endpoints: known{}},
+		"no endpoints": {host: "10.96.0.1", port: 443, endpoints: known(nil)},
 	} {
 		if !server.Is(address) {
 			t.Errorf("%s: the address is taken for another's", name)

@@ -45,11 +45,11 @@ func (e *LimitError) Error() string {
 		"look at what answers at the cluster's address, and at the size of its objects", e.what, e.limit.Bytes>>10, e.limit.Values)
 }
 
-// AnswerError tells what is wrong with an answer, without anything of what is in it.
-type AnswerError struct{ message string }
+// AnswerError tells what is wrong with what answers, in words of Daytwo's own and with nothing of the answer in them.
+type AnswerError string
 
 // Error implements error.
-func (e *AnswerError) Error() string { return e.message }
+func (e AnswerError) Error() string { return string(e) }
 
 // RoundTripper reads no more of any answer than a real API server sends: whatever answers may be broken, or mean harm.
 // Requests ask for JSON without compression, and other answers are refused, since only for that can be told from what
@@ -89,12 +89,12 @@ func (b RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func (b RoundTripper) bound(request *http.Request, response *http.Response) error {
 	name := request.Method + " " + request.URL.Path
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return &AnswerError{name + ": the answer is compressed though that was not asked for; is this a Kubernetes API server?"}
+		return AnswerError(name + ": the answer is compressed though that was not asked for; is this a Kubernetes API server?")
 	}
 	success := response.StatusCode/100 == 2
 	if format, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); strings.HasPrefix(format, "application/") && format != "application/json" {
 		if success {
-			return &AnswerError{name + ": the answer is something else instead of JSON; is this a Kubernetes API server?"}
+			return AnswerError(name + ": the answer is something else instead of JSON; is this a Kubernetes API server?")
 		}
 		response.Header.Set("Content-Type", "text/plain") // The status tells enough.
 	}

@@ -13,12 +13,6 @@ import (
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
-// failure tells what went wrong in words of Daytwo's own, with nothing of what answered in them.
-type failure string
-
-// Error implements error.
-func (f failure) Error() string { return string(f) }
-
 // noFailureTold is all that is told of a failure which is none of those that people can do something about.
 const noFailureTold = "the connection failed: what answers there, if anything does, is no Kubernetes API server that speaks HTTP/2 over TLS"
 
@@ -31,16 +25,13 @@ func IsUnexplained(err error) bool { return Explain(err) == noFailureTold }
 func Explain(err error) string {
 	var refused *netguard.RefusedError
 	var unauthorized *UnauthorizedError
-	var own failure
-	var answer *bounded.AnswerError
+	var answer bounded.AnswerError
 	var limit *bounded.LimitError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Error() + ": it is of the manager's own machine or link, of a metadata service, of the management cluster, or private where --allow-private-clusters is false"
 	case errors.As(err, &unauthorized):
 		return unauthorized.Error()
-	case errors.As(err, &own):
-		return own.Error()
 	case errors.As(err, &answer):
 		return answer.Error()
 	case errors.As(err, &limit):

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
 
 // IdentityPath is read to learn a cluster's identity: the UID of its namespace kube-system, which
@@ -48,7 +50,7 @@ func ReadIdentity(ctx context.Context, server string, through http.RoundTripper)
 	}
 	// The identity becomes a label, and whoever answers here may be anybody.
 	if namespace.UID == "" || len(validation.IsValidLabelValue(string(namespace.UID))) > 0 {
-		return "", failure("GET " + IdentityPath + ": the answer is no namespace; is this a Kubernetes API server?")
+		return "", bounded.AnswerError("GET " + IdentityPath + ": the answer is no namespace; is this a Kubernetes API server?")
 	}
 	return namespace.UID, nil
 }
@@ -62,7 +64,7 @@ func ReadVersion(ctx context.Context, server string, through http.RoundTripper) 
 		return "", err
 	}
 	if len(version.GitVersion) > maxVersion {
-		return "", failure("GET /version: the answer is no version; is this a Kubernetes API server?")
+		return "", bounded.AnswerError("GET /version: the answer is no version; is this a Kubernetes API server?")
 	}
 	return version.GitVersion, nil
 }
@@ -101,7 +103,7 @@ func getJSON(ctx context.Context, url string, through http.RoundTripper, into an
 		return refusal(request, response, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return failure("GET " + request.URL.Path + ": the answer is not JSON; is this a Kubernetes API server?")
+		return bounded.AnswerError("GET " + request.URL.Path + ": the answer is not JSON; is this a Kubernetes API server?")
 	}
 	return nil
 }
@@ -110,9 +112,9 @@ func getJSON(ctx context.Context, url string, through http.RoundTripper, into an
 func refusal(request *http.Request, response *http.Response, body []byte) error {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) != nil || status.Kind != "Status" {
-		return failure("GET " + request.URL.Path + ": the answer is an error, and none of an API server; is this a Kubernetes API server?")
+		return bounded.AnswerError("GET " + request.URL.Path + ": the answer is an error, and none of an API server; is this a Kubernetes API server?")
 	}
-	return failure("GET " + request.URL.Path + " answers " + codeOf(response))
+	return bounded.AnswerError("GET " + request.URL.Path + " answers " + codeOf(response))
 }
 
 // codeOf leaves out the words that a server may put behind its code.

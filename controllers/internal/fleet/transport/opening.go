@@ -8,6 +8,8 @@ import (
 	"net"
 
 	"golang.org/x/net/http2"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 )
 
 // openTries is how many new connections are tried of which the server takes its leave at once: it may send
@@ -55,7 +57,7 @@ func (l *Transport) shakeHands(ctx context.Context, secure *tls.Conn) (*http2.Cl
 		return nil, fmt.Errorf("TLS handshake with %s: %w", l.address, err)
 	}
 	if secure.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
-		return nil, failure(l.address + " does not speak HTTP/2, which Daytwo needs to notice dead connections")
+		return nil, bounded.AnswerError(l.address + " does not speak HTTP/2, which Daytwo needs to notice dead connections")
 	}
 	conn, err := l.http2.NewClientConn(secure)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/proxy"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/bounded"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
@@ -83,7 +84,7 @@ func connect(ctx context.Context, conn net.Conn, via *url.URL, address string) e
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return failure(fmt.Sprintf("the proxy answers %d to CONNECT %s", response.StatusCode, address))
+		return bounded.AnswerError(fmt.Sprintf("the proxy answers %d to CONNECT %s", response.StatusCode, address))
 	}
 	if _, ok := ctx.Deadline(); ok {
 		return conn.SetDeadline(time.Time{})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
@@ -17,7 +18,7 @@ const reservedLabels = "daytwo.dev/"
 
 // How long names may be, in bytes: those of objects and groups (RFC 1123 subdomains), and those of namespaces, kinds and
 // versions (labels). The inventory of a target is sure to take what is made of them.
-const maxName, maxLabel = 253, 63
+const maxName, maxLabel = validation.DNS1123SubdomainMaxLength, validation.DNS1123LabelMaxLength
 
 // objectKey is what makes two manifests the same object, whatever their version.
 type objectKey struct {
