@@ -5,11 +5,12 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
 // SetWithdrawalGuardMax bounds the withdrawal guards of policies outside of the provider's namespace, as in "10,50%".
 func (o *Options) SetWithdrawalGuardMax(text string) (err error) {
-	o.guardMax, err = policy.ParseGuard(text)
+	o.guardMax, err = rollout.ParseGuard(text)
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
-	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
@@ -40,7 +40,7 @@ type Options struct {
 	// CustomerClusterIssuers are the ClusterIssuers of cert-manager that customers' CertificateBundles may use.
 	CustomerClusterIssuers []string
 	// guardMax bounds the withdrawal guards of policies outside of the provider's namespace; zero for nothing.
-	guardMax policy.Guard
+	guardMax rollout.Guard
 	// EvidenceKey is a file with the private key that the evidence of drills is signed with; empty for none.
 	EvidenceKey string
 	// ChartMirrors are directories of packed charts that stand in for repositories: <repository>=<directory>.

@@ -194,8 +194,7 @@ func (b *base) setUpReleases() error {
 		},
 		Renderer: b.renderer, Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 	}
-	return setUp("addonrelease", releases.SetupWithManager(b.Manager,
-		b.targetOptions()))
+	return setUp("addonrelease", releases.SetupWithManager(b.Manager, b.targetOptions()))
 }
 
 func (b *base) setUpBackupPolicies() error {
@@ -216,8 +215,7 @@ func (b *base) setUpEnrollments() error {
 		Rules: b.rules, Installation: b.options.Installation, AllowBackupHooks: b.options.AllowBackupHooks, Clock: clock.RealClock{},
 		Storage: backupstore.Options{Guard: b.storageGuard()}, Minter: &assumerole.Minter{Guard: b.storageGuard()},
 	}
-	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager,
-		b.targetOptions()))
+	return setUp("backupenrollment", enrollments.SetupWithManager(b.Manager, b.targetOptions()))
 }
 
 func (b *base) setUpDrills() error {
@@ -280,8 +278,7 @@ func (b *base) setUpDeliveries() error {
 		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
 		Guard: guard(b.options.AllowPrivateProbes),
 	}
-	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager,
-		b.targetOptions()))
+	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager, b.targetOptions()))
 }
 
 func (b *base) setUpOrphans() error {

@@ -37,8 +37,6 @@ type Reconciler struct {
 	Clock        clock.PassiveClock
 	// WebhookPatience of removals; DefaultWebhookPatience if it is zero.
 	WebhookPatience time.Duration
-	// Slice of the work on a release; that of package apply if it is zero.
-	Slice time.Duration
 
 	caches caches
 }
@@ -67,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 
 func (r *Reconciler) declared() *declaredReleases {
 	return &declaredReleases{
-		DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock, WebhookPatience: r.WebhookPatience, Slice: r.Slice,
+		DeclaredKind: r, Staged: r, Room: r.Room, Rules: r.Rules, Installation: r.Installation, Clock: r.Clock, WebhookPatience: r.WebhookPatience,
 	}
 }
 

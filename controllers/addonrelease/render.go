@@ -27,16 +27,17 @@ const (
 // caches hold what can be had again. Safe for concurrent use. The targets of a rollout, which all ask for one revision, share
 // one read of it.
 type caches struct {
-	revisions *otter.Cache[types.NamespacedName, addoncontent.Content]
+	revisions revision.Cache[addoncontent.Content]
 	sets      *otter.Cache[setKey, rendering]
 }
 
 func newCaches() caches {
-	return caches{revisions: newCache[types.NamespacedName](maxRevisions, addoncontent.Content.Size), sets: newCache[setKey](maxSets, rendering.size)}
-}
-
-func newCache[K comparable, V any](most uint64, size func(V) int) *otter.Cache[K, V] {
-	return otter.Must(&otter.Options[K, V]{MaximumWeight: most, Weigher: func(_ K, value V) uint32 { return uint32(size(value)) }})
+	return caches{
+		revisions: revision.NewCache[addoncontent.Content](maxRevisions, 0),
+		sets: otter.Must(&otter.Options[setKey, rendering]{
+			MaximumWeight: maxSets, Weigher: func(_ setKey, value rendering) uint32 { return uint32(value.size()) },
+		}),
+	}
 }
 
 // rendering is what a revision gives in one cluster.
@@ -99,10 +100,7 @@ func (r *Reconciler) renderings(release *addonsv1alpha1.AddonRelease) helm.Rende
 }
 
 func (r *Reconciler) content(ctx context.Context, key types.NamespacedName) (addoncontent.Content, error) {
-	return r.caches.revisions.Get(ctx, key, otter.LoaderFunc[types.NamespacedName, addoncontent.Content](
-		func(ctx context.Context, key types.NamespacedName) (addoncontent.Content, error) {
-			return addoncontent.Read(ctx, r.Room.APIReader, key)
-		}))
+	return r.caches.revisions.Read(ctx, r.Room.APIReader, key)
 }
 
 // size in bytes, with what an object costs beside its body.

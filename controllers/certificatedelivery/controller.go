@@ -14,7 +14,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/relay"
 	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/reload"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
+	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
@@ -46,9 +48,10 @@ type Reconciler struct {
 	// Guard permits the addresses that servers may have which are probed.
 	Guard netguard.Guard
 
-	reads   sharedReads
-	reloads *background.Tasks[reload.Result]
-	probes  *background.Tasks[probe.Served]
+	revisions revision.Cache[certificatecontent.Content]
+	reads     sharedReads
+	reloads   *background.Tasks[reload.Result]
+	probes    *background.Tasks[probe.Served]
 }
 
 // Room is the life of CertificateDeliveries.
@@ -69,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options target.Options) 
 		}
 		return []string{delivery.Spec.Content}
 	}
-	r.reads.open()
+	r.revisions = revision.NewCache[certificatecontent.Content](maxRevisions, revisionLifetime)
 	r.reloads, r.probes = newReloads(r.Clock), newProbes()
 	unwatched := error(nil)
 	r.Room.AddWatches = func(b *builder.Builder) {

@@ -23,7 +23,7 @@ import (
 
 // Declare implements target.DeclaredKind.
 func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet.Cluster) ([]apply.Object, error) {
-	content, err := r.reads.content(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
+	content, err := r.revisions.Read(ctx, r.Room.APIReader, types.NamespacedName{Namespace: o.Target.Namespace, Name: o.Target.Spec.Revision})
 	if err != nil {
 		return nil, err
 	}

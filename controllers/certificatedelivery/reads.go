@@ -4,13 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 )
 
 const (
@@ -21,29 +18,8 @@ const (
 	revisionLifetime = time.Minute
 )
 
-// sharedReads are reads of what the deliveries of a rollout all ask for at the same time. Safe for concurrent use; the zero
-// value shares the reads of issuances alone.
-type sharedReads struct {
-	revisions *otter.Cache[types.NamespacedName, certificatecontent.Content]
-	issuances singleflight.Group
-}
-
-func (s *sharedReads) open() {
-	s.revisions = otter.Must(&otter.Options[types.NamespacedName, certificatecontent.Content]{
-		MaximumWeight:    maxRevisions,
-		Weigher:          func(_ types.NamespacedName, content certificatecontent.Content) uint32 { return uint32(content.Size()) },
-		ExpiryCalculator: otter.ExpiryWriting[types.NamespacedName, certificatecontent.Content](revisionLifetime),
-	})
-}
-
-// content of a revision. It belongs to all that ask for it, and must not be changed. A revision is named after its content, so
-// what is kept is right for as long as anything names it.
-func (s *sharedReads) content(ctx context.Context, reader client.Reader, key types.NamespacedName) (certificatecontent.Content, error) {
-	return s.revisions.Get(ctx, key, otter.LoaderFunc[types.NamespacedName, certificatecontent.Content](
-		func(ctx context.Context, key types.NamespacedName) (certificatecontent.Content, error) {
-			return certificatecontent.Read(ctx, reader, key)
-		}))
-}
+// sharedReads are reads of what the deliveries of a rollout all ask for at the same time. Safe for concurrent use.
+type sharedReads struct{ issuances singleflight.Group }
 
 // issuance is a Secret, read past the cache. Reads of one Secret that are under way at the same time are one request; nothing is kept
 // afterwards, since it holds a private key. The Secret belongs to all that ask for it, and must not be changed.

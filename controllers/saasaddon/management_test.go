@@ -23,6 +23,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 	"github.com/daytwo-dev/daytwo/tools/local/manifests"
@@ -146,7 +147,7 @@ func newManager(config *rest.Config) (ctrl.Manager, error) {
 	}
 	reconciler.Charts = charts.NewAsyncFetcher(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
 		charts.AsyncFetcherOptions[types.NamespacedName]{Done: reconciler.Fetched})
-	return mgr, reconciler.SetupWithManager(mgr, policy.Options{WithdrawalGuardMax: policy.Guard{MaxClusters: 10, MaxPercent: 50}})
+	return mgr, reconciler.SetupWithManager(mgr, policy.Options{WithdrawalGuardMax: rollout.Guard{MaxClusters: 10, MaxPercent: 50}})
 }
 
 func newClient(t *testing.T, config *rest.Config) client.Client {

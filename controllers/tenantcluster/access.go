@@ -39,7 +39,7 @@ type credentials struct {
 	problem *problem
 }
 
-// nameFor names a Secret to people who look from a namespace: one of another namespace with that.
+// nameFor is what people in a namespace call a Secret. A Secret of another namespace is named with its namespace.
 func nameFor(namespace string, secret types.NamespacedName) string {
 	if secret.Namespace == namespace || secret.Namespace == "" {
 		return secret.Name

@@ -6,11 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/customerkubeconfig"
 )
 
@@ -70,9 +70,8 @@ func reportHandout(w *writer, o observation, p customerkubeconfig.Plan, failed e
 
 // handoutEvents tell of a kubeconfig that the customer does not get.
 func handoutEvents(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord {
-	is := meta.FindStatusCondition(after.Conditions, tenancyv1alpha1.ConditionKubeconfigProvided)
-	was := meta.FindStatusCondition(before.Conditions, tenancyv1alpha1.ConditionKubeconfigProvided)
-	if is == nil || is.Status != metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+	is := conditions.News(before.Conditions, after.Conditions, tenancyv1alpha1.ConditionKubeconfigProvided)
+	if is == nil || is.Status != metav1.ConditionFalse {
 		return nil
 	}
 	return []eventRecord{{corev1.EventTypeWarning, is.Reason, "Write", is.Message}}

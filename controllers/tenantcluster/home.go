@@ -1,7 +1,6 @@
 package tenantcluster
 
 import (
-	"context"
 	"fmt"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -16,17 +15,6 @@ type home struct {
 	problem *problem
 	// waits says what is awaited before a Cluster is made in it.
 	waits string
-}
-
-func (r *reconciler) observeHome(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster) (home, error) {
-	if cluster.Spec.Topology == nil {
-		return home{}, nil
-	}
-	state, err := clusternamespace.Look(ctx, r.client, cluster.Namespace, r.options.Orders)
-	if err != nil {
-		return home{}, err
-	}
-	return homeOf(state, r.options.Orders.ClusterNamespace(cluster.Namespace)), nil
 }
 
 func homeOf(state clusternamespace.State, name string) home {

@@ -44,6 +44,8 @@ type observation struct {
 	credentials credentials
 	// handout is how the customer's copy of the kubeconfig stands.
 	handout handout
+	// namespace is how the one for the Clusters of this namespace stands.
+	namespace clusternamespace.State
 	// renewal is how Daytwo's own credentials stand, where they take the place of the kubeconfig's.
 	renewal renewal
 	// link is how the connection by way of these credentials stands; nil if there is none yet.
@@ -74,8 +76,13 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	}
 	if err == nil {
 		o.cluster = cluster
-		if o.home, err = r.observeHome(ctx, cluster); err != nil {
-			return nil, err
+	}
+	if o.namespace, err = clusternamespace.Look(ctx, r.client, key.Namespace, o.orders); err != nil {
+		return nil, err
+	}
+	if o.cluster != nil {
+		if cluster.Spec.Topology != nil {
+			o.home = homeOf(o.namespace, o.orders.ClusterNamespace(key.Namespace))
 		}
 		if o.made, err = r.observeClusterAPI(ctx, cluster, o.home); err != nil {
 			return nil, err
@@ -152,11 +159,7 @@ func (r *reconciler) observeHeldSecrets(ctx context.Context, o *observation) err
 		return err
 	}
 	// A namespace of that name which is not this customer's holds Secrets of others.
-	state, err := clusternamespace.Look(ctx, r.client, o.key.Namespace, o.orders)
-	if err != nil {
-		return err
-	}
-	if state == clusternamespace.Ready || state == clusternamespace.Terminating {
+	if o.namespace == clusternamespace.Ready || o.namespace == clusternamespace.Terminating {
 		ordered, err := heldsecret.List(ctx, r.client, o.orders.ClusterNamespace(o.key.Namespace))
 		if err != nil {
 			return err

@@ -54,9 +54,9 @@ func planOrder(o observation) orderPlan {
 	if handsOff(o) {
 		return p.withoutHands()
 	}
-	if refused := o.orders.Check(o.cluster); refused != nil {
+	if refused := refusedOrder(o); refused != nil {
 		p = p.withoutHands()
-		p.problem = &problem{refused.Reason, refused.Field + ": " + refused.Message}
+		p.problem = refused
 		return p
 	}
 	if p.step.Refused {
@@ -99,7 +99,7 @@ func (d orderPlan) withoutHands() orderPlan {
 
 // planFirstOrder decides where there is no Cluster to change. It returns false if there is one.
 func planFirstOrder(o observation) (p orderPlan, done bool) {
-	live, refused := o.made.live, o.orders.Check(o.cluster)
+	live := o.made.live
 	switch {
 	case o.made.presence == optionalkind.NotInstalled:
 		return orderPlan{}, true // The missing credentials say so.
@@ -113,17 +113,26 @@ func planFirstOrder(o observation) (p orderPlan, done bool) {
 				"which the provider has to accept with the annotation %s", live.Name, metav1alpha1.AnnotationAcceptClusterID)}, true
 	case live != nil:
 		return orderPlan{}, false
+	}
+	switch refused := refusedOrder(o); {
 	case refused != nil:
-		return orderPlan{problem: &problem{refused.Reason, refused.Field + ": " + refused.Message}}, true
+		return orderPlan{problem: refused}, true
 	case o.maintenance.Invalid != "":
 		return orderPlan{problem: &problem{reasonInvalidWindow, o.maintenance.Invalid}}, true
 	case handsOff(o):
 		return orderPlan{waits: "nothing is ordered while the TenantCluster is suspended"}, true
-	}
-	if o.home.waits != "" {
+	case o.home.waits != "":
 		return orderPlan{waits: o.home.waits}, true
 	}
 	return orderPlan{create: topology.Desired(o.cluster, o.cluster.Spec.Topology.Version, o.orders)}, true
+}
+
+// refusedOrder is why an order is not passed on; nil if it may be.
+func refusedOrder(o observation) *problem {
+	if refused := o.orders.Check(o.cluster); refused != nil {
+		return &problem{refused.Reason, refused.Field + ": " + refused.Message}
+	}
+	return nil
 }
 
 // nameConflict does not take over what somebody else made.

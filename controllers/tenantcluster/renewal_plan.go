@@ -7,6 +7,7 @@ import (
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/expiry"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/renewedtoken"
 )
@@ -42,20 +43,13 @@ func (r renewal) dueAt(o observation) time.Time {
 	case r.account == nil || o.credentials.problem != nil:
 		return time.Time{}
 	case !r.token.IsGood(o.now):
-		return later(o.now, r.retryAt)
+		return times.Latest(o.now, r.retryAt)
 	case r.refused:
-		return later(r.token.MintedAt.Add(renewedtoken.RefusalLasts), r.retryAt)
+		return times.Latest(r.token.MintedAt.Add(renewedtoken.RefusalLasts), r.retryAt)
 	case r.token.Account != r.account.String():
-		return later(o.now, r.retryAt)
+		return times.Latest(o.now, r.retryAt)
 	}
-	return later(r.token.RenewAt(o.cluster.UID), r.retryAt)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
+	return times.Latest(r.token.RenewAt(o.cluster.UID), r.retryAt)
 }
 
 // renewsNow says whether a token is to be requested: only of the cluster that is on record.

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 )
 
 // reportRenewal tells what came of renewing the credentials. What was said of a failure stands until the next try ends.
@@ -34,10 +34,9 @@ func reportRenewal(w *writer, o observation) {
 
 // renewalEvents tells when credentials begin to be renewed, and when that fails.
 func renewalEvents(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord {
-	was := meta.FindStatusCondition(before.Conditions, tenancyv1alpha1.ConditionCredentialsRenewed)
-	is := meta.FindStatusCondition(after.Conditions, tenancyv1alpha1.ConditionCredentialsRenewed)
+	is := conditions.News(before.Conditions, after.Conditions, tenancyv1alpha1.ConditionCredentialsRenewed)
 	switch {
-	case is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason:
+	case is == nil:
 		return nil
 	case is.Status == metav1.ConditionTrue:
 		return []eventRecord{{corev1.EventTypeNormal, "CredentialsRenewed", "Renew", is.Message}}

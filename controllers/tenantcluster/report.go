@@ -11,9 +11,9 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/expiry"
 )
 
 // report is what people are told of one reconcile.
@@ -188,12 +188,12 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord 
 	}
 	events = append(events, renewalEvents(before, after)...)
 	events = append(events, handoutEvents(before, after)...)
-	expiring := meta.FindStatusCondition(after.Conditions, tenancyv1alpha1.ConditionCredentialsExpiring)
-	if expiry.IsNews(meta.FindStatusCondition(before.Conditions, tenancyv1alpha1.ConditionCredentialsExpiring), expiring) {
+	expiring := conditions.News(before.Conditions, after.Conditions, tenancyv1alpha1.ConditionCredentialsExpiring)
+	if expiring != nil && expiring.Status == metav1.ConditionTrue {
 		events = append(events, eventRecord{corev1.EventTypeWarning, expiring.Type, "Observe", expiring.Message})
 	}
-	was, is := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady), meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionReady)
-	if was != nil && was.Status == is.Status && was.Reason == is.Reason {
+	is := conditions.News(before.Conditions, after.Conditions, metav1alpha1.ConditionReady)
+	if is == nil {
 		return events
 	}
 	switch is.Status {

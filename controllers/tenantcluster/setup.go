@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -131,7 +132,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 func newTenantCluster() *tenancyv1alpha1.TenantCluster { return &tenancyv1alpha1.TenantCluster{} }
 
 func keyOf(cluster *tenancyv1alpha1.TenantCluster) types.NamespacedName {
-	return types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}
+	return client.ObjectKeyFromObject(cluster)
 }
 
 // connectionChanges wakes the TenantCluster whose connection changed.

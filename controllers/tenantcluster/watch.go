@@ -3,7 +3,6 @@ package tenantcluster
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -126,7 +125,7 @@ func (r *reconciler) toUsersOfCluster(ctx context.Context, cluster client.Object
 // toOrdersOfNamespace is for a namespace with TenantClusters, and for the one that the Clusters are in which these order.
 func (r *reconciler) toOrdersOfNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
 	requests := r.find(ctx, client.InNamespace(namespace.GetName()), client.MatchingFields{indexOrdered: yes})
-	if customer, found := strings.CutSuffix(namespace.GetName(), r.options.Orders.ClusterNamespaceSuffix); found && customer != "" {
+	if customer, found := r.options.Orders.CustomerOf(namespace.GetName()); found {
 		requests = append(requests, r.find(ctx, client.InNamespace(customer), client.MatchingFields{indexOrdered: yes})...)
 	}
 	return requests

@@ -37,7 +37,7 @@ const (
 
 // Deletion is a backup that Velero is asked to delete.
 type Deletion struct {
-	// Backup is its name, and uid its UID.
+	// Backup is the name of the backup, and UID its UID.
 	Backup string
 	UID    types.UID
 	// Attempt counts from 1.

@@ -22,7 +22,7 @@ const (
 
 // Extension is a good backup that Velero would delete soon, and that is to stay: the last ones, when no others follow.
 type Extension struct {
-	// Backup is its name, and uid its UID.
+	// Backup is the name of the backup, and UID its UID.
 	Backup string
 	UID    types.UID
 	// Until when Velero is to keep it.

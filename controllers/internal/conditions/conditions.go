@@ -73,3 +73,12 @@ func Current(list []metav1.Condition, generation int64, kind string) *metav1.Con
 	}
 	return condition
 }
+
+// News is a condition whose status or reason is another one than before; nil if there is none.
+func News(before, after []metav1.Condition, kind string) *metav1.Condition {
+	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		return nil
+	}
+	return is
+}

@@ -34,7 +34,7 @@ func (d *delayed[K]) put(key K, claim fairshare.Claim, at time.Time) {
 	d.added++
 	next := &delayedKey[K]{key: key, claim: claim, at: at, sequence: d.added}
 	if before := d.take(key); before != nil {
-		next.claim = merge(before.claim, claim)
+		next.claim = claim.Merged(before.claim)
 		if before.at.Before(at) {
 			next.at, next.sequence = before.at, before.sequence
 		}
@@ -70,10 +70,4 @@ func (d *delayed[K]) next() time.Time {
 		return first.at
 	}
 	return time.Time{}
-}
-
-// merge is what a key claims that was added twice.
-func merge(before, claim fairshare.Claim) fairshare.Claim {
-	claim.Urgent, claim.Priority = claim.Urgent || before.Urgent, max(claim.Priority, before.Priority)
-	return claim
 }

@@ -104,7 +104,7 @@ func (q *Queue[K]) add(key K, claim fairshare.Claim, after time.Duration) {
 		return
 	}
 	if before := q.delayed.take(key); before != nil {
-		claim = merge(before.claim, claim)
+		claim = claim.Merged(before.claim)
 	}
 	q.enqueue(key, claim)
 }

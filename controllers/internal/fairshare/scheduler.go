@@ -14,6 +14,12 @@ type Claim struct {
 	Priority int
 }
 
+// Merged is what a key claims that was added before with another claim. Its tenant and group are those of the later one.
+func (c Claim) Merged(before Claim) Claim {
+	c.Urgent, c.Priority = c.Urgent || before.Urgent, max(c.Priority, before.Priority)
+	return c
+}
+
 // Scheduler says which of the keys that wait has the next place. The zero Scheduler is not usable; see NewScheduler. It is
 // not safe for use by several goroutines at a time.
 type Scheduler[K comparable] struct {
@@ -68,8 +74,7 @@ func (s *Scheduler[K]) Add(key K, claim Claim) {
 
 // merge takes in what the entry replaces.
 func (e *entry[K]) merge(before *entry[K]) {
-	e.claim.Urgent = e.claim.Urgent || before.claim.Urgent
-	e.claim.Priority = max(e.claim.Priority, before.claim.Priority)
+	e.claim = e.claim.Merged(before.claim)
 	if e.claim.Urgent == before.claim.Urgent && e.claim.Priority == before.claim.Priority {
 		e.sequence = before.sequence
 	}

@@ -15,12 +15,11 @@ func Reconciler[request comparable](inner reconcile.TypedReconciler[request], gr
 
 // InGroup is Reconciler, for a reconciler that ends with the others of a group.
 func InGroup[request comparable](group *Group, inner reconcile.TypedReconciler[request]) reconcile.TypedReconciler[request] {
-	return &reconciler[request]{inner: inner, grace: group.Grace, group: group}
+	return &reconciler[request]{inner: inner, group: group}
 }
 
 type reconciler[request comparable] struct {
 	inner reconcile.TypedReconciler[request]
-	grace time.Duration
 	group *Group
 }
 
@@ -38,8 +37,8 @@ func (r *reconciler[request]) Reconcile(ctx context.Context, req request) (recon
 
 type endingKey struct{}
 
-// IsEnding is whether the manager was told to stop that a reconcile of this context works for: what it puts off now, no
-// reconcile of this manager does.
+// IsEnding is whether the manager that runs this reconcile was told to stop. No later reconcile of that manager does what is put
+// off now.
 func IsEnding(ctx context.Context) bool {
 	manager, ok := ctx.Value(endingKey{}).(context.Context)
 	return ok && manager.Err() != nil
@@ -49,7 +48,7 @@ func IsEnding(ctx context.Context) bool {
 func (r *reconciler[request]) outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 	inner, cancel := withoutCancel(ctx)
 	forget := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(r.grace)
+		timer := time.NewTimer(r.group.Grace)
 		defer timer.Stop()
 		select {
 		case <-timer.C:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // Group is reconcilers that end together.
@@ -50,30 +52,17 @@ func (g *Group) awaitIdle(ctx context.Context) {
 	}
 }
 
-// Last is a runnable of a manager that does something once the manager was told to stop and no reconcile of the group is
-// under way: that waits for the group's grace period at most. It has until its limit for it.
-func (g *Group) Last(limit time.Duration, do func(ctx context.Context) error) *Last {
-	return &Last{group: g, limit: limit, do: do}
+// Last returns a runnable that waits until the manager is told to stop and no reconcile of the group is under way, for the grace
+// period at most. Then it calls do, which may take until limit. It runs where reconciles do: in the manager that leads.
+func (g *Group) Last(limit time.Duration, do func(ctx context.Context) error) manager.Runnable {
+	return manager.RunnableFunc(func(ctx context.Context) error {
+		<-ctx.Done()
+		last := context.WithoutCancel(ctx)
+		waiting, cancel := context.WithTimeout(last, g.Grace)
+		defer cancel()
+		g.awaitIdle(waiting)
+		doing, cancel := context.WithTimeout(last, limit)
+		defer cancel()
+		return do(doing)
+	})
 }
-
-// Last is what a group does at its end.
-type Last struct {
-	group *Group
-	limit time.Duration
-	do    func(ctx context.Context) error
-}
-
-// Start implements manager.Runnable.
-func (l *Last) Start(ctx context.Context) error {
-	<-ctx.Done()
-	last := context.WithoutCancel(ctx)
-	waiting, cancel := context.WithTimeout(last, l.group.Grace)
-	defer cancel()
-	l.group.awaitIdle(waiting)
-	doing, cancel := context.WithTimeout(last, l.limit)
-	defer cancel()
-	return l.do(doing)
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable: only who leads has reconciles that end.
-func (l *Last) NeedLeaderElection() bool { return true }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // Identity is that of the cluster that the manager itself works in, which no customer may register: the UID of its namespace
@@ -28,8 +30,7 @@ func (i *Identity) Of(ctx context.Context) (types.UID, error) {
 	if i.id != "" {
 		return i.id, nil
 	}
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	namespace := objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	if err := i.Live.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
 		return "", fmt.Errorf("read the management cluster's identity: %w", err)
 	}

@@ -99,9 +99,12 @@ func (r *Reconciler[P, T]) recordWithdrawal(ctx context.Context, policy P, recor
 	return r.record(ctx, policy, func(policy P) { policy.GetPolicyStatus().Withdrawals = *record })
 }
 
+// isBehind is whether an error only means that the cache was behind.
+func isBehind(err error) bool { return errors.Is(err, errOutdated) || apierrors.IsConflict(err) }
+
 // note keeps an error, apart from those that only mean that the cache was behind.
 func (a *result) note(err error) {
-	if errors.Is(err, errOutdated) || apierrors.IsConflict(err) {
+	if isBehind(err) {
 		a.outdated = true
 		return
 	}

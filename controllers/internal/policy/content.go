@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,13 +26,13 @@ func (r *Reconciler[P, T]) observeContent(ctx context.Context, o *observation[P,
 	if content.Read == nil {
 		return nil
 	}
-	key := client.ObjectKeyFromObject(o.policy)
 	inputs, err := r.contentInputs(ctx, o.policy, content.Version)
 	if err != nil {
 		return err
 	}
-	if known := r.contents.recall(key, inputs); known != nil && known.StoredIn(o.view.stored) {
-		o.snapshot = known
+	known := r.contents.Of(client.ObjectKeyFromObject(o.policy))
+	if known.snapshot != nil && known.inputs == inputs && known.snapshot.StoredIn(o.view.stored) {
+		o.snapshot = known.snapshot
 		return nil
 	}
 	encoded, stall, err := content.Read(ctx)
@@ -47,7 +46,7 @@ func (r *Reconciler[P, T]) observeContent(ctx context.Context, o *observation[P,
 		return err
 	}
 	if o.snapshot != nil {
-		r.contents.remember(key, inputs, o.snapshot)
+		*known = knownContent{inputs: inputs, snapshot: o.snapshot.WithoutContent()}
 	}
 	o.refuse(stall)
 	return nil
@@ -70,38 +69,9 @@ func (r *Reconciler[P, T]) contentInputs(ctx context.Context, policy P, version 
 	return strings.Join(inputs, "/"), nil
 }
 
-// contentCache remembers which snapshot some inputs gave, so that a rollout does not read and
+// knownContent is which snapshot some inputs gave, so that a rollout does not read and
 // hash the same content again for every target that becomes ready. It holds no content.
-type contentCache struct {
-	mutex sync.Mutex
-	known map[types.NamespacedName]knownContent
-}
-
 type knownContent struct {
 	inputs   string
 	snapshot *revision.Snapshot
-}
-
-func (m *contentCache) recall(policy types.NamespacedName, inputs string) *revision.Snapshot {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if known, ok := m.known[policy]; ok && known.inputs == inputs {
-		return known.snapshot
-	}
-	return nil
-}
-
-func (m *contentCache) remember(policy types.NamespacedName, inputs string, snapshot *revision.Snapshot) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.known == nil {
-		m.known = map[types.NamespacedName]knownContent{}
-	}
-	m.known[policy] = knownContent{inputs: inputs, snapshot: snapshot.WithoutContent()}
-}
-
-func (m *contentCache) forget(policy types.NamespacedName) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	delete(m.known, policy)
 }

@@ -45,7 +45,7 @@ type Reconciler[P Policy, T Target] struct {
 	views        views
 	expectations expectations.Writes
 	unwritten    unwritten
-	contents     contentCache
+	contents     perobject.Memory[knownContent]
 	abandoned    abandoned.Memory
 	published    perobject.Memory[published[P]]
 	interval     time.Duration
@@ -120,7 +120,7 @@ func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.views.forget(policy)
 	r.expectations.Forget(policy)
 	r.unwritten.forget(policy)
-	r.contents.forget(policy)
+	r.contents.Forget(policy)
 	r.abandoned.ForgetAll(policy)
 	r.published.Forget(policy)
 	r.Kind.Forget(policy)

@@ -9,15 +9,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
-// Guard bounds how many clusters a policy loses within an hour.
-type Guard = rollout.Guard
-
-// ParseGuard reads a guard as in "10,50%".
-func ParseGuard(text string) (Guard, error) { return rollout.ParseGuard(text) }
-
 // GuardOf fills in what a policy does not say of its guard, as rollouts do.
-func GuardOf(guard metav1alpha1.WithdrawalGuard) Guard {
-	return Guard{
+func GuardOf(guard metav1alpha1.WithdrawalGuard) rollout.Guard {
+	return rollout.Guard{
 		MaxClusters: int(cmp.Or(guard.MaxClusters, metav1alpha1.DefaultWithdrawalMaxClusters)),
 		MaxPercent:  int(ptr.Deref(guard.MaxPercent, metav1alpha1.DefaultWithdrawalMaxPercent)),
 	}

@@ -1,12 +1,10 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
@@ -28,7 +26,7 @@ func (u *unwritten) note(policy types.NamespacedName, cluster rollout.ClusterKey
 	case err == nil:
 		delete(u.byPolicy[policy], cluster)
 		return nil
-	case errors.Is(err, errOutdated) || apierrors.IsConflict(err):
+	case isBehind(err):
 		return err
 	case u.byPolicy == nil:
 		u.byPolicy = map[types.NamespacedName]map[rollout.ClusterKey]error{}
@@ -53,8 +51,8 @@ func (u *unwritten) forget(policy types.NamespacedName) {
 	delete(u.byPolicy, policy)
 }
 
-// firstUnwritten says why the target of the first cluster could not be written that has not what it should have, and of how many more;
-// nil for none.
+// firstUnwritten is why a target could not be written, for the first cluster that still lacks what it should have, and how many more
+// there are; nil for none.
 func firstUnwritten(failures map[rollout.ClusterKey]error, after rollout.Input) error {
 	if len(failures) == 0 {
 		return nil
@@ -68,9 +66,8 @@ func firstUnwritten(failures map[rollout.ClusterKey]error, after rollout.Input) 
 	for i := range after.Clusters {
 		wanted := &after.Clusters[i]
 		target, err := targets[wanted.ClusterKey], failures[wanted.ClusterKey]
-		hasAll := target != nil && target.Revision == wanted.Revision && target.Content == wanted.Content && target.Parameters == wanted.Parameters
 		switch {
-		case err == nil || hasAll || wanted.Deleting:
+		case err == nil || target.Names(wanted) || wanted.Deleting:
 		case first == nil:
 			first = err
 		default:

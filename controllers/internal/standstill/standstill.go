@@ -86,7 +86,7 @@ func (m *Memory) begin(found Unhealthy, now time.Time) {
 		return
 	}
 	since := now
-	if m.object == (objects.Ref{}) && !found.Since.IsZero() {
+	if m.object == (objects.Ref{}) {
 		since = times.Earliest(found.Since, now)
 	}
 	*m = Memory{object: found.Object, inputs: found.Inputs, since: since}

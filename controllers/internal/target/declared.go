@@ -59,12 +59,8 @@ type Declared[T metav1alpha1.Target, S, X any] struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Clock        clock.PassiveClock
-	// Patience is how long an object may be unhealthy before its pods are read; that of package standstill if it is zero.
-	Patience time.Duration
 	// WebhookPatience of removals; that of package apply if it is zero.
 	WebhookPatience time.Duration
-	// Slice of the work on a target; that of package apply if it is zero.
-	Slice time.Duration
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -131,7 +127,7 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 	}
 	o.Inventory = done.Inventory
 	shown := o.Look(ctx, done.Result, cluster)
-	shown.lookAtPods(ctx, o.Observation, d.Parts(&o.Status), &known.standstill, cluster, d.Patience)
+	shown.lookAtPods(ctx, o.Observation, d.Parts(&o.Status), &known.standstill, cluster)
 	told := d.NewReport(o, p, done, shown, d.acknowledged(o.Observation, cluster))
 	told.Due = times.Earliest(told.Due, d.lookAgain(o.Observation, told.Told, cluster))
 	if warning := done.Outcome.Warning; warning != nil {
@@ -171,7 +167,7 @@ func (d *Declared[T, S, X]) apply(
 	}
 	applier := &apply.Applier{
 		Cluster: cluster, Rules: d.Rules, Installation: d.Installation, Stages: d.staged().Stages(o, p.Staged, cluster, journal), Journal: journal,
-		Clock: d.Clock, Log: d.Room.Log, WebhookPatience: d.WebhookPatience, Slice: d.Slice,
+		Clock: d.Clock, Log: d.Room.Log, WebhookPatience: d.WebhookPatience,
 	}
 	if verifying, ok := d.DeclaredKind.(VerifyingKind[T]); ok {
 		applier.Verify = func(ctx context.Context, list []apply.Object) error { return verifying.Verify(ctx, o.Target, list) }

@@ -45,7 +45,7 @@ type Shown struct {
 	tolerated []metav1alpha1.ToleratedManager
 	// standstill is the first unhealthy object, if it has been so for a while.
 	standstill standstill.Standstill
-	// lookAt is when the watches have had the time to show what they do not show yet; zero if that is nothing.
+	// lookAt is when to look again: when the watches have had their time, or the pods of an unhealthy object are to be read; zero for never.
 	lookAt time.Time
 }
 

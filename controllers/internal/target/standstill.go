@@ -15,7 +15,7 @@ import (
 
 // lookAtPods finds out why the first unhealthy object of a target stays so, where it has been for a while. The status is the
 // one before.
-func (s *Shown) lookAtPods(ctx context.Context, o Observation, status Status, memory *standstill.Memory, cluster *fleet.Cluster, patience time.Duration) {
+func (s *Shown) lookAtPods(ctx context.Context, o Observation, status Status, memory *standstill.Memory, cluster *fleet.Cluster) {
 	worst := firstUnhealthy(o.Inventory, s.Health)
 	if worst == nil || cluster == nil || o.isDeleted() {
 		memory.Forget()
@@ -25,10 +25,7 @@ func (s *Shown) lookAtPods(ctx context.Context, o Observation, status Status, me
 	if healthy := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionHealthy); healthy != nil && healthy.Status == metav1.ConditionFalse {
 		found.Since = healthy.LastTransitionTime.Time
 	}
-	if patience == 0 {
-		patience = standstill.DefaultPatience
-	}
 	var again time.Time
-	s.standstill, again = memory.Look(ctx, cluster, found, patience, o.Now)
+	s.standstill, again = memory.Look(ctx, cluster, found, standstill.DefaultPatience, o.Now)
 	s.lookAt = times.Earliest(s.lookAt, again)
 }

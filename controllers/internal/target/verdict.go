@@ -8,6 +8,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -75,7 +76,7 @@ func VerdictOfWaits(done apply.Result) *Verdict {
 		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: "waiting for " + apply.Names(done.Awaiting) + " to be established"}
 	}
 	if left := len(done.Postponed); left > 0 {
-		return &Verdict{Reason: metav1alpha1.ReasonProgressing, Message: fmt.Sprintf("the cluster is slow: %d objects follow when others had their turn", left)}
+		return &Verdict{Reason: metav1alpha1.ReasonProgressing, Message: "the cluster is slow: " + plural.Of(left, "object|follows|follow") + " when others had their turn"}
 	}
 	if len(done.Removing) > 0 {
 		return &Verdict{Reason: metav1alpha1.ReasonWaiting, Message: apply.RemovalMessage(done.Removing)}

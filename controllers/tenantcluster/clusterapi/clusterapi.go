@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
@@ -66,8 +66,7 @@ func (c *Clusters) Look(ctx context.Context, key types.NamespacedName) (*cluster
 
 // EditorOf a Cluster's topology since Daytwo wrote it, for people; empty for nobody. The cache has no managedFields.
 func (c *Clusters) EditorOf(ctx context.Context, cluster *clusterv1.Cluster) (string, error) {
-	now := &metav1.PartialObjectMetadata{}
-	now.SetGroupVersionKind(Kind)
+	now := objects.MetadataOf(Kind)
 	if err := c.live.Get(ctx, client.ObjectKeyFromObject(cluster), now); err != nil {
 		if apierrors.IsNotFound(err) {
 			return "", nil

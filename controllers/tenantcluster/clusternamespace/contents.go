@@ -9,22 +9,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
 // rootAuthority is a ConfigMap that Kubernetes makes in each namespace.
 const rootAuthority = "kube-root-ca.crt"
 
-// keptBy says what keeps a namespace; empty if nothing does. It asks the API server: a cache that is behind would lose Clusters.
-// What Cluster API and its providers make goes before the Cluster does. What else there may be, people or tools put there: Secrets
-// and ConfigMaps are looked for, since nobody could make these anew.
+// keptBy says what keeps a namespace; empty if nothing does. It reads past the cache: a cache that lags would lose Clusters. Cluster
+// API removes what belongs to a Cluster before the Cluster itself. Secrets and ConfigMaps that are left are from people or tools, and
+// nobody could make them again.
 func (r *reconciler) keptBy(ctx context.Context, o observation) (string, error) {
 	owner, err := read(ctx, r.live, o.name)
 	if err != nil {
 		return "", err
 	}
-	if owner != nil && o.found.Labels[metav1alpha1.LabelClustersOf] == string(owner.UID) {
+	if belongsTo(o.found, owner) {
 		if _, remaining, err := orders(ctx, r.live, o.name); err != nil || remaining {
 			return "an order", err
 		}

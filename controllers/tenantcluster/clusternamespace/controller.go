@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -92,7 +93,7 @@ func (r *reconciler) apply(ctx context.Context, o observation, p plan) error {
 		labelled := o.owner.DeepCopy()
 		labelled.SetGroupVersionKind(metadata().GroupVersionKind())
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, metav1alpha1.LabelHoldsClusters)
-		if err := r.client.Patch(ctx, labelled, client.RawPatch("application/merge-patch+json", patch)); client.IgnoreNotFound(err) != nil {
+		if err := r.client.Patch(ctx, labelled, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("label namespace %s: %w", o.name, err)
 		}
 	}

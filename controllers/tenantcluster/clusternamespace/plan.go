@@ -48,11 +48,11 @@ func planCreation(o observation) *corev1.Namespace {
 	}}}
 }
 
-// planRemoval takes away what is of use to nobody: a customer's namespace that is gone, or was made anew, has no orders there.
+// planRemoval removes the namespace when its customer has no order any more, or when the customer's own namespace is gone or was
+// made anew.
 func planRemoval(o observation) bool {
 	if o.found == nil || !isOf(o.found, o.options.Installation) || !o.found.DeletionTimestamp.IsZero() {
 		return false
 	}
-	isOwners := o.owner != nil && o.found.Labels[metav1alpha1.LabelClustersOf] == string(o.owner.UID)
-	return !o.remaining || !isOwners
+	return !o.remaining || !belongsTo(o.found, o.owner)
 }

@@ -3,13 +3,11 @@ package clusternamespace
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -23,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -31,9 +30,6 @@ const (
 	retryFirst = 100 * time.Millisecond
 	retryMax   = 5 * time.Minute
 )
-
-// clusterDefinition is the CRD of Cluster API's Clusters.
-const clusterDefinition = "clusters.cluster.x-k8s.io"
 
 // SetupWithManager adds the controller to the manager. grace is how long reconciles under way may go on after SIGTERM.
 func SetupWithManager(mgr manager.Manager, options topology.Options, grace time.Duration) error {
@@ -51,9 +47,8 @@ func SetupWithManager(mgr manager.Manager, options topology.Options, grace time.
 	if err != nil {
 		return fmt.Errorf("controller clusternamespace: %w", err)
 	}
-	kind := clusterv1.GroupVersion.WithKind("Cluster")
 	r.clusters = &optionalkind.Kind[reconcile.Request]{
-		Definition: clusterDefinition, GVK: kind, New: func() client.Object { return objects.MetadataOf(kind) },
+		Definition: clusterapi.Definition, GVK: clusterapi.Kind, New: func() client.Object { return objects.MetadataOf(clusterapi.Kind) },
 		Cache: mgr.GetCache(), Mapper: mgr.GetRESTMapper(), Controller: built, Wake: r.toNamespacesOf,
 	}
 	return nil
@@ -92,8 +87,8 @@ func toNamespace(_ context.Context, object client.Object) []reconcile.Request {
 
 // toEmptied wakes the customer whose namespace for Clusters lost a Secret: the garbage collector takes those of a Cluster away after it.
 func (r *reconciler) toEmptied(_ context.Context, secret client.Object) []reconcile.Request {
-	customer, found := strings.CutSuffix(secret.GetNamespace(), r.options.ClusterNamespaceSuffix)
-	if !found || customer == "" {
+	customer, found := r.options.CustomerOf(secret.GetNamespace())
+	if !found {
 		return nil
 	}
 	return []reconcile.Request{of(customer)}
@@ -111,7 +106,7 @@ func (r *reconciler) toNamespacesOf(_ context.Context, cluster client.Object) []
 
 func (r *reconciler) requests(namespace string) []reconcile.Request {
 	requests := []reconcile.Request{of(namespace)}
-	if customer, found := strings.CutSuffix(namespace, r.options.ClusterNamespaceSuffix); found && customer != "" {
+	if customer, found := r.options.CustomerOf(namespace); found {
 		requests = append(requests, of(customer))
 	}
 	return requests
@@ -119,7 +114,7 @@ func (r *reconciler) requests(namespace string) []reconcile.Request {
 
 // toAnyNamespace has the watch of Clusters begin or end, whatever namespace is looked at.
 func toAnyNamespace(_ context.Context, definition client.Object) []reconcile.Request {
-	if definition.GetName() != clusterDefinition {
+	if definition.GetName() != clusterapi.Definition {
 		return nil
 	}
 	return []reconcile.Request{of(metav1.NamespaceDefault)}

@@ -42,17 +42,22 @@ func Look(ctx context.Context, reader client.Reader, customer string, options to
 	return stateOf(owner, found, options.Installation), nil
 }
 
-// stateOf is pure. A customer's namespace that a cache does not show yet, owns none.
+// stateOf is pure. While a cache does not show the customer's namespace, the one for its Clusters counts as absent.
 func stateOf(owner, found *metav1.PartialObjectMetadata, installation string) State {
 	switch {
 	case owner == nil || found == nil:
 		return Absent
-	case !isOf(found, installation) || found.Labels[metav1alpha1.LabelClustersOf] != string(owner.UID):
+	case !isOf(found, installation) || !belongsTo(found, owner):
 		return Foreign
 	case !found.DeletionTimestamp.IsZero():
 		return Terminating
 	}
 	return Ready
+}
+
+// belongsTo is whether a namespace is marked as the one for the Clusters of a customer's; nil is a customer's that is not there.
+func belongsTo(found, owner *metav1.PartialObjectMetadata) bool {
+	return owner != nil && found.Labels[metav1alpha1.LabelClustersOf] == string(owner.UID)
 }
 
 // isOf is whether this installation made a namespace.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 )
 
@@ -53,7 +51,7 @@ func (c Credentials) expired() string {
 	return fmt.Sprintf("The %s in Secret %s expired at %s: put a kubeconfig with a new one there.", c.Sort, c.Secret, c.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
-// Refusal is why a cluster refuses the credentials: they have ended, where they have, and what it answered otherwise.
+// Refusal is why a cluster refuses the credentials: that they have ended, or else what it answered.
 func (c Credentials) Refusal(now time.Time, answer string) string {
 	switch {
 	case !c.HasExpired(now):
@@ -63,9 +61,4 @@ func (c Credentials) Refusal(now time.Time, answer string) string {
 			c.ExpiresAt.UTC().Format(time.RFC3339), tenancyv1alpha1.ConditionCredentialsRenewed, answer)
 	}
 	return c.expired() + " (" + answer + ")"
-}
-
-// IsNews is whether a condition CredentialsExpiring tells something that the one before did not; nil is one that is absent.
-func IsNews(before, after *metav1.Condition) bool {
-	return after != nil && after.Status == metav1.ConditionTrue && (before == nil || before.Status != after.Status || before.Reason != after.Reason)
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
 // index of the manager's cache finds Secrets that have our finalizer.
@@ -108,7 +109,5 @@ func unchanged(secret *metav1.PartialObjectMetadata) client.Patch {
 }
 
 func metadata() *metav1.PartialObjectMetadata {
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	return secret
+	return objects.MetadataOf(corev1.SchemeGroupVersion.WithKind("Secret"))
 }

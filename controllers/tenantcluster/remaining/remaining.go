@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/deletion"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
@@ -130,8 +131,7 @@ func (r Reader) Enrollments(ctx context.Context, cluster types.NamespacedName) (
 // RequestBackups asks for the last backup, with the annotation that people ask with.
 func (r Reader) RequestBackups(ctx context.Context, enrollments []deletion.Enrollment, at time.Time) error {
 	for _, one := range enrollments {
-		enrollment := &metav1.PartialObjectMetadata{}
-		enrollment.SetGroupVersionKind(one.Kind)
+		enrollment := objects.MetadataOf(one.Kind)
 		enrollment.Namespace, enrollment.Name = one.Namespace, one.Name
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, metav1alpha1.AnnotationBackupNow, at.UTC().Format(time.RFC3339))
 		err := r.Patch(ctx, enrollment, client.RawPatch(types.MergePatchType, patch))

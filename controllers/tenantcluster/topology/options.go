@@ -2,7 +2,7 @@ package topology
 
 import (
 	"cmp"
-	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,6 +40,12 @@ func (o Options) Complete() Options {
 // a namespace can be, which Check tells.
 func (o Options) ClusterNamespace(customer string) string { return customer + o.ClusterNamespaceSuffix }
 
+// CustomerOf is the namespace whose Clusters are in a namespace of that name; false if it has not the name of such a one.
+func (o Options) CustomerOf(namespace string) (customer string, found bool) {
+	customer, found = strings.CutSuffix(namespace, o.ClusterNamespaceSuffix)
+	return customer, found && customer != ""
+}
+
 // ClusterOf returns where the Cluster of a TenantCluster is: a Cluster on order in a namespace of the provider's, another one
 // beside its TenantCluster. The zero value is for a TenantCluster that has no Cluster.
 func (o Options) ClusterOf(tenant *tenancyv1alpha1.TenantCluster) types.NamespacedName {
@@ -52,7 +58,7 @@ func (o Options) ClusterOf(tenant *tenancyv1alpha1.TenantCluster) types.Namespac
 	return types.NamespacedName{}
 }
 
-// classNamespace is where the class of an order is looked for.
+// classNamespace is where the class of an order is looked for. The options are complete.
 func (o Options) classNamespace(order *tenancyv1alpha1.ClusterTopology) string {
-	return cmp.Or(order.ClassRef.Namespace, slices.Concat(o.ClassNamespaces, []string{DefaultClassNamespace})[0])
+	return cmp.Or(order.ClassRef.Namespace, o.ClassNamespaces[0])
 }

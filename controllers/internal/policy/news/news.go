@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 )
 
@@ -103,14 +104,8 @@ func OfWithdrawal(withdrawal rollout.Withdrawal) []Record {
 
 // newlyFailed is the Ready condition, if it tells that a rollout failed or stands still, and did not before for that reason.
 func newlyFailed(before, after *metav1alpha1.PolicyStatus) *metav1.Condition {
-	was := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionReady)
-	is := meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionReady)
-	switch {
-	case is == nil || is.Status != metav1.ConditionFalse:
-		return nil
-	case is.Reason != metav1alpha1.ReasonTargetsFailed && is.Reason != metav1alpha1.ReasonStandstill:
-		return nil
-	case was != nil && was.Status == is.Status && was.Reason == is.Reason:
+	is := conditions.News(before.Conditions, after.Conditions, metav1alpha1.ConditionReady)
+	if is == nil || is.Status != metav1.ConditionFalse || is.Reason != metav1alpha1.ReasonTargetsFailed && is.Reason != metav1alpha1.ReasonStandstill {
 		return nil
 	}
 	return is
@@ -118,9 +113,8 @@ func newlyFailed(before, after *metav1alpha1.PolicyStatus) *metav1.Condition {
 
 // newlyStalled is the Stalled condition, if it was not there for the same reason before.
 func newlyStalled(before, after *metav1alpha1.PolicyStatus) *metav1.Condition {
-	was := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionStalled)
-	is := meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionStalled)
-	if is == nil || is.Status != metav1.ConditionTrue || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
+	is := conditions.News(before.Conditions, after.Conditions, metav1alpha1.ConditionStalled)
+	if is == nil || is.Status != metav1.ConditionTrue {
 		return nil
 	}
 	return is

@@ -170,9 +170,11 @@ type pair struct {
 func (p pair) isUrgent() bool { return len(p.cluster.Overrides) > 0 }
 
 // isCurrent is whether the target names what its cluster should have.
-func (p pair) isCurrent() bool {
-	return p.target != nil && p.target.Revision == p.cluster.Revision && p.target.Content == p.cluster.Content &&
-		p.target.Parameters == p.cluster.Parameters
+func (p pair) isCurrent() bool { return p.target.Names(p.cluster) }
+
+// Names is whether a target names what its cluster should have. Nil, for no target, does not.
+func (t *Target) Names(c *Cluster) bool {
+	return t != nil && t.Revision == c.Revision && t.Content == c.Content && t.Parameters == c.Parameters
 }
 
 // isUpdated is whether that target is there to stay.

@@ -28,8 +28,8 @@ func (in *Input) allot(pairs []pair) allotment {
 	s := in.slotsLeft(pairs, held, brokenRest, len(found.next))
 	found.next = append(found.next, s.handOut(queued(brokenRest, urgentFirst(rest), s.failed), pairs, found.next)...)
 	found.waiting = len(broken) + len(others) - len(found.next)
-	isOverdue := func(p pair) bool { return in.isFailed(p) && in.isOverdue(p) }
-	found.stopped = found.waiting > 0 && len(found.next) == 0 && len(held) > 0 && !slices.ContainsFunc(held, func(p pair) bool { return !isOverdue(p) })
+	found.stopped = found.waiting > 0 && len(found.next) == 0 && len(held) > 0 &&
+		!slices.ContainsFunc(held, func(p pair) bool { return !in.isOverdue(p) })
 	return found
 }
 
@@ -177,30 +177,29 @@ func queued(broken, others []pair, failed sets.Set[string]) []pair {
 }
 
 // handOut gives slots to the pairs of a queue in its order, beside those that are urgent.
-func (s *slots) handOut(queue, pairs, urgent []pair) (next []pair) {
-	var rest []pair
+func (s *slots) handOut(queue, pairs, urgent []pair) []pair {
+	next, over := s.within(s.share, queue)
+	if len(over) == 0 {
+		return next
+	}
+	more, _ := s.within(s.limitOf(over[0].cluster, pairs, slices.Concat(urgent, next)), over)
+	return append(next, more...)
+}
+
+// within gives slots to the pairs of a queue in its order, up to a limit for each customer; 0 for none. Over are the pairs beyond it.
+func (s *slots) within(limit int, queue []pair) (next, over []pair) {
 	for _, p := range queue {
 		switch {
 		case s.left == 0:
-			return next
+			return next, nil
 		case p.isIntact() && s.leftForIntact == 0:
-		case s.share > 0 && s.heldBy[p.cluster.Namespace] >= s.share:
-			rest = append(rest, p)
+		case limit > 0 && s.heldBy[p.cluster.Namespace] >= limit:
+			over = append(over, p)
 		default:
 			next = append(next, s.take(p))
 		}
 	}
-	if len(rest) == 0 {
-		return next
-	}
-	limit := s.limitOf(rest[0].cluster, pairs, slices.Concat(urgent, next))
-	for _, p := range rest {
-		mayTake := s.left > 0 && (!p.isIntact() || s.leftForIntact > 0)
-		if mayTake && s.heldBy[p.cluster.Namespace] < limit {
-			next = append(next, s.take(p))
-		}
-	}
-	return next
+	return next, over
 }
 
 // limitOf is how many slots the customer of a cluster may hold once the next have changed. It is more than the share if nobody else

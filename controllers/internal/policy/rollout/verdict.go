@@ -64,14 +64,7 @@ func stopped(policy Policy, summary Summary) string {
 		raise = "spec.rollout.maxFailures"
 	}
 	return fmt.Sprintf("the rollout has stopped: failed clusters hold the slots, and %s still to be changed. "+
-		"Correct the policy, mend the failed clusters or select them no more, or raise %s", areTo(summary.Stopped), raise)
-}
-
-func areTo(clusters int) string {
-	if clusters == 1 {
-		return "1 cluster is"
-	}
-	return fmt.Sprintf("%d clusters are", clusters)
+		"Correct the policy, mend the failed clusters or select them no more, or raise %s", plural.Of(summary.Stopped, "cluster|is|are"), raise)
 }
 
 func ofClusters(s Summary) Verdict {

@@ -69,7 +69,7 @@ func (w Withdrawal) holds(target *Target) bool { return w.held.Has(target.Name) 
 func (w Withdrawal) SelectedCount() int32 { return w.Selected }
 
 // Withdraw says what the guard makes of the clusters that a policy has and does not select any more.
-// For admission, which asks before an edit is made: IsHeld is whether it would be stopped, and String tells why.
+// For admission, which asks before an edit is made: IsHeld is whether it would be stopped, and Explanation tells why.
 func Withdraw(input Input) Withdrawal {
 	pairs, unselected := match(input)
 	found := input.withdraw(unselected)

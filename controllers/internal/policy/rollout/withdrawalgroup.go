@@ -1,15 +1,14 @@
 package rollout
 
 import (
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // maxConfirmation is how much of a confirmation tells one from another, in bytes.
@@ -69,8 +68,8 @@ func (in *Input) deletedClusters() sets.Set[ClusterKey] {
 	return deleted
 }
 
-// hasByNamespace counts the clusters of the policy, each where it counts: those that stay in their namespace and, as "", in all; those
-// that go in their group alone.
+// hasByNamespace counts the clusters of the policy. A cluster that stays counts for its namespace and, as "", for the policy. A cluster
+// that goes counts for its group alone.
 func (in *Input) hasByNamespace(leaving map[string][]*Target) map[string]int {
 	has, leaves := map[string]int{}, sets.New[string]()
 	for namespace, targets := range leaving {
@@ -106,14 +105,7 @@ func (in *Input) confirmations() map[string]string {
 
 // cut is the start of a confirmation, as it is kept in a record.
 func cut(confirmation string) string {
-	if len(confirmation) <= maxConfirmation {
-		return confirmation
-	}
-	end := maxConfirmation
-	for !utf8.RuneStart(confirmation[end]) {
-		end--
-	}
-	return confirmation[:end]
+	return strings.ToValidUTF8(confirmation[:min(len(confirmation), maxConfirmation)], "")
 }
 
 // isRecordFull is whether there is no room for the ledger of another namespace.
@@ -129,9 +121,7 @@ func roomAt(record metav1alpha1.WithdrawalRecord) (at time.Time) {
 		if len(l.Recent) == 0 || l.Underway != nil || l.SpentConfirmation != "" {
 			continue
 		}
-		if end := l.endOf(slices.MaxFunc(l.Recent, func(a, b metav1alpha1.WithdrawalMinute) int { return a.Minute.Compare(b.Minute.Time) })); at.IsZero() || end.Before(at) {
-			at = end
-		}
+		at = times.Earliest(at, l.endOf(l.Recent[len(l.Recent)-1]))
 	}
 	return at
 }
