@@ -154,3 +154,20 @@ func TestADeadlineThatPassesIsLookedAt(t *testing.T) {
 		t.Errorf("while it is paused: %+v", summary)
 	}
 }
+
+// Once its settings are written, a Ready target is on its way and looks like one that is broken. A slot that a broken target of a customer with
+// a full share waits for is not for it: the next plan would touch what the first one left alone.
+func TestSettingsThatAreWrittenGetATargetNoSlot(t *testing.T) {
+	input := shared(2, 2, map[string]int{"acme": 2, "globex": 1})
+	held, blocked, ready := &input.Targets[0], &input.Targets[1], &input.Targets[2]
+	held.Revision, held.State, held.Since = newRevision, Progressing, noon
+	blocked.State, blocked.Since, blocked.SettingsCurrent = Failed, noon, false
+	ready.SettingsCurrent = false
+	plan := PlanRollout(input)
+	if len(plan.Update) != 0 || len(plan.SyncSettings) != 2 {
+		t.Fatalf("plan %+v", plan)
+	}
+	if again := PlanRollout(input.After(plan)); !again.Empty() {
+		t.Errorf("second plan %+v", again)
+	}
+}

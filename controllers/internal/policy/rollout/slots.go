@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -56,11 +57,16 @@ func candidates(policy *Policy, pairs []pair) (broken, others, held []pair) {
 // isIntact is whether a change of the pair could break something that is not broken yet.
 func (p pair) isIntact() bool { return p.target == nil || p.target.State == Ready }
 
+// isOnItsWay is whether nothing is known to be broken of a target that is not Ready: its settings may just have been written.
+func (p pair) isOnItsWay() bool { return p.target != nil && p.target.State == Progressing }
+
 // slots are what is left to hand out.
 type slots struct {
 	// left for changes of any kind, and for changes of what is intact: the sum of what is broken stays bounded whichever
 	// of the broken ones have to wait.
 	left, leftForIntact int
+	// blocked are the broken ones whose customer holds its share already. What is left for them is for nobody who may not be broken.
+	blocked int
 	// share of one customer; 0 where the policy selects one namespace only.
 	share int
 	// returnable is how many slots of failed targets may still be returned.
@@ -84,6 +90,7 @@ func (in *Input) slotsLeft(pairs, held, broken []pair, urgent int) slots {
 		s.count(in, held, returned)
 		carried = in.carried(broken, len(returned))
 	}
+	s.blocked = s.blockedIn(broken)
 	s.left = max(all+len(returned)-len(held)-urgent, 0)
 	s.leftForIntact = max(all+len(returned)+carried-len(held)-urgent-len(broken), 0)
 	return s
@@ -99,6 +106,20 @@ func (s *slots) count(in *Input, held []pair, returned sets.Set[ClusterKey]) {
 			s.failed.Insert(p.cluster.Namespace)
 		}
 	}
+}
+
+// blockedIn counts the pairs for which their customers' shares have no room.
+func (s *slots) blockedIn(pairs []pair) (count int) {
+	if s.share == 0 {
+		return 0
+	}
+	heldBy := maps.Clone(s.heldBy)
+	for _, p := range pairs {
+		if heldBy[p.cluster.Namespace]++; heldBy[p.cluster.Namespace] > s.share {
+			count++
+		}
+	}
+	return count
 }
 
 // carried is how many targets failed at an older revision, up to what may still be returned. They say nothing about the revision that
@@ -182,6 +203,7 @@ func (s *slots) handOut(queue, pairs, urgent []pair) []pair {
 	if len(over) == 0 {
 		return next
 	}
+	s.blocked = 0
 	more, _ := s.within(s.limitOf(over[0].cluster, pairs, slices.Concat(urgent, next)), over)
 	return append(next, more...)
 }
@@ -192,7 +214,7 @@ func (s *slots) within(limit int, queue []pair) (next, over []pair) {
 		switch {
 		case s.left == 0:
 			return next, nil
-		case p.isIntact() && s.leftForIntact == 0:
+		case p.isIntact() && s.leftForIntact == 0, p.isOnItsWay() && s.left <= s.blocked && s.leftForIntact == 0:
 		case limit > 0 && s.heldBy[p.cluster.Namespace] >= limit:
 			over = append(over, p)
 		default:
