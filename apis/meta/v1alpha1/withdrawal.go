@@ -72,7 +72,7 @@ type WithdrawalCounts struct {
 	// spentConfirmation is the value of the annotation daytwo.dev/confirm-withdrawal that confirms
 	// nothing any more: it did already, or it was there before what is to be confirmed.
 	// +optional
-	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:MaxLength=80
 	SpentConfirmation string `json:"spentConfirmation,omitempty"`
 }
 

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -9,13 +10,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // newSharedFleet has so many clusters of each customer, a00, a01, … with a target each.
 func newSharedFleet(t *testing.T, sizes map[string]int) *fleet {
 	f := &fleet{t: t, input: Input{Policy: policy(1000), Now: noon}}
 	f.input.Policy.Shared = true
-	for _, customer := range customers {
+	for _, customer := range slices.Sorted(maps.Keys(sizes)) {
 		for i := range sizes[customer] {
 			one := cluster(clusterName(i))
 			one.Namespace = customer
@@ -103,6 +106,18 @@ func TestAConfirmationOfOneNamespaceConfirmsNoOther(t *testing.T) {
 	f.confirm("globex=10")
 	f.expectOf("globex", 10)
 	f.expectOf("acme", 0)
+}
+
+func TestADeletionIsConfirmedWhateverTheNamespaceIsCalled(t *testing.T) {
+	longest := strings.Repeat("n", validation.DNS1123LabelMaxLength)
+	f := newSharedFleet(t, map[string]int{longest: 20, "globex": 20})
+	f.deleteClusters(longest, 12)
+	f.expectOf(longest, 0)
+	f.confirm(longest + "=12")
+	f.expectOf(longest, 12)
+	if spent := f.input.Withdrawals.Namespaces[0].SpentConfirmation; spent != longest+"=12" {
+		t.Errorf("spent is %q", spent)
+	}
 }
 
 // A customer who takes the finalizers of TenantClusters away is not taken for the provider who edits a selector.

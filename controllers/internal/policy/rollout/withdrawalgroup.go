@@ -11,8 +11,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
-// maxConfirmation is how much of a confirmation tells one from another, in bytes.
-const maxConfirmation = 64
+// maxConfirmation is how much of a confirmation tells one from another, in bytes: enough for any namespace and number. The API says
+// the same.
+const maxConfirmation = 80
 
 // group is the withdrawals about which a guard decides together: in a shared policy, those through the deletion of TenantClusters of
 // one namespace, and all others. So what one customer deletes holds back nobody else's.
