@@ -10,7 +10,7 @@ import (
 	"github.com/daytwo-dev/daytwo/internal/version"
 )
 
-// Commands, which the program is instead of the manager. Without one it is the manager.
+// The program runs the manager unless its first argument is one of these commands.
 const (
 	// evidenceCommand checks or reports the evidence of drills.
 	evidenceCommand = "evidence"

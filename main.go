@@ -104,7 +104,7 @@ func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, e
 	if err != nil {
 		return nil, err
 	}
-	// A replica that does not lead asks who may see its metrics too, so no fence is before that.
+	// Replicas that do not lead also ask who may see their metrics, so this configuration has no fence.
 	unfenced := controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), nil)
 	metrics, err := f.diagnostics.Metrics(unfenced)
 	if err != nil {

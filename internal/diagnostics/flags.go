@@ -31,8 +31,8 @@ func (f *Flags) Bind(set *flag.FlagSet) {
 	set.StringVar(&f.certDir, "metrics-cert-dir", "", "directory with tls.crt and tls.key of the metrics and profiles, read again when they change (default: a self-signed certificate)")
 }
 
-// Metrics returns the options of the manager's metrics server. Who asks is found out with the configuration, which no fence
-// of the leader election may guard: replicas that do not lead are asked too.
+// Metrics returns the options of the manager's metrics server. The server finds out with the configuration who asks. That must have
+// no fence of the leader election, because replicas that do not lead serve metrics too.
 func (f *Flags) Metrics(config *rest.Config) (metricsserver.Options, error) {
 	return f.server("--metrics-bind-address", f.metrics, config)
 }

@@ -90,8 +90,8 @@ const (
 	AnnotationAcceptClusterID = "daytwo.dev/accept-cluster-id"
 	// AnnotationConfirmWithdrawal holds how many clusters a policy may lose that its withdrawal
 	// guard holds back: the number that its Stalled condition names. Each value confirms once, and
-	// only if it was set no earlier than what it confirms. Of TenantClusters that are deleted in a policy of
-	// several namespaces it is <namespace>=<number>; commas separate several.
+	// only if it was set no earlier than what it confirms. For TenantClusters that are deleted under a policy of
+	// several namespaces the value is <namespace>=<number>, with commas between several.
 	AnnotationConfirmWithdrawal = "daytwo.dev/confirm-withdrawal"
 	// AnnotationConfirmEmergency holds the generation of the authority for which a CertificateBundle skips the overlap, as its
 	// spec.rotation.emergencyReason asks for.

@@ -14,7 +14,7 @@ type AsyncFetcherOptions[K comparable] struct {
 	Done func(K)
 	// AtOnce is the most fetches at a time; if zero, 16.
 	AtOnce int
-	// PerHost is the most of them from one repository host; if zero, 4. At most half of these are for one tenant, or one.
+	// PerHost is the most of them from one repository host; if zero, 4. One tenant gets half of these at most, and one in any case.
 	PerHost int
 	// PerTenant is the most of them for one tenant; if zero, 4. Somebody with many host names that
 	// all stall holds up no more than that, and less where others fetch too.

@@ -131,7 +131,7 @@ func (w *Watch[T]) tenantChanges() handler.EventHandler {
 	}
 }
 
-// isByPeople is whether a change is of nothing but what people may change as often as they like: the spec and annotations.
+// isByPeople is whether a change is of nothing but the spec and metadata. People may change those as often as they like.
 func isByPeople(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*tenancyv1alpha1.TenantCluster), e.ObjectNew.(*tenancyv1alpha1.TenantCluster)
 	return before.DeletionTimestamp.IsZero() == after.DeletionTimestamp.IsZero() && equality.Semantic.DeepEqual(before.Status, after.Status)

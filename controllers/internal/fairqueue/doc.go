@@ -5,7 +5,7 @@
 // these which key a worker gets next. A key over its share stays in the queue until a place of its tenant and cluster is
 // free; it occupies no worker, and nothing is polled.
 //
-// Otherwise a Queue does what the priority queue of controller-runtime does: a key is never in two workers, a key that is
-// added while it is worked on comes again after that, of several times that it is to come at the earliest counts, and of
-// several priorities the highest. Its metrics are the same.
+// Otherwise a Queue behaves as the priority queue of controller-runtime does. A key is never in two workers. A key that is
+// added while a worker has it comes again afterwards. Of several times the earliest counts, and of several priorities the
+// highest. Its metrics are the same.
 package fairqueue

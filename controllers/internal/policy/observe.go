@@ -27,7 +27,7 @@ type observation[P Policy, T Target] struct {
 	guardMax rollout.Guard
 	// unwritten are the clusters whose target could not be written the last time, and why.
 	unwritten map[rollout.ClusterKey]error
-	// gone are the TenantClusters of targets, and of nothing that is selected, that do not exist.
+	// gone are the TenantClusters that do not exist, though a target names them. None of them is selected.
 	gone sets.Set[rollout.ClusterKey]
 	// abandoned are targets that are gone and left something behind.
 	abandoned []abandoned.Target

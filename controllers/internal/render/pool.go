@@ -33,8 +33,8 @@ const startTime = 30 * time.Second
 // Options of a Pool. The zero value is the default.
 type Options struct {
 	// Workers is the most worker processes at a time; if zero, two a processor, at least 4 and
-	// at most 8. Of one tenant at most a quarter of them renders, or 2, and no more than half as many as there are
-	// processors. An idle one holds some 10 MiB beyond the program, which all share.
+	// at most 8. One tenant gets a quarter of them at most, but two in any case, and no more than half the number of processors, but
+	// one in any case. An idle one holds some 10 MiB beyond the program, which all share.
 	Workers int
 	// Limits of each request.
 	Limits Limits

@@ -164,7 +164,7 @@ func awaitCluster(s Situation, step *Step) string {
 func awaitRemoval(s Situation, step *Step) string {
 	switch {
 	case s.Removal.Unknown && s.Removal.Message != "":
-		return "whether the cluster is there still, Daytwo may not look: " + s.Removal.Message
+		return "Daytwo may not look whether the cluster is still there: " + s.Removal.Message
 	case s.Removal.Unknown:
 		return "Cluster API does not tell whether the cluster is there still"
 	case !s.Removal.Needed:

@@ -17,8 +17,8 @@ import (
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
 
-// dialThrough opens a connection to an address by way of an http, https or socks5 proxy. The guard sees the address of the
-// proxy: where that leads to is a matter of the proxy.
+// dialThrough opens a connection to an address by way of an http, https or socks5 proxy. The guard checks the
+// proxy's address. The proxy decides which addresses it connects to.
 func dialThrough(ctx context.Context, guard netguard.Guard, via *url.URL, address string) (net.Conn, error) {
 	if via.Scheme == "socks5" || via.Scheme == "socks5h" {
 		socks, err := proxy.FromURL(via, guardedDialer{guard})

@@ -188,7 +188,7 @@ func (d *decided) explanation() string {
 	}
 	text.WriteString(" would lose their target")
 	if d.full {
-		fmt.Fprintf(&text, ", and wait since clusters of %d other namespaces were deleted in the last hour", maxRecordedNamespaces)
+		fmt.Fprintf(&text, ". They wait: in the last hour, clusters of %d other namespaces were deleted, and the record has no room for more", maxRecordedNamespaces)
 		return text.String()
 	}
 	if d.recent > 0 {

@@ -34,8 +34,8 @@ func (a *Applier) newSlice(o Observation) *slice {
 type keyed interface{ Key() objects.Key }
 
 // each does what is to be done, at most concurrency of it at a time, and returns what came of it. What the slice before
-// left comes first: what that one began with may have to be done again, for ever. After its end the slice begins with
-// nothing more, but with some of each list that it is given, so that every slice gets further.
+// left comes first: otherwise objects that have to be done again each time would keep the rest waiting for ever. When the
+// slice is over, it begins with no more than the first few of each list. So every slice gets further.
 func each[T keyed, R any](ctx context.Context, s *slice, todo []T, do func(context.Context, T) R) []R {
 	todo = slices.Clone(todo)
 	slices.SortStableFunc(todo, func(a, b T) int { return cmp.Compare(s.rank(a), s.rank(b)) })
