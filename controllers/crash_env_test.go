@@ -232,7 +232,7 @@ func (w *crashEnv) blows(blown <-chan struct{}, undone func() string) bool {
 		}
 		pause(ctx)
 	}
-	w.t.Fatalf("neither done nor dead: %s%s", undone(), w.explanation())
+	w.giveUp("neither done nor dead: " + undone())
 	return false
 }
 
@@ -243,16 +243,19 @@ func (w *crashEnv) await(undone func() string) {
 	defer cancel()
 	for why := undone(); why != ""; why = undone() {
 		if pause(ctx); ctx.Err() != nil {
-			w.t.Fatal(why, w.explanation())
+			w.giveUp(why)
 		}
 	}
 }
 
-func (w *crashEnv) explanation() string {
-	if w.explain == nil {
-		return ""
+// giveUp fails the test, and tells why. It disarms the failpoint first: a manager whose requests are not answered takes long to end.
+func (w *crashEnv) giveUp(why string) {
+	w.t.Helper()
+	w.failpoint.arm(forever)
+	if w.explain != nil {
+		why += w.explain()
 	}
-	return w.explain()
+	w.t.Fatal(why)
 }
 
 // latest keeps the last lines of a log.

@@ -53,12 +53,13 @@ func IDOf(object client.Object, task string) ID {
 
 // Progress of a task. The zero Progress is that of one that nobody does.
 type Progress[R any] struct {
-	// Running: it is being done, or waits for a place. Result is that of the try before.
+	// Running: it is being done, or waits for a place. Result and Err are those of the try before.
 	Running bool
 	// Done: it has ended, with Result, or with an Err that no other try would mend.
 	Done   bool
 	Result R
-	// Err is why the last try failed; nil if none did. The next one is not to be started before Again.
+	// Err is why the last try failed; nil if none did. The next one is not to be started before Again, which is zero while one
+	// is running. A try that the deadline of the task cut off tells why the one before it failed, if that is known.
 	Err   error
 	Again time.Time
 }
@@ -132,7 +133,7 @@ func (t *Tasks[R]) Start(id ID, deadline time.Time, do func(context.Context) (R,
 	if before := t.byObject[id.NamespacedName]; before != nil {
 		before.cancel()
 		if before.id == id {
-			backoff, progress.Result = before.backoff, before.Result
+			backoff, progress.Result, progress.Err = before.backoff, before.Result, before.Err
 		}
 	}
 	tenant := cmp.Or(id.Tenant, id.Namespace)
@@ -150,6 +151,9 @@ func (t *Tasks[R]) Start(id ID, deadline time.Time, do func(context.Context) (R,
 		defer end()
 		result, err := t.try(ctx, ofOne, do)
 		if life.Err() == nil {
+			if err != nil && ctx.Err() != nil && progress.Err != nil {
+				err = progress.Err
+			}
 			t.record(one, result, err)
 			t.wake(life, id)
 		}

@@ -14,7 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-var errFinal = errors.New("no such bucket")
+var (
+	errFinal    = errors.New("no such bucket")
+	errNoAnswer = errors.New("no answer")
+)
 
 func newTasks(t *testing.T) *Tasks[string] {
 	tasks := New[string](func(err error) bool { return errors.Is(err, errFinal) })
@@ -51,7 +54,7 @@ func TestATaskIsTriedAgainUntilAnErrorIsFinal(t *testing.T) {
 	tasks, id := newTasks(t), idOf("acme", "weekly")
 	var last time.Time
 	for try := range 3 {
-		tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "", errors.New("no answer") })
+		tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "", errNoAnswer })
 		<-tasks.woken
 		told := tasks.Progress(id)
 		if told.Running || told.Done || told.Err == nil || !told.Again.After(last) {
@@ -78,6 +81,31 @@ func TestATaskThatMissesItsDeadlineSaysSo(t *testing.T) {
 	}
 }
 
+// What a deadline cuts off says nothing of the cause, so that of the try before is told, and while another one runs.
+func TestTheCauseOutlivesTheTryAfterIt(t *testing.T) {
+	tasks, id := newTasks(t), idOf("acme", "weekly")
+	tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "", errNoAnswer })
+	<-tasks.woken
+	cutOff := func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	tasks.Start(id, inAnHour(), cutOff)
+	if told := tasks.Progress(id); !told.Running || !errors.Is(told.Err, errNoAnswer) || !told.Again.IsZero() {
+		t.Errorf("while it runs: %+v", told)
+	}
+	tasks.Start(id, time.Now(), cutOff)
+	<-tasks.woken
+	if told := tasks.Progress(id); told.Running || !errors.Is(told.Err, errNoAnswer) || told.Again.IsZero() {
+		t.Errorf("after its deadline: %+v", told)
+	}
+	tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "found", nil })
+	<-tasks.woken
+	if told := tasks.Progress(id); !told.Done || told.Err != nil {
+		t.Errorf("in the end: %+v", told)
+	}
+}
+
 // Tasks of one namespace that never end leave room for those of others.
 func TestTasksOfOneNamespaceHoldUpNobodyElse(t *testing.T) {
 	tasks := newTasks(t)
@@ -97,7 +125,7 @@ func TestPausesBetweenTriesAreThoseThatWereAskedFor(t *testing.T) {
 	now := time.Unix(1000, 0)
 	tasks, id := newTasks(t).WithRetries(wait.Backoff{Duration: time.Minute, Factor: 4, Steps: 1 << 30, Cap: 5 * time.Minute}, testclock.NewFakePassiveClock(now)), idOf("acme", "weekly")
 	for try, want := range []time.Duration{time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
-		tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "", errors.New("no answer") })
+		tasks.Start(id, inAnHour(), func(context.Context) (string, error) { return "", errNoAnswer })
 		<-tasks.woken
 		if got := tasks.Progress(id).Again.Sub(now); got != want {
 			t.Errorf("after try %d it pauses for %s, not for %s", try, got, want)

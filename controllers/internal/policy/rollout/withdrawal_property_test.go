@@ -79,14 +79,17 @@ func (c *chaos) step() {
 	if c.chance(10) || dies {
 		plan.Delete = plan.Delete[:c.source.IntN(len(plan.Delete)+1)]
 	}
-	c.sizes = append(c.sizes, counting{c.input.Now, c.input.has() + len(plan.Create) - c.confirmed})
-	// Which of them was confirmed nobody can tell.
+	// The guard goes by what the policy had before this step, so what the step creates counts from the next one on.
+	has := c.input.has() - c.confirmed
+	c.sizes = append(c.sizes, counting{c.input.Now, has})
+	// Which of them was confirmed is not known.
 	lost := min(len(plan.Delete), wanted-c.confirmed)
 	c.losses = append(c.losses, counting{c.input.Now, lost})
 	c.confirmed -= len(plan.Delete) - lost
 	if lost > 0 {
 		c.check()
 	}
+	c.sizes = append(c.sizes, counting{c.input.Now, has + len(plan.Create)})
 
 	if c.unsettled = dies; dies {
 		c.crash(plan)

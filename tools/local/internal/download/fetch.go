@@ -134,7 +134,8 @@ func (f *Fetcher) get(ctx context.Context, address string, most int64, out io.Wr
 	}}
 	received, err := io.Copy(out, io.LimitReader(body, most+1))
 	switch {
-	case err != nil && context.Cause(ctx) != nil:
+	case context.Cause(ctx) != nil:
+		// Also without an error: a server may end its answer well when it sees that the connection is given up.
 		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("read %s: %w", address, err)
