@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,8 +32,10 @@ type ChartRequest struct {
 	Archive []byte
 	// Values are merged in their order, each over those before it, and then over the chart's own.
 	Values []ValuesLayer
-	// Cluster is what the templates in Values know. Its namespace is that of the tenant.
-	Cluster      Cluster
+	// Cluster is what the templates in Values know.
+	Cluster Cluster
+	// Tenant whose share of the workers is used; the namespace of the cluster if empty.
+	Tenant       string
 	Release      Release
 	Capabilities Capabilities
 	// Lookup answers the template function lookup; if nil, that finds nothing.
@@ -123,7 +126,7 @@ func (p *Pool) RenderChart(ctx context.Context, request ChartRequest) (*Rendered
 	if request.Lookup != nil {
 		offered = &lookups{find: request.Lookup, limit: p.limits.Output}
 	}
-	result, err := p.doChart(ctx, request.Cluster.Namespace, task{
+	result, err := p.doChart(ctx, cmp.Or(request.Tenant, request.Cluster.Namespace), task{
 		Cluster: request.Cluster,
 		Chart: &chartTask{
 			Values: request.Values, Release: request.Release,

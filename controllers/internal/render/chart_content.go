@@ -88,7 +88,7 @@ func collectObjects(manifests []releaseutil.Manifest) ([]map[string]any, *manife
 
 // addTemplate adds what one document of a chart's template renders to; Helm no longer knows which.
 func addTemplate(c *manifest.Collector, path, text string) *manifest.Error {
-	documents, failure := readDocuments(path, []byte(text))
+	documents, failure := readDocuments(path, []byte(text), true)
 	if failure != nil {
 		return failure
 	}
@@ -102,7 +102,7 @@ func addTemplate(c *manifest.Collector, path, text string) *manifest.Error {
 
 // addCRDs adds what a file holds that is no template.
 func addCRDs(c *manifest.Collector, path string, text []byte) *manifest.Error {
-	documents, failure := readDocuments(path, text)
+	documents, failure := readDocuments(path, text, false)
 	if failure != nil {
 		return failure
 	}
@@ -117,7 +117,7 @@ func addCRDs(c *manifest.Collector, path string, text []byte) *manifest.Error {
 // readDocuments splits a text as Helm does when it applies it, by the reader of kube.Client.Build. That
 // ends every line with a newline, the last one as well, so a block scalar at the end of a text keeps its
 // own, and it knows no end of a document ("...").
-func readDocuments(path string, text []byte) ([]manifest.Document, *manifest.Error) {
+func readDocuments(path string, text []byte, rendered bool) ([]manifest.Document, *manifest.Error) {
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	var documents []manifest.Document
 	line := 1
@@ -129,7 +129,7 @@ func readDocuments(path string, text []byte) ([]manifest.Document, *manifest.Err
 		if err != nil {
 			return nil, manifest.InvalidManifestf("%s: a line that starts with --- holds something else too: move it to the next line", path)
 		}
-		d := manifest.Document{Number: len(documents) + 1, Line: line, Text: content}
+		d := manifest.Document{Number: len(documents) + 1, Line: line, Text: content, Rendered: rendered}
 		line += bytes.Count(content, []byte("\n")) + 1
 		if !d.IsEmpty() {
 			documents = append(documents, d)

@@ -11,7 +11,7 @@
 //	.Cluster.Name .Cluster.Namespace .Cluster.Labels .Cluster.Version ("1.36")
 //
 // and nothing else; an unknown key is an error that names it. Beside the functions of
-// text/template there are those listed in functions.go. All are pure: none reaches the network,
+// text/template there are those listed in package functions. All are pure: none reaches the network,
 // the environment, a file or a clock, and none is random, so the same request always renders to
 // the same objects. A label that some clusters lack, or whose name has dots or slashes, is read
 // with get, which yields "" for a missing one, or index, for which a missing one is an error:

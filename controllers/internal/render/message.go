@@ -14,7 +14,11 @@ import (
 // task is what a worker is asked to do.
 type task struct {
 	Sources []Source `json:"sources,omitempty"`
-	Cluster Cluster  `json:"cluster"`
+	// Values are layers whose templates are executed beside Sources.
+	Values  []ValuesLayer `json:"values,omitempty"`
+	Cluster Cluster       `json:"cluster"`
+	// ParseOnly: no template is executed.
+	ParseOnly bool `json:"parseOnly,omitempty"`
 	// OutputLimit in bytes.
 	OutputLimit int `json:"outputLimit"`
 	// Chart, if set, is rendered instead of Sources; its archive follows in a frame of its own.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,14 @@ func (o Options) withDefaults() Options {
 type Request struct {
 	// Sources are rendered in this order.
 	Sources []Source
-	// Cluster that is rendered for. Its namespace is that of the tenant.
+	// Values are layers of a chart's values, whose templates are executed though the chart is not there. They give no objects.
+	Values []ValuesLayer
+	// ParseOnly: the templates of Sources are read and not executed, those of Values are not looked at, and nothing comes of it but an error.
+	ParseOnly bool
+	// Cluster that is rendered for.
 	Cluster Cluster
+	// Tenant whose share of the workers is used; the namespace of the cluster if empty.
+	Tenant string
 }
 
 // Pool renders in worker processes, which it starts when they are first needed, uses again, and
@@ -92,7 +99,7 @@ func (p *Pool) Render(ctx context.Context, request Request) ([]*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.exchange(ctx, request.Cluster.Namespace, order{task: payload, maxReply: p.maxReply()})
+	answer, err := p.exchange(ctx, cmp.Or(request.Tenant, request.Cluster.Namespace), order{task: payload, maxReply: p.maxReply()})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +133,12 @@ func (p *Pool) encode(request Request) ([]byte, error) {
 	if length > p.limits.Output {
 		return nil, inputExceeded(p.limits.Output)
 	}
-	return encode(task{Sources: request.Sources, Cluster: request.Cluster, OutputLimit: p.limits.Output})
+	if failure := checkLayers(request.Values, p.limits.Output); failure != nil {
+		return nil, failure
+	}
+	return encode(task{
+		Sources: request.Sources, Values: request.Values, ParseOnly: request.ParseOnly, Cluster: request.Cluster, OutputLimit: p.limits.Output,
+	})
 }
 
 // exchange waits for a worker and has it answer. A worker that was lost through no fault of the

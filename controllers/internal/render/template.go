@@ -20,6 +20,9 @@ type Source struct {
 	Text string `json:"text"`
 }
 
+// isTemplate is whether something in the text is replaced when it is rendered.
+func (s Source) isTemplate() bool { return strings.Contains(s.Text, "{{") }
+
 // Cluster is what templates know of the cluster they are rendered for.
 type Cluster struct {
 	// Name and Namespace of the TenantCluster.
@@ -68,6 +71,16 @@ func (e *executor) execute(source Source) ([]byte, *manifest.Error) {
 		return nil, manifest.InvalidManifestf("%s renders to bytes that are not UTF-8: put binary content into a ConfigMap's binaryData or a Secret's data, as base64", source.Name)
 	}
 	return output, nil
+}
+
+// parseAll reads the templates and executes none.
+func (e *executor) parseAll(sources []Source) *manifest.Error {
+	for _, source := range sources {
+		if _, err := e.parse(source); err != nil {
+			return templateError(source, err)
+		}
+	}
+	return nil
 }
 
 func (e *executor) parse(source Source) (*template.Template, error) {

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/functions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 )
 
 func execute(text string, limit int) (string, *manifest.Error) {
 	request := inline(text)
-	e := executor{functions: functions(), values: request.Cluster.values(), limit: limit}
+	e := executor{functions: functions.All(), values: request.Cluster.values(), limit: limit}
 	output, failure := e.execute(request.Sources[0])
 	return string(output), failure
 }
@@ -69,7 +70,7 @@ func TestOutputOfNestedTemplatesCounts(t *testing.T) {
 }
 
 func TestNoFunctionIsImpure(t *testing.T) {
-	offered := functions()
+	offered := functions.All()
 	for _, name := range []string{
 		"env", "expandenv", "getHostByName", "now", "date", "ago", "uuidv4", "randAlphaNum", "randInt", "randBytes",
 		"shuffle", "genCA", "genPrivateKey", "genSignedCert", "htpasswd", "bcrypt", "encryptAES", "keys", "values",

@@ -21,6 +21,7 @@ import (
 	"time"
 	_ "time/tzdata" // The same zones on every machine: a worker cannot read the machine's.
 
+	"github.com/daytwo-dev/daytwo/controllers/internal/render/functions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
@@ -77,7 +78,7 @@ func runWorker(args []string, in io.Reader, out io.Writer) error {
 	// The collector works harder well before the kernel refuses memory.
 	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(memory / 4))
-	w := &worker{functions: functions(), out: out}
+	w := &worker{functions: functions.All(), out: out}
 	if err := sandbox.Confine(memory); err != nil {
 		return err
 	}
@@ -165,12 +166,18 @@ func (w *worker) perform(request task) (result reply, failure *manifest.Error) {
 func renderAll(allowed template.FuncMap, request task) ([]map[string]any, *manifest.Error) {
 	collected := manifest.NewCollector()
 	executed := executor{functions: allowed, values: request.Cluster.values(), limit: request.OutputLimit}
+	if request.ParseOnly {
+		return nil, executed.parseAll(request.Sources)
+	}
+	if _, failure := mergeLayers(request.Values, &executed); failure != nil {
+		return nil, failure
+	}
 	for _, source := range request.Sources {
 		text, failure := executed.execute(source)
 		if failure != nil {
 			return nil, failure
 		}
-		if failure := collected.AddSource(source.Name, text); failure != nil {
+		if failure := collected.AddSource(source.Name, text, source.isTemplate()); failure != nil {
 			return nil, failure
 		}
 	}

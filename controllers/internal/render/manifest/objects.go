@@ -3,8 +3,6 @@ package manifest
 import (
 	"bytes"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -15,9 +13,11 @@ import (
 type Document struct {
 	// Number counts the documents of the source that are not empty, from 1.
 	Number int
-	// Line of the rendered text on which it starts, from 1.
+	// Line of the text on which it starts, from 1.
 	Line int
 	Text []byte
+	// Rendered: the text is not what people wrote, but what that renders to.
+	Rendered bool
 }
 
 // splitDocuments splits at the lines that YAML defines as the start ("---") and end ("...") of a
@@ -88,9 +88,10 @@ type Collector struct {
 // NewCollector returns a collector that has no objects yet.
 func NewCollector() *Collector { return &Collector{seen: map[objectKey]string{}} }
 
-// AddSource adds the objects of a source's rendered text.
-func (c *Collector) AddSource(name string, text []byte) *Error {
+// AddSource adds the objects of a source's text. Rendered: it is not what people wrote, but what that renders to.
+func (c *Collector) AddSource(name string, text []byte, rendered bool) *Error {
 	for _, d := range splitDocuments(text) {
+		d.Rendered = rendered
 		if failure := c.AddDocument(fmt.Sprintf("%s, document %d", name, d.Number), d); failure != nil {
 			return failure
 		}
@@ -106,7 +107,7 @@ func (c *Collector) AddDocument(where string, d Document) *Error {
 	}
 	encoded, err := toJSON(d.Text)
 	if err != nil {
-		return InvalidManifestf("%s: %s", where, yamlProblem(err, d.Line))
+		return InvalidManifestf("%s: %s", where, yamlProblem(err, d))
 	}
 	var value any
 	if err := utiljson.Unmarshal(encoded, &value); err != nil {
@@ -186,30 +187,4 @@ func inheritType(item any, list map[string]any) {
 	if object["apiVersion"] == nil {
 		object["apiVersion"] = list["apiVersion"]
 	}
-}
-
-var (
-	yamlSyntax    = regexp.MustCompile(`^yaml: line (\d+): ([^\n]*)$`)
-	yamlDuplicate = regexp.MustCompile(`\bline (\d+): key (".*") already set in map`)
-)
-
-// yamlProblem says what the YAML parser found, on which line of the rendered text. Only messages
-// that are known to be the parser's own words are passed on: others quote values.
-func yamlProblem(err error, firstLine int) string {
-	if match := yamlSyntax.FindStringSubmatch(err.Error()); match != nil {
-		return fmt.Sprintf("line %d of the rendered text is not valid YAML: %s", lineIn(match[1], firstLine), match[2])
-	}
-	if match := yamlDuplicate.FindStringSubmatch(err.Error()); match != nil {
-		return fmt.Sprintf("line %d of the rendered text sets the key %s again: remove one of the two", lineIn(match[1], firstLine), match[2])
-	}
-	return fmt.Sprintf("the document that starts on line %d of the rendered text is not valid YAML: "+
-		"quote values that start with *, &, !, { or [, and keys that are not plain words", firstLine)
-}
-
-func lineIn(relative string, firstLine int) int {
-	line, err := strconv.Atoi(relative)
-	if err != nil {
-		return firstLine
-	}
-	return firstLine + line - 1
 }

@@ -10,7 +10,7 @@ import (
 func collect(texts ...string) ([]map[string]any, *Error) {
 	c := NewCollector()
 	for i, text := range texts {
-		if failure := c.AddSource(fmt.Sprintf("source %d", i+1), []byte(text)); failure != nil {
+		if failure := c.AddSource(fmt.Sprintf("source %d", i+1), []byte(text), true); failure != nil {
 			return nil, failure
 		}
 	}

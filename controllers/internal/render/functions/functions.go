@@ -1,4 +1,4 @@
-package render
+package functions
 
 import (
 	"encoding/base64"
@@ -40,8 +40,8 @@ func sprigFunctions() map[string]string {
 	}
 }
 
-// functions returns everything that templates may call beside text/template's own.
-func functions() template.FuncMap {
+// All returns everything that templates may call beside text/template's own.
+func All() template.FuncMap {
 	offered := sprig.TxtFuncMap()
 	allowed := template.FuncMap{
 		"b64dec": decodeBase64,
