@@ -18,13 +18,13 @@ import (
 const lastWrites = 4 * time.Second
 
 func (b *base) policyOptions() policy.Options {
-	return policy.Options{WithdrawalGuardMax: b.options.guardMax, Wrap: b.wrap, StatusInterval: throttle.Interval, ClusterInterval: pace.Interval, AtEnd: b.atEnd}
+	return policy.Options{WithdrawalGuardMax: b.options.guardMax, Wrap: b.wrap, StatusPause: throttle.Summary, ClusterInterval: pace.Interval, AtEnd: b.atEnd}
 }
 
 func (b *base) targetOptions() target.Options {
 	return target.Options{
 		MaxConcurrentReconciles: b.options.ConcurrentTargets, Wrap: b.wrap,
-		StatusInterval: throttle.Interval, ClusterInterval: pace.Interval, AtEnd: b.atEnd,
+		StatusPause: throttle.Health, ClusterInterval: pace.Interval, AtEnd: b.atEnd,
 	}
 }
 

@@ -43,6 +43,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/storerestore"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
@@ -164,7 +165,7 @@ func (b *base) setUpTenantClusters(ctx context.Context) error {
 		Fleet: b.connections, Targets: b.targets, Orders: b.options.Orders(), ProviderNamespace: b.options.ProviderNamespace,
 		Kubeconfig:               kubeconfig.Options{AllowProxyURL: b.options.AllowProxyURL},
 		CredentialsExpiryWarning: b.options.CredentialsExpiryWarning,
-		Grace:                    b.options.Grace, Clock: clock.RealClock{},
+		Wrap:                     b.wrap, StatusPause: throttle.Health, AtEnd: b.atEnd, Clock: clock.RealClock{},
 	})
 	return setUp("tenantcluster", err)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// restFor is how long no write may come after the end state. It is less than throttle.Interval.
+	// restFor is how long no write may come after the end state. It is less than throttle.Health.First.
 	restFor = 3 * time.Second
 	// firstRetry is the first step of the manager's backoff; each is at least twice as long as the one before.
 	firstRetry = 200 * time.Millisecond

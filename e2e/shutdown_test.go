@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/e2e/environment"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
@@ -96,3 +99,58 @@ func hashesTell(t testing.TB, cluster string, release *addonsv1alpha1.AddonRelea
 		}
 	}
 }
+
+// TestSIGTERMWritesWhatWasPutOff ends the manager while a release waits to tell of a health that flaps.
+func TestSIGTERMWritesWhatWasPutOff(t *testing.T) {
+	c := newCustomer(t, 0, 1)
+	cluster := c.clusters.bare[0]
+	addon := c.newAddon("putoff", strings.ReplaceAll(bareDeployment, "NAME", "putoff"))
+	must(t, env.Admin.Create(t.Context(), addon))
+	c.awaitRelease(addon, cluster, "applied", func(release *addonsv1alpha1.AddonRelease) error {
+		return expect.Condition(release.Status.Conditions, metav1alpha1.ConditionApplied, metav1.ConditionTrue, "")
+	})
+	stored := func(ctx context.Context) bool {
+		release, err := c.findRelease(ctx, addon, cluster)
+		must(t, err)
+		return meta.IsStatusConditionTrue(release.Status.Conditions, metav1alpha1.ConditionReady)
+	}
+	known := func() bool {
+		return sum(t, "daytwo_target_ready", map[string]string{"namespace": c.namespace, "policy": addon.Name}) == 1
+	}
+	// Both states are told first; then one of the next waits. The manager knows a state before it decides whether to write it.
+	isReady := false
+	flap := func(ctx context.Context) {
+		isReady = !isReady
+		must(t, environment.SetAvailable(ctx, c.workload(cluster), client.ObjectKey{Namespace: "default", Name: "putoff"}, isReady))
+		expect.EventuallyIn(ctx, t, "the manager knows it", func(context.Context) error {
+			if known() != isReady {
+				return fmt.Errorf("it is known as ready: %t", known())
+			}
+			return nil
+		})
+	}
+	expect.Eventually(t, "a status waits", func(ctx context.Context) error {
+		flap(ctx)
+		if stored(ctx) == isReady {
+			return fmt.Errorf("that it is ready is stored at once: %t", isReady)
+		}
+		return nil
+	})
+	must(t, env.Manager.Stop(context.Background()))
+	if stored(t.Context()) != isReady {
+		t.Errorf("the manager ended, and the release does not tell that it is ready: %t", isReady)
+	}
+	must(t, env.Manager.Start(t.Context()))
+}
+
+// bareDeployment is for a cluster in which nothing runs.
+const bareDeployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec: {containers: [{name: main, image: "main:1"}]}
+`

@@ -121,7 +121,7 @@ func (w *env) prepare(ctx context.Context) (ctrl.Manager, error) {
 	w.registry = prometheus.NewRegistry()
 	r := newReconciler(mgr, w.connections, rules, w.registry)
 	w.reconciler, w.workloadConfig = r, workload.Config()
-	if err := r.SetupWithManager(mgr, target.Options{StatusInterval: throttle.Interval}); err != nil {
+	if err := r.SetupWithManager(mgr, target.Options{StatusPause: throttle.Health}); err != nil {
 		return nil, err
 	}
 	if err := w.createTenant(ctx, tenantName); err != nil {

@@ -3,7 +3,8 @@ package addonrelease
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis"
@@ -51,7 +53,7 @@ func TestHealthThatFlapsIsWrittenSeldomAndAtLast(t *testing.T) {
 	a.setValve(metav1.ConditionFalse, 0)
 	a.waitFor(metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonProgressing)
 
-	begun, writes := time.Now(), a.countWrites()
+	begun, writes := time.Now(), a.watchWrites()
 	const flaps = 40
 	for flap := range flaps {
 		is := metav1.ConditionTrue
@@ -61,10 +63,14 @@ func TestHealthThatFlapsIsWrittenSeldomAndAtLast(t *testing.T) {
 		a.setValve(is, flap)
 		a.waitSeen(is)
 	}
-	// Beside those of the interval: one at the beginning, and one for each of the two states that were not told yet.
-	most := int64(3 + time.Since(begun)/throttle.Interval)
-	if made := writes.Load(); made > most {
-		t.Errorf("%d changes of health are %d writes in %s, want %d at most", flaps, made, time.Since(begun), most)
+	// Beside one after each pause: one at the beginning, and each that tells a state that was not told yet.
+	told, news := writes.told()
+	if most := news + 1 + int(time.Since(begun)/throttle.Health.First); len(told) > most {
+		t.Errorf("%d changes of health are %d writes in %s, want %d at most, %d of them news:\n%s",
+			flaps, len(told), time.Since(begun), most, news, strings.Join(told, "\n"))
+	}
+	if news > flaps/4 {
+		t.Errorf("%d changes between two states of health are news %d times:\n%s", flaps, news, strings.Join(told, "\n"))
 	}
 	// The last state is written in the end, though nothing else happens.
 	a.setValve(metav1.ConditionTrue, flaps)
@@ -143,8 +149,35 @@ func (a *addon) waitSeen(is metav1.ConditionStatus) {
 	})
 }
 
-// countWrites counts how often the API server stores the release from now on.
-func (a *addon) countWrites() *atomic.Int64 {
+// statusWrites are what the API server stores of a release, beginning with what was stored already.
+type statusWrites struct {
+	mu     sync.Mutex
+	stored [][]metav1.Condition
+}
+
+// told returns the conditions of each write, and how many of the writes tell a status and reason that none before did.
+func (w *statusWrites) told() (told []string, news int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := sets.Set[string]{}
+	for i, conditions := range w.stored {
+		facts := sets.Set[string]{}
+		for _, one := range conditions {
+			facts.Insert(fmt.Sprintf("%s=%s %s", one.Type, one.Status, one.Reason))
+		}
+		if i > 0 {
+			told = append(told, strings.Join(sets.List(facts), ", "))
+			if !before.IsSuperset(facts) {
+				news++
+			}
+		}
+		before = before.Union(facts)
+	}
+	return told, news
+}
+
+// watchWrites keeps what the API server stores of the release from now on.
+func (a *addon) watchWrites() *statusWrites {
 	a.t.Helper()
 	watching, err := client.NewWithWatch(shared.config, client.Options{Scheme: apis.NewScheme()})
 	if err != nil {
@@ -160,11 +193,15 @@ func (a *addon) countWrites() *atomic.Int64 {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	count := &atomic.Int64{}
+	writes := &statusWrites{stored: [][]metav1.Condition{release.Status.Conditions}}
 	go func() {
-		for range events.ResultChan() {
-			count.Add(1)
+		for event := range events.ResultChan() {
+			if stored, ok := event.Object.(*addonsv1alpha1.AddonRelease); ok {
+				writes.mu.Lock()
+				writes.stored = append(writes.stored, stored.Status.Conditions)
+				writes.mu.Unlock()
+			}
 		}
 	}()
-	return count
+	return writes
 }

@@ -116,16 +116,17 @@ func (r *reconciler) findCredentials(ctx context.Context, o observation) (creden
 		return credentials{}, fmt.Errorf("read metadata of Secret %s: %w", ref, err)
 	}
 	source := sourceOf{ref, secret.ResourceVersion}
-	key := client.ObjectKeyFromObject(cluster)
-	if found, ok := r.memory.recall(key, source); ok {
+	known := r.memory.Of(client.ObjectKeyFromObject(cluster))
+	if known.source == source {
+		found := known.found
 		found.secret = secret
 		return found, nil
 	}
-	return r.readCredentials(ctx, key, ref, secret)
+	return r.readCredentials(ctx, known, ref, secret)
 }
 
 // readCredentials reads and checks the Secret's content, and remembers what came of it.
-func (r *reconciler) readCredentials(ctx context.Context, cluster types.NamespacedName, ref secretReference, metadata *metav1.PartialObjectMetadata) (credentials, error) {
+func (r *reconciler) readCredentials(ctx context.Context, known *known, ref secretReference, metadata *metav1.PartialObjectMetadata) (credentials, error) {
 	secret := &corev1.Secret{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(metadata), secret)
 	if apierrors.IsNotFound(err) {
@@ -142,7 +143,7 @@ func (r *reconciler) readCredentials(ctx context.Context, cluster types.Namespac
 		found.problem = &problem{tenancyv1alpha1.ReasonSecretNotFound, fmt.Sprintf(
 			"Secret %s has no key %q: put the kubeconfig under that key, or name another one in spec.kubeconfigRef.key", ref, ref.key)}
 	}
-	r.memory.remember(cluster, sourceOf{ref, secret.ResourceVersion}, found)
+	known.source, known.found = sourceOf{ref, secret.ResourceVersion}, found
 	return found, nil
 }
 

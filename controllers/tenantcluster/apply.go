@@ -139,20 +139,21 @@ func guardedPatch(before client.Object) client.Patch {
 }
 
 func (r *reconciler) changeConnection(o observation, change connectionChange) {
+	known := r.memory.Of(o.key)
 	switch change {
 	case connect:
 		r.connections.Connect(o.key, o.credentials.access)
-		r.memory.link(o.key, o.credentials.access.Fingerprint())
+		known.linked = o.credentials.access.Fingerprint()
 	case swapCredentials:
 		r.connections.Renew(o.key, o.credentials.access)
-		r.memory.link(o.key, o.credentials.access.Fingerprint())
+		known.linked = o.credentials.access.Fingerprint()
 	case disconnect:
 		r.connections.Disconnect(o.key)
-		r.memory.link(o.key, "")
+		known.linked = ""
 	case tryNow:
 		r.connections.TryNow(o.key)
 	}
-	r.memory.handle(o.key, requestIn(o.cluster))
+	known.handled = requestIn(o.cluster)
 }
 
 func (r *reconciler) changeAdmission(key types.NamespacedName, p plan) (claimed bool) {
@@ -163,27 +164,4 @@ func (r *reconciler) changeAdmission(key types.NamespacedName, p plan) (claimed 
 		r.connections.Withdraw(key)
 	}
 	return false
-}
-
-// publish writes the status, if it changed, and the events.
-func (r *reconciler) publish(ctx context.Context, cluster *tenancyv1alpha1.TenantCluster, reported report) error {
-	r.announce(cluster, reported.happened)
-	if reported.changed {
-		before := cluster.DeepCopy()
-		cluster.Status = reported.status
-		if err := r.client.Status().Patch(ctx, cluster, guardedPatch(before)); err != nil {
-			if apierrors.IsNotFound(err) {
-				return nil
-			}
-			return fmt.Errorf("write status: %w", err)
-		}
-	}
-	r.announce(cluster, reported.events)
-	return nil
-}
-
-func (r *reconciler) announce(cluster *tenancyv1alpha1.TenantCluster, events []eventRecord) {
-	for _, event := range events {
-		r.events.Eventf(cluster, nil, event.kind, event.reason, event.action, "%s", event.note)
-	}
 }

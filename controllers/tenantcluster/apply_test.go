@@ -89,7 +89,7 @@ func TestTryIsMadeOncePerRequest(t *testing.T) {
 	}
 	expect := func(what string, handled bool) {
 		t.Helper()
-		if got := r.memory.isHandled(o.key, requestIn(o.cluster)); got != handled {
+		if got := r.memory.Of(o.key).isHandled(requestIn(o.cluster)); got != handled {
 			t.Errorf("%s: handled is %t", what, got)
 		}
 	}
@@ -110,16 +110,16 @@ func TestConnectionIsMadeOncePerAccess(t *testing.T) {
 	r := &reconciler{connections: &fakeConnections{}}
 	o := settled()
 	r.apply(t.Context(), o, plan{connection: connect, clusterID: "blue"})
-	if !r.memory.isLinked(o.key, o.credentials.access) {
+	if !r.memory.Of(o.key).isLinked(o.credentials.access) {
 		t.Error("the access is not known as the one in use")
 	}
 	other := o.credentials.access
 	other.Token = "other"
-	if r.memory.isLinked(o.key, other) {
+	if r.memory.Of(o.key).isLinked(other) {
 		t.Error("another access counts as the one in use")
 	}
 	r.apply(t.Context(), o, plan{connection: disconnect, clusterID: "blue"})
-	if r.memory.isLinked(o.key, o.credentials.access) {
+	if r.memory.Of(o.key).isLinked(o.credentials.access) {
 		t.Error("the access counts as in use after it was given up")
 	}
 }

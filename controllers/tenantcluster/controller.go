@@ -12,12 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/background"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/perobject"
+	"github.com/daytwo-dev/daytwo/controllers/internal/postponed"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 )
 
@@ -63,7 +67,8 @@ type reconciler struct {
 	// renewals are the tasks that come by credentials.
 	renewals *background.Tasks[written]
 
-	memory     memory
+	memory     perobject.Memory[known]
+	updates    postponed.Memory[*tenancyv1alpha1.TenantCluster]
 	management managementserver.Identity
 }
 
@@ -76,11 +81,13 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	p := newPlan(*o)
 	done := r.apply(ctx, *o, p)
 	if done.released {
-		r.memory.forget(request.NamespacedName)
+		r.memory.Forget(request.NamespacedName)
+		r.updates.Forget(request.NamespacedName)
 		return settle(0, done.err)
 	}
 	reported := newReport(*o, p, done)
-	return settle(reported.again, done.err, done.handout, o.made.unsettled, r.publish(ctx, done.cluster, reported))
+	later, unpublished := r.publish(ctx, *o, done, reported)
+	return settle(times.Sooner(reported.again, later), done.err, done.handout, o.made.unsettled, unpublished)
 }
 
 // settle turns a conflict into a try with a cache that has caught up: it is nobody's fault.

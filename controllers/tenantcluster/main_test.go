@@ -123,6 +123,6 @@ func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 	})
 	return mgr, SetupWithManager(ctx, mgr, Options{
 		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), backupenrollment.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
-		Grace: time.Second, Clock: &w.clock,
+		Clock: &w.clock,
 	})
 }

@@ -54,6 +54,6 @@ func TestContentOfASecretIsReadOncePerVersion(t *testing.T) {
 	}
 	cluster.Spec.KubeconfigRef.Key = "other"
 	expect("another key", 3, false)
-	r.memory.forget(client.ObjectKeyFromObject(cluster))
+	r.memory.Forget(client.ObjectKeyFromObject(cluster))
 	expect("forgotten", 4, false)
 }

@@ -117,11 +117,11 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 
 func (r *reconciler) observeConnection(ctx context.Context, o *observation) error {
 	state, ok := r.connections.State(o.key)
-	if !ok || !o.renewal.swap && !r.memory.isLinked(o.key, o.credentials.access) {
+	if !ok || !o.renewal.swap && !r.memory.Of(o.key).isLinked(o.credentials.access) {
 		return nil
 	}
 	o.link = &state
-	o.requested = !r.memory.isHandled(o.key, requestIn(o.cluster))
+	o.requested = !r.memory.Of(o.key).isHandled(requestIn(o.cluster))
 	if state.Identity == "" {
 		return nil
 	}

@@ -80,15 +80,17 @@ func (r *reconciler) chooseCredentials(ctx context.Context, o *observation) erro
 		renewal.token = secret
 	}
 	state, connected := r.connections.State(o.key)
-	linked := r.memory.linked(o.key)
-	refused := r.memory.observeRefusal(o.key, linked, connected && state.Phase == fleet.Unauthorized, connected && state.Phase == fleet.Connected, o.now)
+	known := r.memory.Of(o.key)
+	known.refused = known.refused.After(known.linked, renewedtoken.Answer{
+		Refused: connected && state.Phase == fleet.Unauthorized, Accepted: connected && state.Phase == fleet.Connected,
+	}, o.now)
 	if renewal.token == nil {
 		return nil
 	}
-	_, renewal.refused = refused[renewal.token.Access.Fingerprint()]
-	if renewedtoken.Preferred(renewal.token, own, refused, linked, o.now) {
+	_, renewal.refused = known.refused[renewal.token.Access.Fingerprint()]
+	if renewedtoken.Preferred(renewal.token, own, known.refused, known.linked, o.now) {
 		renewal.inUse, o.credentials.access = true, renewal.token.Access
-		renewal.swap = connected && state.Phase == fleet.Connected && linked != "" && linked != renewal.token.Access.Fingerprint()
+		renewal.swap = connected && state.Phase == fleet.Connected && known.linked != "" && known.linked != renewal.token.Access.Fingerprint()
 	}
 	return nil
 }
@@ -97,8 +99,9 @@ func (r *reconciler) chooseCredentials(ctx context.Context, o *observation) erro
 func (r *reconciler) readTokenSecret(ctx context.Context, o *observation) (*renewedtoken.Token, error) {
 	metadata, own := o.renewal.secret, o.credentials.own
 	source := tokenSource{string(metadata.UID) + metadata.ResourceVersion, own.Fingerprint()}
-	if token, ok := r.memory.recallToken(o.key, source); ok {
-		return token, nil
+	known := r.memory.Of(o.key)
+	if known.tokenSource == source {
+		return known.token, nil
 	}
 	secret := &corev1.Secret{}
 	err := r.live.Get(ctx, client.ObjectKeyFromObject(metadata), secret)
@@ -108,7 +111,6 @@ func (r *reconciler) readTokenSecret(ctx context.Context, o *observation) (*rene
 	if err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", metadata.Name, err)
 	}
-	token := renewedtoken.Read(secret, own)
-	r.memory.rememberToken(o.key, tokenSource{string(secret.UID) + secret.ResourceVersion, own.Fingerprint()}, token)
-	return token, nil
+	known.token, known.tokenSource = renewedtoken.Read(secret, own), tokenSource{string(secret.UID) + secret.ResourceVersion, own.Fingerprint()}
+	return known.token, nil
 }

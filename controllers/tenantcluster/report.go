@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // report is what people are told of one reconcile.
@@ -102,11 +103,14 @@ func reportConnection(w *writer, o observation, done result) {
 		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionTrue, tenancyv1alpha1.ReasonConnected, "The API server answers.")
 		w.status.Version = done.link.Version
 		w.status.Endpoint = o.credentials.access.Server
+		w.status.LastSeen = nil
+		return
 	case done.link.Phase == fleet.Unauthorized:
 		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnauthorized, o.expiring().Refusal(o.now, done.link.Message))
 	default:
 		w.Set(tenancyv1alpha1.ConditionConnected, metav1.ConditionFalse, tenancyv1alpha1.ReasonUnreachable, done.link.Message)
 	}
+	// Each try of a cluster that refuses its credentials is answered: that is told of the first.
 	if w.Status(tenancyv1alpha1.ConditionConnected) != before && done.link != nil && !done.link.LastSeen.IsZero() {
 		w.status.LastSeen = wholeSeconds(done.link.LastSeen)
 	}
@@ -167,8 +171,8 @@ func nextDeadline(o observation, p plan, done result, hands suspension.Suspensio
 	}
 	var next time.Duration
 	for _, deadline := range deadlines {
-		if wait := deadline.Sub(o.now); wait > 0 && (next == 0 || wait < next) {
-			next = wait
+		if wait := deadline.Sub(o.now); wait > 0 {
+			next = times.Sooner(next, wait)
 		}
 	}
 	return next

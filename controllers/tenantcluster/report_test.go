@@ -146,16 +146,23 @@ func TestNewSpecIsNotReportedAsConnectedOnOldNews(t *testing.T) {
 	}
 }
 
-func TestLastSeenIsWrittenOnlyWhenConnectedChanges(t *testing.T) {
+// What a status tells of a moment grows old unless it is written again and again.
+func TestLastSeenIsToldOnceTheClusterIsLost(t *testing.T) {
 	o := settled()
-	o.cluster.Status = reported(o).status
-	o.link.LastSeen = now.Add(time.Hour)
-	if at := reported(o).status.LastSeen; !at.Time.Equal(now) {
-		t.Errorf("written while connected: %s", at)
+	if o.cluster.Status = reported(o).status; o.cluster.Status.LastSeen != nil {
+		t.Errorf("told while connected: %s", o.cluster.Status.LastSeen)
 	}
-	o.link.Phase = fleet.Unreachable
+	o.link = &fleet.State{Phase: fleet.Unreachable, LastSeen: now.Add(time.Hour)}
+	if o.cluster.Status = reported(o).status; !o.cluster.Status.LastSeen.Time.Equal(now.Add(time.Hour)) {
+		t.Errorf("got %s, want when the cluster answered last", o.cluster.Status.LastSeen)
+	}
+	o.link.LastSeen = now.Add(2 * time.Hour)
 	if at := reported(o).status.LastSeen; !at.Time.Equal(now.Add(time.Hour)) {
-		t.Errorf("got %s, want when the cluster last answered", at)
+		t.Errorf("written again: %s", at)
+	}
+	o.link.Phase = fleet.Connected
+	if at := reported(o).status.LastSeen; at != nil {
+		t.Errorf("told after it is connected again: %s", at)
 	}
 }
 

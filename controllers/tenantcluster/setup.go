@@ -19,11 +19,11 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
@@ -61,8 +61,13 @@ type Options struct {
 	// MaxConcurrentReconciles is how many TenantClusters are worked on at a time; zero stands for the
 	// default.
 	MaxConcurrentReconciles int
-	// Grace is how long reconciles under way may go on after SIGTERM.
-	Grace time.Duration
+	// Wrap decorates the reconcilers, if set.
+	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+	// StatusPause is between two statuses of a TenantCluster that only mirror how the cluster answers.
+	StatusPause throttle.Pause
+	// AtEnd has something done once the manager was told to stop and no reconcile is under way; nil where statuses that were
+	// put off need not be written then.
+	AtEnd func(do func(ctx context.Context) error) error
 	// Clock tells when suspensions end and credentials expire.
 	Clock clock.PassiveClock
 }
@@ -73,6 +78,9 @@ func (o Options) complete() Options {
 	}
 	if o.CredentialsExpiryWarning == 0 {
 		o.CredentialsExpiryWarning = DefaultCredentialsExpiryWarning
+	}
+	if o.Wrap == nil {
+		o.Wrap = func(inner reconcile.Reconciler) reconcile.Reconciler { return inner }
 	}
 	o.Orders = o.Orders.Complete()
 	return o
@@ -101,7 +109,12 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 		return fmt.Errorf("controller tenantcluster: %w", err)
 	}
 	r.clusters = clusterapi.New(mgr, built, options.Orders.Installation, r.toUsersOfCluster)
-	return clusternamespace.SetupWithManager(mgr, options.Orders, options.Grace)
+	if options.AtEnd != nil {
+		if err := options.AtEnd(r.writeAllUnsaved); err != nil {
+			return err
+		}
+	}
+	return clusternamespace.SetupWithManager(mgr, options.Orders, options.Wrap)
 }
 
 func build(mgr manager.Manager, r *reconciler, options Options) (controller.Controller, error) {
@@ -126,7 +139,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 	r.targets.Watch(b, clusterDeletions(), toCluster)
 	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
 	r.targets.WatchPolicies(b, r.client, remaining.GuardChanged, r.toClusterThatWaitsForGuard)
-	return b.Build(graceful.Reconciler(r, options.Grace))
+	return b.Build(options.Wrap(r))
 }
 
 func newTenantCluster() *tenancyv1alpha1.TenantCluster { return &tenancyv1alpha1.TenantCluster{} }

@@ -61,6 +61,7 @@ var shared = []measurement{
 	{[]string{unreachableDriftRow, unreachableConvergeRow, unreachableTriesRow}, (*bench).unreachable},
 	{[]string{reconnectRow}, (*bench).reconnect},
 	{[]string{hostileServerRow, hostilePeakRow}, (*bench).hostileServer},
+	{[]string{flapRow}, (*bench).statusFlap},
 	{[]string{labelledRow}, (*bench).labelledObjects},
 	{[]string{hostileRow}, (*bench).hostileTenant},
 	{[]string{neighbourDriftRow, neighbourConvergeRow}, (*bench).slowNeighbour},

@@ -66,6 +66,7 @@ var table = []row{
 	{unreachableDriftRow, 1.1},
 	{unreachableConvergeRow, 1.1},
 	{unreachableTriesRow, 1},
+	{flapRow, 1},
 	{neighbourDriftRow, 1.15},
 	{neighbourConvergeRow, 1.15},
 	{reconnectRow, 1.02},

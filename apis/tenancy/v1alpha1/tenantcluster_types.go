@@ -176,8 +176,8 @@ type TenantClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=2048
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// lastSeen is when the cluster last answered, written when Connected changes. The live value
-	// is the metric daytwo_cluster_last_seen_timestamp_seconds.
+	// lastSeen is when the cluster answered last. It is absent while the cluster is connected: it answers now, and the metric
+	// daytwo_cluster_last_seen_timestamp_seconds tells when it did so last.
 	// +optional
 	LastSeen *metav1.Time `json:"lastSeen,omitempty"`
 

@@ -7,13 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Reconciler lets a reconcile of inner go on for up to grace after its context has ended, and starts
-// none whose context has ended already. A deadline of the context holds as it is.
-func Reconciler[request comparable](inner reconcile.TypedReconciler[request], grace time.Duration) reconcile.TypedReconciler[request] {
-	return InGroup(&Group{Grace: grace}, inner)
-}
-
-// InGroup is Reconciler, for a reconciler that ends with the others of a group.
+// InGroup lets a reconcile of inner go on for up to the group's grace after its context has ended, and starts none whose context
+// has ended already. A deadline of the context holds as it is. The reconciler ends with the others of the group.
 func InGroup[request comparable](group *Group, inner reconcile.TypedReconciler[request]) reconcile.TypedReconciler[request] {
 	return &reconciler[request]{inner: inner, group: group}
 }

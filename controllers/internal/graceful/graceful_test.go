@@ -33,7 +33,7 @@ func TestNoReconcileStartsAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	inner := &recorder{}
-	result, err := Reconciler(inner, grace).Reconcile(ctx, "a")
+	result, err := InGroup(&Group{Grace: grace}, inner).Reconcile(ctx, "a")
 	if err != nil || !result.IsZero() {
 		t.Errorf("got %v, %v; want nothing to be asked for", result, err)
 	}
@@ -47,7 +47,7 @@ func TestReconcileUnderWayFinishesWithinTheGracePeriod(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		inner := &recorder{work: grace}
-		result, err := Reconciler(inner, grace).Reconcile(ctx, "a")
+		result, err := InGroup(&Group{Grace: grace}, inner).Reconcile(ctx, "a")
 		if err != nil || inner.ended != nil {
 			t.Errorf("the reconcile was ended: %v, %v", err, inner.ended)
 		}
@@ -62,7 +62,7 @@ func TestReconcileIsEndedAfterTheGracePeriod(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
-		_, err := Reconciler(&recorder{work: time.Hour}, grace).Reconcile(ctx, "a")
+		_, err := InGroup(&Group{Grace: grace}, &recorder{work: time.Hour}).Reconcile(ctx, "a")
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want that the reconcile was cancelled", err)
 		}
@@ -77,7 +77,7 @@ func TestDeadlineOfTheContextHolds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		_, err := Reconciler(&recorder{work: time.Hour}, grace).Reconcile(ctx, "a")
+		_, err := InGroup(&Group{Grace: grace}, &recorder{work: time.Hour}).Reconcile(ctx, "a")
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want that the deadline had passed", err)
 		}
@@ -91,7 +91,7 @@ func TestNothingIsLeftOfAReconcile(t *testing.T) {
 	// synctest fails the test if a goroutine is left waiting.
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := Reconciler(&recorder{work: time.Second}, grace).Reconcile(ctx, "a"); err != nil {
+		if _, err := InGroup(&Group{Grace: grace}, &recorder{work: time.Second}).Reconcile(ctx, "a"); err != nil {
 			t.Error(err)
 		}
 		cancel()

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -47,10 +48,10 @@ func (r *Reconciler[P, T]) apply(ctx context.Context, o *observation[P, T], p pl
 	}
 	writer, key := r.newTargetWriter(o.policy, p.settings), client.ObjectKeyFromObject(o.policy)
 	done.rollout.Create = carryOut(&done, p.rollout.Create, func(cluster rollout.Cluster) error {
-		return r.unwritten.note(key, cluster.ClusterKey, writer.create(ctx, cluster))
+		return r.noteWrite(key, cluster.ClusterKey, writer.create(ctx, cluster))
 	})
 	done.rollout.Update = carryOut(&done, p.rollout.Update, func(update rollout.TargetUpdate) error {
-		return r.unwritten.note(key, update.Cluster.ClusterKey, writer.update(ctx, update))
+		return r.noteWrite(key, update.Cluster.ClusterKey, writer.update(ctx, update))
 	})
 	done.rollout.SyncSettings = carryOut(&done, p.rollout.SyncSettings, func(name string) error { return writer.syncSettings(ctx, name) })
 
@@ -97,6 +98,14 @@ func (r *Reconciler[P, T]) recordWithdrawal(ctx context.Context, policy P, recor
 		return nil
 	}
 	return r.record(ctx, policy, func(policy P) { policy.GetPolicyStatus().Withdrawals = *record })
+}
+
+// noteWrite remembers how a write of a cluster's target ended, and returns its error. That the cache was behind is no failure.
+func (r *Reconciler[P, T]) noteWrite(policy types.NamespacedName, cluster rollout.ClusterKey, err error) error {
+	if !isBehind(err) {
+		r.unwritten.Note(policy, cluster, err)
+	}
+	return err
 }
 
 // isBehind is whether an error only means that the cache was behind.

@@ -18,7 +18,11 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/expectations"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/unwritten"
+	"github.com/daytwo-dev/daytwo/controllers/internal/postponed"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // catchUp is how long a reconcile is put off whose cache is behind this process's own writes.
@@ -44,11 +48,11 @@ type Reconciler[P Policy, T Target] struct {
 	written      statuses.Memory[P]
 	views        views
 	expectations expectations.Writes
-	unwritten    unwritten
+	unwritten    unwritten.Memory
 	contents     perobject.Memory[knownContent]
 	abandoned    abandoned.Memory
-	published    perobject.Memory[published[P]]
-	interval     time.Duration
+	published    postponed.Memory[P]
+	pause        throttle.Pause
 	pace         pace.Pace[types.NamespacedName]
 	woken        chan event.GenericEvent
 }
@@ -104,7 +108,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	if done.outdated {
 		return reconcile.Result{RequeueAfter: catchUp}, nil
 	}
-	return reconcile.Result{RequeueAfter: done.requeueAfter(sooner(reported.again, later))}, nil
+	return reconcile.Result{RequeueAfter: done.requeueAfter(times.Sooner(reported.again, later))}, nil
 }
 
 // isCacheBehind is whether the cache does not show this process's own writes yet; then nothing may be concluded.
@@ -119,7 +123,7 @@ func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.written.Forget(policy)
 	r.views.forget(policy)
 	r.expectations.Forget(policy)
-	r.unwritten.forget(policy)
+	r.unwritten.Forget(policy)
 	r.contents.Forget(policy)
 	r.abandoned.ForgetAll(policy)
 	r.published.Forget(policy)

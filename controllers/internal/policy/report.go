@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/unwritten"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
@@ -36,7 +37,7 @@ func newReport[P Policy, T Target](kind Kind[P, T], o observation[P, T], p plan[
 	summary := rollout.Summarize(after)
 	err := done.err
 	if err == nil {
-		err = firstUnwritten(o.unwritten, after)
+		err = unwritten.First(o.unwritten, after)
 	}
 	verdict := conclude(o, p.input.Policy, summary, err)
 
@@ -144,14 +145,6 @@ func untilNext[P Policy, T Target](o observation[P, T], again time.Time) time.Du
 		return 0
 	}
 	return max(again.Sub(o.now), time.Millisecond)
-}
-
-// sooner returns the shorter of two times to wait, where 0 is for ever.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

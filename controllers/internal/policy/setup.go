@@ -22,6 +22,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
 const (
@@ -44,8 +45,8 @@ type Options struct {
 	WithdrawalGuardMax rollout.Guard
 	// Wrap decorates the reconciler, if set.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
-	// StatusInterval is the least time between two statuses of a policy that only mirror its targets; 0 for none.
-	StatusInterval time.Duration
+	// StatusPause is between two statuses of a policy that only mirror its targets.
+	StatusPause throttle.Pause
 	// ClusterInterval is the least time between two reconciles because of what people change on one TenantCluster, such as
 	// its labels; 0 for none.
 	ClusterInterval time.Duration
@@ -74,7 +75,7 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 			return err
 		}
 	}
-	r.views.provider, r.interval, r.guardMax, r.pace.Interval = r.ProviderNamespace, opts.StatusInterval, opts.WithdrawalGuardMax, opts.ClusterInterval
+	r.views.provider, r.pause, r.guardMax, r.pace.Interval = r.ProviderNamespace, opts.StatusPause, opts.WithdrawalGuardMax, opts.ClusterInterval
 	r.woken = make(chan event.GenericEvent, 1024)
 	if opts.MaxConcurrentReconciles == 0 {
 		opts.MaxConcurrentReconciles = defaultWorkers

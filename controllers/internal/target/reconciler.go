@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/perobject"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
 // Reconciler works on the targets of one kind.
@@ -47,7 +47,7 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	clusters clusterwatch.Watch[T]
 	memory   perobject.Memory[Known[T, S, M]]
 	written  statuses.Memory[T]
-	interval time.Duration
+	pause    throttle.Pause
 }
 
 // Reconcile lets the kind work on the latest version of a target, and forgets one that is gone.

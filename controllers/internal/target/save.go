@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,13 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
-	"github.com/daytwo-dev/daytwo/controllers/internal/parallel"
+	"github.com/daytwo-dev/daytwo/controllers/internal/postponed"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
-
-// parallelWrites is how many statuses that were put off are written at a time.
-const parallelWrites = 16
 
 // save writes the status, or puts it off if it only mirrors: then it returns when it is due. Nothing is put off where the
 // target ends, another try follows at its own pace, or no other reconcile follows.
@@ -34,7 +30,7 @@ func (r *Reconciler[T, S, M]) save(
 		Before: stored.GetTargetStatus().Conditions, After: c.Told.Conditions,
 	}
 	mayWait := !c.Ends && c.Findings.Failure() == nil && !graceful.IsEnding(ctx)
-	if due := known.writes.Due(change, r.interval, now); mayWait && due.After(now) {
+	if due := known.writes.Due(change, now); mayWait && due.After(now) {
 		known.putOff(target, *c.Status)
 		return due, nil
 	}
@@ -42,7 +38,7 @@ func (r *Reconciler[T, S, M]) save(
 		return time.Time{}, err
 	}
 	r.tellTransition(target, target.GetTargetStatus(), c.Told.TargetStatus)
-	known.writes.Wrote(change, now)
+	known.writes.Wrote(change, r.pause, now)
 	known.Saved()
 	return time.Time{}, nil
 }
@@ -65,8 +61,7 @@ func (d *Declared[T, S, X]) withoutMirrored(status *S) *S {
 
 // WriteUnsaved writes the statuses that were put off. No reconcile may be under way, and none may follow.
 func (r *Reconciler[T, S, M]) WriteUnsaved(ctx context.Context) error {
-	keys := r.memory.Where((*Known[T, S, M]).isUnsaved)
-	return errors.Join(parallel.Map(len(keys), parallelWrites, func(i int) error { return r.writeUnsaved(ctx, keys[i]) })...)
+	return postponed.WriteAll(r.memory.Where((*Known[T, S, M]).isUnsaved), func(key types.NamespacedName) error { return r.writeUnsaved(ctx, key) })
 }
 
 func (r *Reconciler[T, S, M]) writeUnsaved(ctx context.Context, key types.NamespacedName) error {

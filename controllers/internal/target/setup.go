@@ -15,6 +15,7 @@ import (
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/clusterwatch"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
 // longestReconcile ends a reconcile in a cluster that answers, but not in time: each request has a limit
@@ -27,8 +28,8 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if it is not nil.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
-	// StatusInterval is the least time between two statuses of a target that only mirror its health; 0 for none.
-	StatusInterval time.Duration
+	// StatusPause is between two statuses of a target that only mirror its health.
+	StatusPause throttle.Pause
 	// ClusterInterval is the least time between two reconciles of a target because of what people change on its
 	// TenantCluster; 0 for none.
 	ClusterInterval time.Duration
@@ -48,7 +49,7 @@ func (r *Reconciler[T, S, M]) SetupWithManager(mgr ctrl.Manager, options Options
 			return err
 		}
 	}
-	r.interval = options.StatusInterval
+	r.pause = options.StatusPause
 	var reconciler reconcile.Reconciler = r
 	if options.Wrap != nil {
 		reconciler = options.Wrap(r)

@@ -1,6 +1,6 @@
 // Package throttle limits how often a status is written that only mirrors changes of others, such as the health of a customer's
-// workloads. News is written at once. A change that only mirrors is written at most once in an interval: the latest state, when
-// the interval ends.
+// workloads. News is written at once. After a write that only mirrored, a pause holds up the next one of that sort: the latest
+// state is written when it ends.
 //
 // The caller decides whether a change outside of the conditions mirrors. For conditions the package decides: a status and reason
 // that was not told yet since people last changed what they ask for is news; every other change of a condition mirrors. So the first

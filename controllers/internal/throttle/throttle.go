@@ -6,16 +6,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Interval is the least time between two writes of one object's status that only mirror.
-const Interval = 10 * time.Second
+// Pause is the least time between two writes of one object's status that only mirror. It doubles from First as long as such
+// changes go on, and is Longest at most. The zero Pause holds nothing up.
+type Pause struct{ First, Longest time.Duration }
+
+// Summary is the pause of a status that sums up those of many others, each of which has a pause of its own. It does not grow, as
+// the counts of a rollout change all the time.
+var Summary = Pause{First: 10 * time.Second, Longest: 10 * time.Second}
+
+// Health is the pause of a status that mirrors what runs in a customer's cluster: what flaps costs three writes in the first
+// minute, and one in each of the next.
+var Health = Pause{First: 10 * time.Second, Longest: time.Minute}
 
 // maxTold bounds what is remembered of one object. Reasons are constants, so that all of them together are fewer.
 const maxTold = 256
 
 // Writes are those of the status of one object. The zero value remembers none. It is for one worker at a time.
 type Writes struct {
-	// mirrored is when a status was written that only mirrored.
+	// mirrored is when a status was written that only mirrored, and pause the least time until the next one.
 	mirrored time.Time
+	pause    time.Duration
 	// subject is what people asked for, as of the last write.
 	subject string
 	// told are the conditions that were told of it.
@@ -64,18 +74,23 @@ func (w *Writes) IsFirst(c Change, condition string) bool {
 	return false
 }
 
-// Due is when a change is to be written: now, or when the interval since the last write that only mirrored has passed.
-func (w *Writes) Due(c Change, interval time.Duration, now time.Time) time.Time {
-	due := w.mirrored.Add(interval)
+// Due is when a change is to be written: now, or when the pause since the last write that only mirrored has passed.
+func (w *Writes) Due(c Change, now time.Time) time.Time {
+	due := w.mirrored.Add(w.pause)
 	if now.Before(w.mirrored) || due.Before(now) || w.IsNews(c) {
 		return now
 	}
 	return due
 }
 
-// Wrote remembers that a change was written.
-func (w *Writes) Wrote(c Change, now time.Time) {
+// Wrote remembers that a change was written, and how long the next one that only mirrors has to wait.
+func (w *Writes) Wrote(c Change, pause Pause, now time.Time) {
 	if !w.IsNews(c) {
+		if goesOn := now.Before(w.mirrored.Add(2 * w.pause)); goesOn {
+			w.pause = min(2*w.pause, pause.Longest)
+		} else {
+			w.pause = pause.First
+		}
 		w.mirrored = now
 	}
 	w.told, w.subject = w.toldOf(c.Subject, c.Before), c.Subject

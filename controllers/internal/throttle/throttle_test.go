@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,9 +32,9 @@ type object struct {
 // becomes writes the conditions if that is due, and returns when it is.
 func (o *object) becomes(next []metav1.Condition, now time.Time) time.Time {
 	change := Change{Subject: o.subject, Mirrors: true, Before: o.stored, After: next}
-	due := o.writes.Due(change, Interval, now)
+	due := o.writes.Due(change, now)
 	if !due.After(now) {
-		o.writes.Wrote(change, now)
+		o.writes.Wrote(change, Health, now)
 		o.stored, o.count = next, o.count+1
 	}
 	return due
@@ -42,7 +43,7 @@ func (o *object) becomes(next []metav1.Condition, now time.Time) time.Time {
 func (o *object) asked(subject string, now time.Time) {
 	o.subject = subject
 	change := Change{Subject: subject, Before: o.stored, After: progressing}
-	o.writes.Wrote(change, now)
+	o.writes.Wrote(change, Health, now)
 	o.stored = progressing
 }
 
@@ -59,21 +60,33 @@ func TestAFirstSuccessAndAFirstFailureAreWrittenAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatGoesBackAndForthIsWrittenOnceInTheInterval(t *testing.T) {
+func TestWhatGoesBackAndForthIsWrittenLessAndLess(t *testing.T) {
 	o := &object{}
 	o.asked("1", start)
 	o.becomes(ready, start)
 	o.becomes(failed, start)
-	o.count = 0
-	for second := range 60 {
-		next := ready
+	o.becomes(ready, start)
+	var writes []int
+	for second := range 300 {
+		next := failed
 		if second%2 == 1 {
-			next = failed
+			next = ready
 		}
+		before := o.count
 		o.becomes(next, start.Add(time.Duration(second)*time.Second))
+		if o.count > before {
+			writes = append(writes, second)
+		}
 	}
-	if o.count < 2 || o.count > 6 {
-		t.Errorf("%d writes in a minute", o.count)
+	if want := []int{10, 30, 70, 130, 190, 250}; !slices.Equal(writes, want) {
+		t.Errorf("written at %v, want %v", writes, want)
+	}
+	if due := o.becomes(ready, start.Add(time.Hour)); due != start.Add(time.Hour) {
+		t.Errorf("after an hour of rest it is written at %s", due)
+	}
+	o.becomes(failed, start.Add(time.Hour))
+	if due := o.becomes(failed, start.Add(time.Hour)); due != start.Add(time.Hour+Health.First) {
+		t.Errorf("after an hour of rest the pause ends at %s", due)
 	}
 }
 
@@ -84,7 +97,7 @@ func TestAChangeThatComesAfterAWhileIsWrittenAtOnce(t *testing.T) {
 	if due := o.becomes(progressing, start); due != start {
 		t.Errorf("the first flap is written at %s", due)
 	}
-	if due := o.becomes(ready, start.Add(time.Second)); due != start.Add(Interval) {
+	if due := o.becomes(ready, start.Add(time.Second)); due != start.Add(Health.First) {
 		t.Errorf("the second one is written at %s", due)
 	}
 	later := start.Add(time.Hour)
@@ -99,7 +112,7 @@ func TestNewsIsWrittenAtOnce(t *testing.T) {
 	o.becomes(ready, start)
 	o.becomes(progressing, start)
 	change := Change{Subject: "1", Mirrors: false, Before: o.stored, After: ready}
-	if due := o.writes.Due(change, Interval, start); due != start {
+	if due := o.writes.Due(change, start); due != start {
 		t.Errorf("it is written at %s", due)
 	}
 }

@@ -18,3 +18,11 @@ func Latest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// Sooner returns the shorter of two times to wait. Zero stands for none at all.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

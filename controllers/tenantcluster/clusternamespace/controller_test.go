@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -76,11 +77,13 @@ func start(ctx context.Context, fleet *localfleet.Fleet) (stop func() error, err
 	if err != nil {
 		return nil, err
 	}
-	if err := SetupWithManager(mgr, topology.Options{Installation: installation}, time.Second); err != nil {
+	if err := SetupWithManager(mgr, topology.Options{Installation: installation}, asItIs); err != nil {
 		return nil, err
 	}
 	return fixture.Background(mgr.Start), nil
 }
+
+func asItIs(inner reconcile.Reconciler) reconcile.Reconciler { return inner }
 
 func must(t *testing.T, err error) {
 	t.Helper()

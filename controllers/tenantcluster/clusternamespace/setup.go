@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/graceful"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
@@ -31,8 +30,8 @@ const (
 	retryMax   = 5 * time.Minute
 )
 
-// SetupWithManager adds the controller to the manager. grace is how long reconciles under way may go on after SIGTERM.
-func SetupWithManager(mgr manager.Manager, options topology.Options, grace time.Duration) error {
+// SetupWithManager adds the controller to the manager, with its reconciler as wrap decorates it.
+func SetupWithManager(mgr manager.Manager, options topology.Options, wrap func(reconcile.Reconciler) reconcile.Reconciler) error {
 	r := &reconciler{client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options.Complete()}
 	built, err := builder.ControllerManagedBy(mgr).
 		Named("clusternamespace").
@@ -43,7 +42,7 @@ func SetupWithManager(mgr manager.Manager, options topology.Options, grace time.
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
 		}).
-		Build(graceful.Reconciler(r, grace))
+		Build(wrap(r))
 	if err != nil {
 		return fmt.Errorf("controller clusternamespace: %w", err)
 	}

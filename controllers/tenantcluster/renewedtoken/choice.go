@@ -11,9 +11,6 @@ import (
 // afterwards must not have tokens minted without end.
 const RefusalLasts = 5 * time.Minute
 
-// Refusals are when the cluster refused which credentials, by their fingerprints.
-type Refusals map[string]time.Time
-
 // Preferred chooses between the token and the kubeconfig's own credentials. The token wins; one that was refused gives way to
 // the others, unless those expired or were refused too. Then they take turns.
 func Preferred(token *Token, own kubeconfig.Access, refused Refusals, linked string, now time.Time) bool {
