@@ -17,6 +17,8 @@ import (
 
 // Options of all controllers.
 type Options struct {
+	// Renderer renders in worker processes; nil for one of the controllers' own. It ends with the controllers.
+	Renderer *Renderer
 	// ProviderNamespace is where policies may select across namespaces.
 	ProviderNamespace string
 	// Installation marks what Daytwo applies, as the value of daytwo.dev/managed-by: the ManagementIdentity, where

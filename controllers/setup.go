@@ -58,6 +58,12 @@ import (
 // RenderWorker is the argument with which the manager's program is a render worker instead.
 const RenderWorker = render.WorkerArgument
 
+// Renderer renders in worker processes, whose shares controllers and webhooks have in common.
+type Renderer = render.Pool
+
+// NewRenderer returns a Renderer that has started nothing yet.
+func NewRenderer() *Renderer { return render.NewPool(render.Options{}) }
+
 // RenderWorkerMain runs a render worker and returns its exit code.
 func RenderWorkerMain(arguments []string) int { return render.WorkerMain(arguments) }
 
@@ -135,7 +141,7 @@ func newBase(ctx context.Context, mgr ctrl.Manager, options Options, rules manag
 		return nil, err
 	}
 	return &base{
-		Manager: mgr, options: options, rules: rules, reconciles: &graceful.Group{Grace: options.Grace}, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: render.NewPool(render.Options{}),
+		Manager: mgr, options: options, rules: rules, reconciles: &graceful.Group{Grace: options.Grace}, targets: targetKinds(), metrics: target.NewMetrics(options.Registry), renderer: cmp.Or(options.Renderer, NewRenderer()),
 		connections: fleet.New(fleet.Options{
 			Installation: options.Installation, Rules: rules, Timeouts: fleet.DefaultTimeouts(), Fence: options.Fence,
 			Guard:   options.clusterGuard(management),
@@ -173,7 +179,7 @@ func (b *base) setUpTenantClusters(ctx context.Context) error {
 func (b *base) setUpAddons() error {
 	addons := &saasaddon.Reconciler{
 		Client: b.GetClient(), APIReader: b.GetAPIReader(), Recorder: b.recorder("saasaddon"),
-		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Inspector: b.renderer,
+		Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace, Inspector: b.renderer, Renderer: b.renderer,
 	}
 	mirrors, err := charts.ParseMirrors(b.options.ChartMirrors)
 	if err != nil {

@@ -87,9 +87,14 @@ func TestSecretsOfChartsNeverShow(t *testing.T) {
 	c.expectUnseenElsewhere(canary, registryPassword, basic, generated)
 }
 
-// awaitToldOf waits until a release says what is wrong with it, and not only that it is not done.
+// awaitToldOf waits until a release says what is wrong with it, and not only that it is not done. Values that are good for no cluster
+// are told on the add-on, which has no release.
 func (c *customer) awaitToldOf(addon *addonsv1alpha1.SaaSAddon, cluster, reason, words string) {
 	c.Helper()
+	if reason == addonsv1alpha1.ReasonValuesInvalid {
+		c.awaitAddonCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonContentInvalid, words)
+		return
+	}
 	c.awaitRelease(addon, cluster, "it is told", func(release *addonsv1alpha1.AddonRelease) error {
 		if err := expect.Condition(release.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionFalse, reason); err != nil {
 			return err

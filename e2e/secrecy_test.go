@@ -31,17 +31,17 @@ const canary = "c4n4ry-5ecret"
 
 const canarySecret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s}\n"
 
-// badSecrets are manifests of Secrets that fail, each at another place.
-var badSecrets = map[string]string{
-	"no-base64":      "data: {password: " + canary + "}\n",
-	"no-map":         "data: " + canary + "\n",
-	"string-no-map":  "stringData: " + canary + "\n",
-	"a-list":         "stringData: {password: [" + canary + "]}\n",
-	"invalid-yaml":   "stringData: {password: " + canary + "\nnext: *" + canary + "\n",
-	"a-type":         "type: kubernetes.io/tls\nstringData: {tls.crt: " + canary + "}\n",
-	"an-entry":       "stringData: {password: " + canary + "}\nextra: " + canary + "\n",
-	"a-template":     "stringData: {password: '{{ int \"" + canary + "\" | fail }}'}\n",
-	"a-failing-json": "stringData: {password: '{{ fromJson \"" + canary + "\" }}'}\n",
+// badSecrets are manifests of Secrets that fail, each at another place: before any cluster gets them, or in the cluster.
+var badSecrets = map[string]struct{ text, reason string }{
+	"no-base64":      {"data: {password: " + canary + "}\n", metav1alpha1.ReasonTargetsFailed},
+	"no-map":         {"data: " + canary + "\n", metav1alpha1.ReasonTargetsFailed},
+	"string-no-map":  {"stringData: " + canary + "\n", metav1alpha1.ReasonContentInvalid},
+	"a-list":         {"stringData: {password: [" + canary + "]}\n", metav1alpha1.ReasonContentInvalid},
+	"invalid-yaml":   {"stringData: {password: " + canary + "\nnext: *" + canary + "\n", metav1alpha1.ReasonContentInvalid},
+	"a-type":         {"type: kubernetes.io/tls\nstringData: {tls.crt: " + canary + "}\n", metav1alpha1.ReasonTargetsFailed},
+	"an-entry":       {"stringData: {password: " + canary + "}\nextra: " + canary + "\n", metav1alpha1.ReasonTargetsFailed},
+	"a-template":     {"stringData: {password: '{{ int \"" + canary + "\" | fail }}'}\n", metav1alpha1.ReasonContentInvalid},
+	"a-failing-json": {"stringData: {password: '{{ fromJson \"" + canary + "\" }}'}\n", metav1alpha1.ReasonContentInvalid},
 }
 
 func TestSecretsNeverShow(t *testing.T) {
@@ -59,12 +59,12 @@ func TestSecretsNeverShow(t *testing.T) {
 		}
 		return says(fmt.Sprint(release.Status.Drift.Corrections), "password", "kubectl-edit")
 	})
-	for name, text := range badSecrets {
-		addon := c.newAddon(name, fmt.Sprintf(canarySecret, name)+text)
+	for name, bad := range badSecrets {
+		addon := c.newAddon(name, fmt.Sprintf(canarySecret, name)+bad.text)
 		must(t, env.Admin.Create(t.Context(), addon))
 	}
-	for name := range badSecrets {
-		c.awaitAddonCondition(c.newAddon(name, ""), metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonTargetsFailed)
+	for name, bad := range badSecrets {
+		c.awaitAddonCondition(c.newAddon(name, ""), metav1alpha1.ConditionReady, metav1.ConditionFalse, bad.reason)
 	}
 	for name, content := range badAccess(t, cluster) {
 		c.createAccess(name, content)

@@ -23,6 +23,7 @@ import (
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
@@ -40,9 +41,16 @@ const (
 var (
 	admin  client.Client
 	served ctrl.Manager
+	// renderer ends with the process of the tests.
+	renderer = controllers.NewRenderer()
 )
 
-func TestMain(m *testing.M) { os.Exit(fixture.Main(m, 0, start)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == controllers.RenderWorker {
+		os.Exit(controllers.RenderWorkerMain(os.Args[2:]))
+	}
+	os.Exit(fixture.Main(m, 0, start))
+}
 
 func start(ctx context.Context, dir string) (end func() error, err error) {
 	bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
@@ -87,7 +95,9 @@ func newManager(config *rest.Config, flags Flags) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, flags.Serve(mgr, Options{Orders: topology.Options{Installation: "test"}, ProviderNamespace: providerNamespace, BoundGuard: boundGuard, Clock: clock.RealClock{}})
+	return mgr, flags.Serve(mgr, Options{Orders: topology.Options{Installation: "test"}, ProviderNamespace: providerNamespace, BoundGuard: boundGuard, Clock: clock.RealClock{},
+		Renderer: renderer, OnlyAPIServers: true,
+	})
 }
 
 // awaitAnswers waits until the API server asks and is answered: until then it lets everything pass.

@@ -33,6 +33,10 @@ type policies[P metav1alpha1.Policy] struct {
 	boundGuard func(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard
 	// check refuses what no controller could carry out; nil for kinds whose definition says all of that.
 	check func(policy P, now time.Time) error
+	// preview refuses content that the policy's clusters could not use, and warns where that is not known; nil for kinds without such
+	// content. It is asked for content that is new, which sameContent tells of an edit.
+	preview     func(ctx context.Context, policy P) (admission.Warnings, error)
+	sameContent func(before, after P) bool
 }
 
 // withdrawal is what the guard makes of the clusters that a policy loses.
@@ -71,11 +75,15 @@ func (v *policies[P]) ValidateCreate(ctx context.Context, policy P) (admission.W
 	if err := v.checked(policy); err != nil {
 		return nil, err
 	}
+	warnings, err := v.previewed(ctx, policy)
+	if err != nil {
+		return nil, err
+	}
 	found, err := v.withdrawal(ctx, policy, v.clock.Now())
 	if err != nil {
-		return nil, nil // Nothing is lost by a policy that is new, and its controller tells the rest.
+		return warnings, nil // Nothing is lost by a policy that is new, and its controller tells the rest.
 	}
-	return selectsNothing(found), nil
+	return append(warnings, selectsNothing(found)...), nil
 }
 
 // selectsNothing warns of selectors that match no cluster, which are often misspelled.
@@ -116,6 +124,19 @@ func (v *policies[P]) ValidateUpdate(ctx context.Context, before, after P) (admi
 	if err := v.checked(after); err != nil {
 		return nil, err
 	}
+	var warnings admission.Warnings
+	if v.sameContent == nil || !v.sameContent(before, after) {
+		var err error
+		if warnings, err = v.previewed(ctx, after); err != nil {
+			return nil, err
+		}
+	}
+	more, err := v.withdrawn(ctx, before, after)
+	return append(warnings, more...), err
+}
+
+// withdrawn refuses an edit of the selectors that loses more clusters than the guard allows.
+func (v *policies[P]) withdrawn(ctx context.Context, before, after P) (admission.Warnings, error) {
 	changed := changedSelector(before.GetPolicySpec(), after.GetPolicySpec())
 	if changed == "" {
 		return nil, nil
@@ -149,6 +170,13 @@ func (v *policies[P]) checked(policy P) error {
 		return nil
 	}
 	return v.check(policy, v.clock.Now())
+}
+
+func (v *policies[P]) previewed(ctx context.Context, policy P) (admission.Warnings, error) {
+	if v.preview == nil {
+		return nil, nil
+	}
+	return v.preview(ctx, policy)
 }
 
 func notChecked(err error) admission.Warnings {

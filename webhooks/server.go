@@ -103,6 +103,7 @@ func (f *Flags) Serve(mgr manager.Manager, options Options) error {
 	if f.off() {
 		return nil
 	}
+	options.OnlyAPIServers = options.OnlyAPIServers || f.clientCA != ""
 	if err := SetupWithManager(mgr, options); err != nil {
 		return err
 	}

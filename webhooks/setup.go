@@ -24,6 +24,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/backuppolicy"
 	"github.com/daytwo-dev/daytwo/controllers/certificatebundle"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
+	"github.com/daytwo-dev/daytwo/controllers/saasaddon/preview"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -39,6 +40,10 @@ type Options struct {
 	CustomerClusterIssuers []string
 	// BoundGuard is a withdrawal guard of a policy in a namespace, within what the provider allows there.
 	BoundGuard func(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard
+	// Renderer renders what add-ons are made of; nil to look at none of it.
+	Renderer preview.Renderer
+	// OnlyAPIServers: nobody but the API server is answered, so that what it says of a request is so. A client CA says that too.
+	OnlyAPIServers bool
 	// Clock tells which withdrawals still count.
 	Clock clock.PassiveClock
 }
@@ -56,7 +61,11 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	if err := builder.WebhookManagedBy(mgr, &tenancyv1alpha1.TenantCluster{}).WithValidator(clusters).Complete(); err != nil {
 		return fmt.Errorf("serve the webhook of TenantClusters: %w", err)
 	}
-	addons := &policies[*addonsv1alpha1.SaaSAddon]{kind: addonsv1alpha1.GroupVersion.WithKind("SaaSAddon")}
+	addons := &policies[*addonsv1alpha1.SaaSAddon]{kind: addonKind}
+	if options.Renderer != nil {
+		addons.sameContent = sameContent
+		addons.preview = previewAddon(&preview.Previewer{Client: mgr.GetClient(), Renderer: options.Renderer, Render: options.OnlyAPIServers})
+	}
 	backups := &policies[*backupv1alpha1.BackupPolicy]{kind: backupPolicyKind, check: checkBackupPolicy(backuppolicy.Checker{AllowBackupHooks: options.AllowBackupHooks})}
 	bundles := &policies[*certificatesv1alpha1.CertificateBundle]{kind: bundleKind, check: checkBundle(certificatebundle.Checker{
 		ProviderNamespace: options.ProviderNamespace, CustomerClusterIssuers: options.CustomerClusterIssuers,

@@ -10,6 +10,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/charts"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
+	"github.com/daytwo-dev/daytwo/controllers/saasaddon/try"
 )
 
 // +kubebuilder:rbac:groups=addons.daytwo.dev,resources=saasaddons,verbs=get;list;watch;patch
@@ -36,6 +37,8 @@ type Reconciler struct {
 	Charts *charts.AsyncFetcher[types.NamespacedName]
 	// Inspector looks into charts that were fetched.
 	Inspector Inspector
+	// Renderer tries what add-ons are made of before any cluster gets it; nil for no such trial.
+	Renderer try.Renderer
 	// ProviderNamespace is where add-ons may select clusters of other namespaces.
 	ProviderNamespace string
 
@@ -43,11 +46,21 @@ type Reconciler struct {
 	room    *policy.Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]
 }
 
+// triedKind is the policy.Kind whose content is tried, a policy.TriedKind.
+type triedKind struct {
+	*Reconciler
+	try.Trier
+}
+
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, opts policy.Options) error {
+	var kind policy.Kind[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease] = r
+	if r.Renderer != nil {
+		kind = triedKind{Reconciler: r, Trier: try.Trier{Client: r.Client, APIReader: r.APIReader, Renderer: r.Renderer}}
+	}
 	r.room = &policy.Reconciler[*addonsv1alpha1.SaaSAddon, *addonsv1alpha1.AddonRelease]{
 		Client: r.Client, APIReader: r.APIReader, Recorder: r.Recorder, Clock: r.Clock,
-		Kind: r, ProviderNamespace: r.ProviderNamespace,
+		Kind: kind, ProviderNamespace: r.ProviderNamespace,
 	}
 	return r.room.SetupWithManager(mgr, opts)
 }

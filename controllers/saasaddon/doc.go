@@ -2,6 +2,6 @@
 // settings that its AddonReleases take at once. How it reaches its clusters is the policy room's (package policy), whose
 // Kind the Reconciler is.
 //
-// It never talks to a workload cluster and never renders. It reads the Secrets that an add-on names, for values and for
-// access to a repository, and puts no content of theirs anywhere but into revisions.
+// It never talks to a workload cluster. What package try renders before a rollout goes nowhere. It reads the Secrets that an
+// add-on names, for values and for access to a repository, and puts no content of theirs anywhere but into revisions.
 package saasaddon

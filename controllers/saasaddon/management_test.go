@@ -137,13 +137,15 @@ func newManager(config *rest.Config) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	pool := render.NewPool(render.Options{})
 	reconciler := &Reconciler{
 		Client:            answering{mgr.GetClient()},
 		APIReader:         mgr.GetAPIReader(),
 		Recorder:          mgr.GetEventRecorder("saasaddon"),
 		Clock:             clock.RealClock{},
 		ProviderNamespace: providerNamespace,
-		Inspector:         render.NewPool(render.Options{}),
+		Inspector:         pool,
+		Renderer:          triedOnly{pool},
 	}
 	reconciler.Charts = charts.NewAsyncFetcher(charts.NewFetcher(charts.Options{AllowPrivateSources: true}),
 		charts.AsyncFetcherOptions[types.NamespacedName]{Done: reconciler.Fetched})

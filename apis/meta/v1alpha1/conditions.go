@@ -43,6 +43,9 @@ const (
 	ReasonWithdrawalGuard = "WithdrawalGuard"
 	// ReasonNoClusters: a policy selects no TenantCluster.
 	ReasonNoClusters = "NoClusters"
+	// ReasonContentInvalid: the content of a policy can be used for none of its clusters, and no cluster gets it; the message says
+	// why, and what to correct.
+	ReasonContentInvalid = "ContentInvalid"
 	// ReasonReferenceNotFound: a referenced object does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonSelectorNotAllowed: a policy selects in a way that its namespace may not.

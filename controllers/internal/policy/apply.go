@@ -45,6 +45,8 @@ func (r *Reconciler[P, T]) apply(ctx context.Context, o *observation[P, T], p pl
 	if err := r.prepare(ctx, o.policy, p); err != nil {
 		p.rollout.Create, p.rollout.Update = nil, nil
 		done.note(err)
+	} else {
+		r.startTrial(o)
 	}
 	writer, key := r.newTargetWriter(o.policy, p.settings), client.ObjectKeyFromObject(o.policy)
 	done.rollout.Create = carryOut(&done, p.rollout.Create, func(cluster rollout.Cluster) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/expectations"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/trial"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/unwritten"
 	"github.com/daytwo-dev/daytwo/controllers/internal/postponed"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
@@ -51,6 +52,7 @@ type Reconciler[P Policy, T Target] struct {
 	unwritten    unwritten.Memory
 	contents     perobject.Memory[knownContent]
 	abandoned    abandoned.Memory
+	trials       *trial.Memory
 	published    postponed.Memory[P]
 	pause        throttle.Pause
 	pace         pace.Pace[types.NamespacedName]
@@ -126,6 +128,7 @@ func (r *Reconciler[P, T]) forget(policy types.NamespacedName) {
 	r.unwritten.Forget(policy)
 	r.contents.Forget(policy)
 	r.abandoned.ForgetAll(policy)
+	r.forgetTrial(policy)
 	r.published.Forget(policy)
 	r.Kind.Forget(policy)
 }

@@ -4,8 +4,8 @@
 //
 // A kind gives a [Kind]: its types, its content or what stands in the way of it, what that is read from, settings that
 // take effect at once, and the state of a target. Optionally it has gates of its own ([GatedKind]), and wishes that differ by
-// cluster ([PairedKind]), or phases ([PhasedKind]). What to change when is decided by package rollout, how a revision is
-// stored by package revision.
+// cluster ([PairedKind]), or phases ([PhasedKind]), or content that is tried before any cluster gets it ([TriedKind]). What to
+// change when is decided by package rollout, how a revision is stored by package revision.
 //
 // The room is built for policies with thousands of clusters. Of each policy it keeps a view: clusters, targets and revisions
 // as the planner wants them, and no objects. Handlers keep the names of what changed, and only these are read again, from

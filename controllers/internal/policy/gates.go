@@ -21,8 +21,17 @@ func policyGates[P Policy, T Target](o observation[P, T]) []rollout.Gate {
 		gates = append(gates, contentGate(o.stall.Reason, o.stall.Retry))
 	case o.snapshot == nil:
 		gates = append(gates, contentGate(metav1alpha1.ReasonProgressing, time.Time{}))
+	case o.trial.Pending:
+		gates = append(gates, trialGate(o.trial.Again))
 	}
 	return gates
+}
+
+// trialGate is closed until it is known whether the content can be used for any cluster.
+func trialGate(again time.Time) rollout.Gate {
+	gate := contentGate(metav1alpha1.ReasonProgressing, again)
+	gate.Message = "waiting until the content has been tried"
+	return gate
 }
 
 func contentGate(reason string, retry time.Time) rollout.Gate {

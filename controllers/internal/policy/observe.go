@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/abandoned"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/trial"
 )
 
 // observation is everything that the other steps know.
@@ -42,6 +43,8 @@ type observation[P Policy, T Target] struct {
 	again time.Time
 	// phased is the kind, if its rollouts go in phases.
 	phased PhasedKind[P]
+	// trial of the content, before clusters get it.
+	trial trial.Verdict
 	// stall with the selectors or the content; nil if there is none.
 	stall *Stall
 }
@@ -66,7 +69,7 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 	if policy.GetNamespace() != r.ProviderNamespace {
 		o.guardMax = r.guardMax
 	}
-	o.unwritten = r.unwritten.of(client.ObjectKeyFromObject(policy))
+	o.unwritten = r.unwritten.Of(client.ObjectKeyFromObject(policy))
 	if !policy.GetDeletionTimestamp().IsZero() {
 		return o, nil
 	}
@@ -78,7 +81,9 @@ func (r *Reconciler[P, T]) observe(ctx context.Context, policy P, view *view, no
 	if o.gone, err = r.goneClusters(ctx, policy, view); err != nil {
 		return nil, err
 	}
-	err = r.observeContent(ctx, o)
+	if err = r.observeContent(ctx, o); err == nil {
+		r.observeTrial(o)
+	}
 	view.setRevision(currentRevision(*o))
 	return o, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairqueue"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/policy/trial"
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
@@ -84,7 +85,7 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 	if opts.Wrap != nil {
 		reconciler = opts.Wrap(reconciler)
 	}
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named(strings.ToLower(kind.Kind)).
 		For(r.Kind.NewPolicy(), builder.WithPredicates(predicate.And(
 			r.written.CaughtUp(), predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})))).
@@ -99,8 +100,14 @@ func (r *Reconciler[P, T]) SetupWithManager(mgr ctrl.Manager, opts Options) erro
 			MaxConcurrentReconciles: opts.MaxConcurrentReconciles,
 			NewQueue:                fairqueue.For(opts.MaxConcurrentReconciles, fairqueue.InNamespace(r.Client, r.Kind.NewPolicy)),
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backoffFirst, backoffLast),
-		}).
-		Complete(reconciler)
+		})
+	if _, tried := r.Kind.(TriedKind); tried {
+		r.trials = trial.New()
+		if err := r.trials.AddTo(mgr, b); err != nil {
+			return err
+		}
+	}
+	return b.Complete(reconciler)
 }
 
 // policyOf is the index of targets by their policy.
