@@ -198,6 +198,7 @@ func (b *base) setUpReleases() error {
 		Room: &addonrelease.Room{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("addonrelease"),
 			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("addonrelease"),
+			ProviderNamespace: b.options.ProviderNamespace,
 		},
 		Renderer: b.renderer, Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 	}
@@ -218,6 +219,7 @@ func (b *base) setUpEnrollments() error {
 		Room: &backupenrollment.Room{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("backupenrollment"),
 			Orphans: b.orphans(), Metrics: b.metrics, Log: b.options.Log.WithName("backupenrollment"),
+			ProviderNamespace: b.options.ProviderNamespace,
 		},
 		Rules: b.rules, Installation: b.options.Installation, AllowBackupHooks: b.options.AllowBackupHooks, Clock: clock.RealClock{},
 		Storage: backupstore.Options{Guard: b.storageGuard()}, Minter: &assumerole.Minter{Guard: b.storageGuard()},
@@ -281,8 +283,9 @@ func (b *base) setUpDeliveries() error {
 		Room: &certificatedelivery.Room{
 			Client: b.GetClient(), APIReader: b.GetAPIReader(), Fleet: b.connections, Targets: b.targets, Recorder: b.recorder("certificatedelivery"),
 			Orphans: b.orphans(), Metrics: b.metrics, Log: log,
+			ProviderNamespace: b.options.ProviderNamespace,
 		},
-		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{}, ProviderNamespace: b.options.ProviderNamespace,
+		Rules: b.rules, Installation: b.options.Installation, Clock: clock.RealClock{},
 		Guard: guard(b.options.AllowPrivateProbes),
 	}
 	return setUp("certificatedelivery", deliveries.SetupWithManager(b.Manager, b.targetOptions()))

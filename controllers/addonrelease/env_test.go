@@ -45,7 +45,10 @@ import (
 const (
 	installation = "test-installation"
 	tenantName   = "prod"
-	deadline     = 3 * time.Minute
+	// customers is the namespace of a customer's releases, provider that of the provider's.
+	customers = "default"
+	provider  = "daytwo-system"
+	deadline  = 3 * time.Minute
 )
 
 // env is what the tests of this package share: a management cluster with the controller running
@@ -124,6 +127,9 @@ func (w *env) prepare(ctx context.Context) (ctrl.Manager, error) {
 	if err := r.SetupWithManager(mgr, target.Options{StatusPause: throttle.Health}); err != nil {
 		return nil, err
 	}
+	if err := w.management.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: provider}}); err != nil {
+		return nil, err
+	}
 	if err := w.createTenant(ctx, tenantName); err != nil {
 		return nil, err
 	}
@@ -133,8 +139,8 @@ func (w *env) prepare(ctx context.Context) (ctrl.Manager, error) {
 func newReconciler(mgr ctrl.Manager, connections *fleet.Fleet, rules managedfields.Rules, registry *prometheus.Registry) *Reconciler {
 	return &Reconciler{
 		Room: &Room{
-			Targets: targets.Registry{TargetKind()},
-			Client:  mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Recorder: &events.FakeRecorder{},
+			Targets: targets.Registry{TargetKind()}, ProviderNamespace: provider,
+			Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Fleet: connections, Recorder: &events.FakeRecorder{},
 			Orphans: orphans.Records{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Metrics: target.NewMetrics(registry), Log: mgr.GetLogger(),
 		},
@@ -179,9 +185,10 @@ func (w *env) createTenantIn(ctx context.Context, namespace, name string) error 
 
 // addon is an AddonRelease with its revisions, as the SaaSAddon controller would write them.
 type addon struct {
-	t         *testing.T
-	name      string
-	namespace string
+	t    *testing.T
+	name string
+	// home is the namespace of the release, namespace that of its objects.
+	home, namespace string
 	// policy stands in for the SaaSAddon that owns the revisions.
 	policy *corev1.ConfigMap
 }
@@ -200,18 +207,24 @@ func newAddonIn(t *testing.T, namespace, text string, change ...func(*addonsv1al
 	return a
 }
 
-// declareAddon stands for an add-on of which there is no release yet.
+// declareAddon stands for a customer's add-on of which there is no release yet.
 func declareAddon(t *testing.T, namespace string) *addon {
+	t.Helper()
+	return declareAddonOf(t, customers, namespace)
+}
+
+// declareAddonOf is declareAddon for any namespace of the management cluster.
+func declareAddonOf(t *testing.T, home, namespace string) *addon {
 	t.Helper()
 	name := strings.ToLower(t.Name())
 	if len(name) > 40 {
 		name = name[len(name)-40:]
 	}
-	a := &addon{t: t, name: strings.Trim(strings.NewReplacer("/", "-", "_", "-").Replace(name), "-")}
+	a := &addon{t: t, home: home, name: strings.Trim(strings.NewReplacer("/", "-", "_", "-").Replace(name), "-")}
 	if a.namespace = namespace; namespace == "" {
 		a.namespace = a.name
 	}
-	a.policy = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: a.name}}
+	a.policy = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: a.name}}
 	if err := shared.management.Create(t.Context(), a.policy); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +236,7 @@ func (a *addon) start(revision string, change ...func(*addonsv1alpha1.AddonRelea
 	a.t.Helper()
 	release := &addonsv1alpha1.AddonRelease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: a.name, Finalizers: []string{metav1alpha1.FinalizerTarget},
+			Namespace: a.home, Name: a.name, Finalizers: []string{metav1alpha1.FinalizerTarget},
 			Labels: map[string]string{metav1alpha1.LabelPolicy: a.name, metav1alpha1.LabelCluster: tenantName, metav1alpha1.LabelClusterNamespace: "default"},
 		},
 		Spec: addonsv1alpha1.AddonReleaseSpec{
@@ -280,7 +293,7 @@ func (a *addon) cleanUp() {
 
 func (a *addon) get() *addonsv1alpha1.AddonRelease {
 	release := &addonsv1alpha1.AddonRelease{}
-	release.Namespace, release.Name = "default", a.name
+	release.Namespace, release.Name = a.home, a.name
 	if err := client.IgnoreNotFound(shared.management.Get(context.Background(), client.ObjectKeyFromObject(release), release)); err != nil {
 		a.t.Error(err)
 	}

@@ -39,9 +39,10 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 // observeHistory looks who keeps the chart's release, and what its records say.
 func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) error {
 	release := helmrecord.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
-	if holder, taken := cluster.Tracker.OwnerOf(helm.ReleaseKey(release)); taken && holder != r.Room.Owner(o.Target) {
+	owner := r.Room.Owner(o.Target)
+	if holder, taken := cluster.Tracker.OwnerOf(helm.ReleaseKey(release)); taken && holder != owner {
 		return &target.Verdict{Reason: metav1alpha1.ReasonConflict, Stalled: true, Message: fmt.Sprintf(
-			"Helm release %s belongs to %s; set spec.source.chart.releaseName, or another namespace", release, r.Room.OwnerName(ctx, holder))}
+			"Helm release %s belongs to %s; set spec.source.chart.releaseName, or another namespace", release, r.Room.OwnerName(ctx, owner, holder))}
 	}
 	var err error
 	if o.Extra.History, err = helm.ReadHistory(ctx, forHelm(o), release, cluster); err != nil {

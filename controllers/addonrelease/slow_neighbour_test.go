@@ -144,7 +144,7 @@ func (c *slowCustomer) recover() {
 // addon starts a release in one of the clusters, in a namespace of its own. It leaves what it made.
 func (c *slowCustomer) addon(name string, cluster int) *addon {
 	c.Helper()
-	a := &addon{t: c.T, name: name, namespace: name, policy: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}}
+	a := &addon{t: c.T, home: customers, name: name, namespace: name, policy: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}}
 	c.must(shared.management.Create(c.Context(), a.policy))
 	var text strings.Builder
 	for i := range 40 {

@@ -116,7 +116,7 @@ func (r *Reconciler) observeSecret(ctx context.Context, o *observation, cluster 
 		if shared, err := r.sharesPassword(ctx, o.Target, holder); shared || err != nil {
 			return repositorySecret{shared: shared}, err
 		}
-		owner = r.Room.OwnerName(ctx, holder)
+		owner = r.Room.OwnerName(ctx, r.Room.Owner(o.Target), holder)
 	}
 	held, err := repositorypassword.ReadHeld(ctx, cluster, prepared.Namespace, r.Installation)
 	held.Owner = cmp.Or(owner, held.Owner)

@@ -41,8 +41,6 @@ type Reconciler struct {
 	// Installation is the value of the label daytwo.dev/managed-by.
 	Installation string
 	Clock        clock.PassiveClock
-	// ProviderNamespace is where bundles come first, if two of one name answer requests in a cluster.
-	ProviderNamespace string
 
 	relay *relay.Reconciler
 	// Guard permits the addresses that servers may have which are probed.

@@ -31,7 +31,7 @@ const tellAfter = time.Second
 func (r *Reconciler) setUpRelay(mgr ctrl.Manager, options target.Options) error {
 	wake := &waker{}
 	r.relay = &relay.Reconciler{
-		Client: r.Room.Client, APIReader: r.Room.APIReader, Fleet: r.Room.Fleet, Clock: r.Clock, ProviderNamespace: r.ProviderNamespace,
+		Client: r.Room.Client, APIReader: r.Room.APIReader, Fleet: r.Room.Fleet, Clock: r.Clock, ProviderNamespace: r.Room.ProviderNamespace,
 		Cluster: func(ctx context.Context, delivery *certificatesv1alpha1.CertificateDelivery) (*fleet.Cluster, target.Preconditions, error) {
 			found := target.NewPreconditions(delivery, r.Clock.Now())
 			cluster, err := r.Room.Observe(ctx, &found)

@@ -99,7 +99,7 @@ func (h *hookRunner) step(ctx context.Context, one Hook, event string) (*addonsv
 	}
 	// Claimed first, so that the watch keeps what it lists of it.
 	if holder, ok := h.Cluster.Tracker.Claim(h.Owner, one.Key()); !ok {
-		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.OwnerName(ctx, holder)+" too; rename one of them")
+		h.end(run, addonsv1alpha1.HookFailed, "is an object of "+h.OwnerName(ctx, h.Owner, holder)+" too; rename one of them")
 		return run, nil
 	}
 	if err := h.Cluster.Watch(ctx, one.GroupVersionKind); err != nil {

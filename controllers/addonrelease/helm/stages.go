@@ -27,8 +27,8 @@ import (
 type Target struct {
 	Cluster *fleet.Cluster
 	Owner   tracker.Owner
-	// OwnerName says who a person should talk to about another target's object.
-	OwnerName    func(context.Context, tracker.Owner) string
+	// OwnerName says whom the people of one target should talk to about what another one has.
+	OwnerName    func(ctx context.Context, asking, holder tracker.Owner) string
 	Journal      *Journal
 	Renderings   Renderings
 	Rules        managedfields.Rules

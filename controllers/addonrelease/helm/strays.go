@@ -8,17 +8,12 @@ import (
 )
 
 // Strays implements apply.Stages: the objects that a record brought, the inventory does not list and the chart does not
-// declare. The cluster tells which of them carry the release's marks: others are not touched.
+// declare. The cluster tells which of them carry the release's marks: others are not touched, nor is what another target has by now.
 func (s *Stages) Strays(ctx context.Context) ([]apply.Removal, error) {
 	if !s.plan.Strays || s.records == nil {
 		return nil, nil
 	}
-	// Others wrote records after our last one, and where ours is replaced unseen, it may have brought what no inventory knows.
-	entries := s.records.History.Foreign()
-	if s.o.replaces() {
-		entries = append(entries, s.records.History.Replaced(s.o.Inputs))
-	}
-	refs, err := s.records.Objects(entries)
+	refs, err := s.brought()
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +26,7 @@ func (s *Stages) Strays(ctx context.Context) ([]apply.Removal, error) {
 		if resource.Namespaced && ref.Namespace == "" {
 			ref.Namespace = s.o.Chart.Release.Namespace
 		}
-		if s.lists(ref.Key()) {
+		if s.lists(ref.Key()) || s.isOthers(ref) {
 			continue
 		}
 		object, err := s.Cluster.Get(ctx, ref)
@@ -46,4 +41,20 @@ func (s *Stages) Strays(ctx context.Context) ([]apply.Removal, error) {
 		return nil, nil
 	}
 	return found, s.Cluster.Confirm(ctx) // They are deleted by the UIDs that were just read.
+}
+
+// brought lists what records brought that no inventory may know: others wrote some after our last one, and ours may be replaced
+// unseen.
+func (s *Stages) brought() ([]objects.Ref, error) {
+	entries := s.records.History.Foreign()
+	if s.o.replaces() {
+		entries = append(entries, s.records.History.Replaced(s.o.Inputs))
+	}
+	return s.records.Objects(entries)
+}
+
+// isOthers is whether another target has an object.
+func (s *Stages) isOthers(ref objects.Ref) bool {
+	holder, taken := s.Cluster.Tracker.OwnerOf(ref.Key())
+	return taken && holder != s.Owner
 }

@@ -107,7 +107,8 @@ type Carried[S any] struct {
 
 // Work implements Kind: it observes, plans, applies and reports.
 func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, S, struct{}]) (reconcile.Result, error) {
-	o, cluster, err := d.observe(ctx, target, known)
+	writer := d.Room.Writer(target)
+	o, cluster, err := d.observe(ctx, target, known, writer)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -118,7 +119,6 @@ func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, 
 	if err := d.commit(ctx, o, p, cluster); err != nil {
 		return reconcile.Result{}, err
 	}
-	writer := d.Room.Writer(target)
 	done := d.apply(ctx, o, p, cluster, writer)
 	known.unfinished = done.Outcome.Unfinished
 	if err := d.Room.RecordKept(ctx, target, o.Observation, d.Parts(&o.Status).ClusterID, done.Result); err != nil {

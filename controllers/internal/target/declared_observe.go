@@ -5,18 +5,22 @@ import (
 	"context"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
-	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
 // observe reads everything once, after what the target has in its cluster is followed there. It returns the cluster to
 // work with, nil if there is none. It passes over what goes wrong where nothing is done in the cluster any more.
-func (d *Declared[T, S, X]) observe(ctx context.Context, target T, known *Known[T, S, struct{}]) (*DeclaredObservation[T, S, X], *fleet.Cluster, error) {
+func (d *Declared[T, S, X]) observe(
+	ctx context.Context, target T, known *Known[T, S, struct{}], writer *statuses.Writer[T, S],
+) (*DeclaredObservation[T, S, X], *fleet.Cluster, error) {
 	o, err := d.observeTarget(target, known)
 	var cluster *fleet.Cluster
 	if err == nil {
 		cluster, err = d.observeTenant(ctx, o)
+	}
+	if err == nil && cluster != nil {
+		err = d.observeClaims(ctx, o, cluster, known, writer)
 	}
 	if err == nil && cluster != nil {
 		err = d.observeCluster(ctx, o, cluster)
@@ -69,11 +73,18 @@ func (d *Declared[T, S, X]) MoveFrom(o *DeclaredObservation[T, S, X]) {
 	d.staged().Forget(&o.Status)
 }
 
-// observeCluster follows what is in the cluster, looks at it, and at what is to be there.
-func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) error {
+// observeClaims makes sure that the tracker of the cluster knows whose objects are there, and gives up those that go to others.
+func (d *Declared[T, S, X]) observeClaims(
+	ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster, known *Known[T, S, struct{}], writer *statuses.Writer[T, S],
+) error {
 	if err := d.Room.Restore(ctx, ClusterKey(o.Target), cluster); err != nil {
 		return err
 	}
+	return d.giveWay(ctx, o, cluster.Tracker, known, writer)
+}
+
+// observeCluster follows what is in the cluster, looks at it, and at what is to be there.
+func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) error {
 	status := d.Parts(&o.Status)
 	owner := d.Room.Owner(o.Target)
 	d.staged().Beside(&o.Status).keep(cluster.Tracker, owner)
@@ -135,18 +146,4 @@ func (d *Declared[T, S, X]) observeDesired(ctx context.Context, o *DeclaredObser
 // cluster.
 func (d *Declared[T, S, X]) CheckRecordable(o *DeclaredObservation[T, S, X]) error {
 	return cmp.Or(o.checkCount(), o.CheckRecordable(d.Name(), d.sizeWithoutStatus(o.Target)+d.staged().Size(o)))
-}
-
-// ObserveOwners looks which of the desired objects another target has.
-func (r *Reconciler[T, S, M]) ObserveOwners(ctx context.Context, o *Observation, tracker *tracker.Tracker, target T) {
-	owner := r.Owner(target)
-	o.Owners = map[objects.Key]string{}
-	for _, one := range o.Desired {
-		if _, listed := o.Inventory[one.Key()]; listed {
-			continue
-		}
-		if holder, taken := tracker.OwnerOf(one.Key()); taken && holder != owner {
-			o.Owners[one.Key()] = r.OwnerName(ctx, holder)
-		}
-	}
 }

@@ -39,6 +39,8 @@ type Reconciler[T metav1alpha1.Target, S, M any] struct {
 	Log     logr.Logger
 	// Kind of the targets.
 	Kind Kind[T, S, M]
+	// ProviderNamespace is that of the provider, whose targets go before those of customers; empty if nobody's do.
+	ProviderNamespace string
 	// Secrets are the names of the Secrets in a target's namespace that it uses; nil if targets of the kind use none.
 	Secrets func(target T) []string
 	// AddWatches adds watches to the controller of the kind, for further objects that its targets depend on; nil for none.
@@ -78,11 +80,6 @@ func (r *Reconciler[T, S, M]) Writer(target T) *statuses.Writer[T, S] {
 // Owner stands for a target in the tracker of a cluster.
 func (r *Reconciler[T, S, M]) Owner(target T) tracker.Owner {
 	return tracker.Owner{Kind: r.Kind.Name(), NamespacedName: client.ObjectKeyFromObject(target)}
-}
-
-// OwnerName says whom a person should talk to about an object that a target has: the policy of that target.
-func (r *Reconciler[T, S, M]) OwnerName(ctx context.Context, holder tracker.Owner) string {
-	return r.Targets.ResponsibleFor(ctx, r.Client, holder.Kind, holder.NamespacedName)
 }
 
 // Restore tells the tracker of all targets of a cluster what they have there, before any watch lists it: a watch keeps

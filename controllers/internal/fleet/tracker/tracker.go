@@ -61,7 +61,9 @@ type Tracker struct {
 	kinds  map[schema.GroupKind]*kind
 	// unrecorded are objects that no target claims, and since when they are seen.
 	unrecorded map[objects.Key]time.Time
-	notify     func(owner Owner, drifted bool)
+	// waiting are the targets that declare an object which another one has.
+	waiting map[objects.Key]*queue
+	notify  func(owner Owner, drifted bool)
 
 	restoring sync.Mutex
 	restored  map[string]bool
@@ -91,6 +93,7 @@ func New(notify func(owner Owner, drifted bool)) *Tracker {
 		notify:  notify,
 
 		unrecorded: map[objects.Key]time.Time{},
+		waiting:    map[objects.Key]*queue{},
 
 		restored: map[string]bool{},
 	}
@@ -112,64 +115,6 @@ func (t *Tracker) Restore(kind string, claim func(*Tracker) error) error {
 	}
 	t.restored[kind] = true
 	return nil
-}
-
-// Claim makes an object the owner's. If it is another's already, it stays so and that owner is
-// returned.
-func (t *Tracker) Claim(owner Owner, key objects.Key) (holder Owner, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	entry := t.objects[key]
-	if entry == nil {
-		entry = t.claim(owner, key)
-	}
-	return entry.owner, entry.owner == owner
-}
-
-// claim makes an object that nobody has the owner's.
-func (t *Tracker) claim(owner Owner, key objects.Key) *tracked {
-	t.claims++
-	entry := &tracked{owner: owner, claim: t.claims}
-	t.objects[key] = entry
-	delete(t.unrecorded, key)
-	return entry
-}
-
-// OwnerOf returns whose an object is, and false if no target claims it.
-func (t *Tracker) OwnerOf(key objects.Key) (holder Owner, claimed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if entry := t.objects[key]; entry != nil {
-		return entry.owner, true
-	}
-	return Owner{}, false
-}
-
-// Retain ends all claims of the owner but those on the objects for which keep is true.
-func (t *Tracker) Retain(owner Owner, keep func(objects.Key) bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for key, entry := range t.objects {
-		if entry.owner == owner && !keep(key) {
-			delete(t.objects, key)
-		}
-	}
-}
-
-// Keep claims an object that the owner has on record, unless another owner has it, and expects what is on record, unless an
-// apply has told since. An expectation without a UID expects nothing. A tracker that is made anew while the manager runs may
-// be told of records first that are older than what was applied.
-func (t *Tracker) Keep(owner Owner, key objects.Key, recorded Expectation) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	entry := t.objects[key]
-	if entry == nil {
-		entry = t.claim(owner, key)
-		entry.missed = true
-	}
-	if entry.owner == owner && recorded.UID != "" && entry.expected.ResourceVersion == "" {
-		entry.expected = recorded
-	}
 }
 
 // IsMissed is whether an object was claimed late: a watch that had listed before says nothing of it until it changes.
@@ -274,20 +219,4 @@ func (t *Tracker) Observe(key objects.Key, seen Seen) {
 	if tell {
 		t.notify(owner, drifted)
 	}
-}
-
-// Claims says whether anybody owns an object; what nobody owns is not looked at.
-func (t *Tracker) Claims(key objects.Key) bool {
-	_, claimed := t.Claimed(key)
-	return claimed
-}
-
-// Claimed says whether anybody owns an object, and what others may set of it.
-func (t *Tracker) Claimed(key objects.Key) (tolerance managedfields.Tolerance, claimed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if entry := t.objects[key]; entry != nil {
-		return entry.tolerance, true
-	}
-	return managedfields.Tolerance{}, false
 }

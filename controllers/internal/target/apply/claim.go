@@ -7,13 +7,18 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// Claim makes the desired objects that no other target holds the owner's.
+// Claim makes the desired objects that no other target holds the owner's. One that is suspended claims nothing that it
+// would not write: others may.
 func (o Observation) Claim(tracker *tracker.Tracker, owner tracker.Owner) error {
 	for _, d := range o.Desired {
 		if _, taken := o.Owners[d.Key()]; taken {
 			continue
 		}
-		if _, listed := o.Inventory[d.Key()]; !listed {
+		_, listed := o.Inventory[d.Key()]
+		if !listed && o.Suspended {
+			continue
+		}
+		if !listed {
 			if err := ClaimOne(tracker, owner, d.Key()); err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ type Object struct {
 	// Hash of the body, without the hash label itself.
 	Hash string
 	// Implied: the object only has to be there; one that is there already is its owner's business.
-	implied bool
+	Implied bool
 	// Kept: the object stays when it leaves the source, and when the add-on ends.
 	kept bool
 	// Exclusive: an object of that name that somebody else made is left as it is.
@@ -173,7 +173,7 @@ func Prepare(list []Declaration, installation, namespace string) ([]Object, erro
 		if err != nil {
 			return nil, err
 		}
-		one.implied, one.kept, one.Exclusive, one.Environment = object.Implied, object.Kept, object.Exclusive, variables[ref.Key()]
+		one.Implied, one.kept, one.Exclusive, one.Environment = object.Implied, object.Kept, object.Exclusive, variables[ref.Key()]
 		prepared = append(prepared, one)
 	}
 	return prepared, nil

@@ -86,7 +86,7 @@ func (p Plan) IsEmpty() bool { return len(p.Prerequisites)+len(p.Rest)+len(p.Rem
 func (p *Plan) place(o Observation, d Object) {
 	known, listed := o.Inventory[d.Key()]
 	if holder, taken := o.Owners[d.Key()]; taken {
-		if d.implied {
+		if d.Implied {
 			return // Another target sees to it.
 		}
 		p.Conflicts = append(p.Conflicts, conflict{Ref: d.Ref, Owner: holder})
@@ -120,7 +120,7 @@ func (p *Plan) place(o Observation, d Object) {
 // isOutdated: what is in the cluster is not what is declared, or was never compared with the rules as they are.
 func (o Observation) isOutdated(d Object, known Entry, is ObjectState) bool {
 	if known.Unwatched() {
-		return known.Hash != d.Hash && !d.implied
+		return known.Hash != d.Hash && !d.Implied
 	}
 	return known.Hash != d.Hash || known.Environment != d.Environment || o.corrects() && o.needsAssessment(is)
 }
@@ -161,7 +161,7 @@ func (p *Plan) Wake(at time.Time) { p.WakeAt = times.Earliest(p.WakeAt, at) }
 
 // await holds the rest back while a definition that needs no write is not established yet.
 func (p *Plan) await(d Object, known Entry, seen *tracker.Seen) {
-	if d.GroupKind() == objects.DefinitionKind && (!d.implied || !known.Unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
+	if d.GroupKind() == objects.DefinitionKind && (!d.Implied || !known.Unwatched()) && (seen == nil || seen.Health.Status != status.CurrentStatus) {
 		p.Awaited = append(p.Awaited, d.Key())
 	}
 }

@@ -104,9 +104,9 @@ func (w *Writer) create(ctx context.Context, done *Written) {
 		w.adopt(ctx, done)
 	case err != nil:
 		done.Err = err
-	case done.implied && done.Stage == prerequisites && done.GroupKind() == objects.DefinitionKind && !w.existedBefore(answer):
+	case done.Implied && done.Stage == prerequisites && done.GroupKind() == objects.DefinitionKind && !w.existedBefore(answer):
 		done.Result, done.unwatched = answer, true
-	case done.implied && (w.existedBefore(answer) || len(w.Rules.Others(answer.ManagedFields)) > 0):
+	case done.Implied && (w.existedBefore(answer) || len(w.Rules.Others(answer.ManagedFields)) > 0):
 		// It only has to be there; what it is like is its owner's business.
 		done.adopted, done.Result, done.unwatched = true, answer, true
 		done.Err = w.relinquish(ctx, done.Ref, answer.UID)
@@ -138,11 +138,11 @@ func (w *Writer) adopt(ctx context.Context, done *Written) {
 		return
 	}
 	done.adopted, done.UID = true, existing.UID
-	if done.implied {
+	if done.Implied {
 		done.Result, done.unwatched = existing, true
 		return
 	}
-	if done.Owner = w.ownerOf(existing); done.Owner == "" {
+	if done.Owner = w.adoptedFrom(existing); done.Owner == "" {
 		w.overwrite(ctx, done)
 	}
 }
