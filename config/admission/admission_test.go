@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		bare := localfleet.Options{ClusterOptions: localfleet.ClusterOptions{Bare: true}}
 		servers, err := fixture.StartFleet(ctx, dir, bare, "../manager/namespace.yaml", "../crd/bases",
 			"../rbac/role.yaml", "../rbac/cluster_api.yaml", "../rbac/customer_role.yaml", "../rbac/provider_role.yaml",
-			"cluster_api_secrets.yaml", "deletion_protection.yaml", "manager_only.yaml", "manager_secrets.yaml", "provider_only.yaml", "recovery.yaml")
+			"cluster_api_secrets.yaml", "deletion_protection.yaml", "manager_namespaces.yaml", "manager_only.yaml", "manager_secrets.yaml", "provider_only.yaml", "recovery.yaml")
 		if err != nil {
 			return nil, err
 		}
@@ -137,6 +137,7 @@ func waitEnforced(ctx context.Context, direct client.Client) error {
 			direct.Create(ctx, recoveryBy("nobody"), client.DryRunAll),
 			itself.Create(ctx, secretOfType("enforced", corev1.SecretTypeOpaque), client.DryRunAll),
 			itself.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "enforced"}}, client.DryRunAll),
+			itself.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "enforced"}}, client.DryRunAll),
 			other.Create(ctx, secretIn(holdingClusters, "enforced-kubeconfig"), client.DryRunAll),
 		} {
 			if !apierrors.IsForbidden(err) {

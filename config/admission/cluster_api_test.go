@@ -90,6 +90,6 @@ func TestTheLabelsOfNamespacesWithClustersAreTheProviders(t *testing.T) {
 	try(t, map[string]attempt{
 		"the label is taken off":             {powerful, refused, patch(held, `{"metadata":{"labels":{"`+metav1alpha1.LabelHoldsClusters+`":null}}}`)},
 		"a namespace for Clusters is forged": {powerful, refused, create(forged)},
-		"the manager makes one":              {manager, "", create(forged)},
+		"the manager makes one":              {manager, "", create(forClusters(namespace + "-clusters"))},
 	})
 }

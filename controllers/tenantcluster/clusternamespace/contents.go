@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,9 +16,19 @@ import (
 // rootAuthority is a ConfigMap that Kubernetes makes in each namespace.
 const rootAuthority = "kube-root-ca.crt"
 
+// keeping are the kinds that keep a namespace beside Clusters: what people put there, and what a provider bounds it with.
+var keeping = []schema.GroupVersionKind{
+	corev1.SchemeGroupVersion.WithKind("Secret"),
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"),
+	corev1.SchemeGroupVersion.WithKind("ResourceQuota"),
+	corev1.SchemeGroupVersion.WithKind("LimitRange"),
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"),
+	rbacv1.SchemeGroupVersion.WithKind("RoleBinding"),
+}
+
 // keptBy says what keeps a namespace; empty if nothing does. It reads past the cache: a cache that lags would lose Clusters. Cluster
-// API removes what belongs to a Cluster before the Cluster itself. Secrets and ConfigMaps that are left are from people or tools, and
-// nobody could make them again.
+// API removes what belongs to a Cluster before the Cluster itself. What is left is from people or tools, and Daytwo cannot make it again.
+// A quota would be gone when its customer orders again: deleting every order would be the way around it.
 func (r *reconciler) keptBy(ctx context.Context, o observation) (string, error) {
 	owner, err := read(ctx, r.live, o.name)
 	if err != nil {
@@ -27,7 +39,11 @@ func (r *reconciler) keptBy(ctx context.Context, o observation) (string, error) 
 			return "an order", err
 		}
 	}
-	for _, list := range []*metav1.PartialObjectMetadataList{clusterList(), listOf("Secret"), listOf("ConfigMap")} {
+	lists := []*metav1.PartialObjectMetadataList{clusterList()}
+	for _, kind := range keeping {
+		lists = append(lists, listOf(kind))
+	}
+	for _, list := range lists {
 		has, err := hasAny(ctx, r.live, list, o.found.Name)
 		if meta.IsNoMatchError(err) {
 			continue // Cluster API is not installed.
@@ -39,9 +55,10 @@ func (r *reconciler) keptBy(ctx context.Context, o observation) (string, error) 
 	return "", nil
 }
 
-func listOf(kind string) *metav1.PartialObjectMetadataList {
+func listOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Version: corev1.SchemeGroupVersion.Version, Kind: kind + "List"})
+	kind.Kind += "List"
+	list.SetGroupVersionKind(kind)
 	return list
 }
 

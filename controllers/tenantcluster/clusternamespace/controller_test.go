@@ -160,8 +160,10 @@ func TestANamespaceStaysUntilItsClustersAndWhatOthersPutThereAreGone(t *testing.
 	cluster.Spec.Topology.ClassRef = clusterv1.ClusterClassRef{Namespace: "daytwo-classes", Name: "small"}
 	cluster.Spec.Topology.Version = "v1.36.3"
 	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: made.Name, Name: "cloud-credentials"}}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: made.Name, Name: "clusters"}}
 	must(t, admin.Create(t.Context(), cluster))
 	must(t, admin.Create(t.Context(), theirs))
+	must(t, admin.Create(t.Context(), quota))
 	stands := func(while string) {
 		t.Helper()
 		settled(t)
@@ -178,6 +180,14 @@ func TestANamespaceStaysUntilItsClustersAndWhatOthersPutThereAreGone(t *testing.
 	must(t, admin.Patch(t.Context(), cluster, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
 	stands("somebody's Secret is there")
 	must(t, admin.Delete(t.Context(), theirs))
+	stands("the provider's quota is there")
+
+	// Whoever orders again has the same quota. Without it, the namespace goes after the next order.
+	again := newOrder(owner.Name)
+	must(t, admin.Create(t.Context(), again))
+	stands("something is on order again")
+	must(t, admin.Delete(t.Context(), quota))
+	must(t, admin.Delete(t.Context(), again))
 	awaitGone(t, made.Name)
 }
 
