@@ -32,6 +32,7 @@ type flags struct {
 	chartMirrors       string
 	clusterIssuers     string
 	classNamespaces    string
+	secretNamespaces   string
 	guardMax           string
 	logging            logging
 	version            bool
@@ -81,6 +82,7 @@ func (f *flags) bind(set *flag.FlagSet) {
 	set.StringVar(&f.clusterIssuers, "customer-cluster-issuers", "", "ClusterIssuers of cert-manager, separated by commas, that CertificateBundles outside of the provider's namespace may use")
 	set.StringVar(&f.ClusterNamespaceSuffix, "cluster-namespace-suffix", topology.DefaultClusterNamespaceSuffix, "what follows the name of a customer's namespace in the name of the namespace that Daytwo makes for the Clusters ordered there; it stays as it is while there are any")
 	set.StringVar(&f.classNamespaces, "class-namespaces", topology.DefaultClassNamespace, "namespaces, separated by commas, that the ClusterClasses of ordered clusters may be in; the first is that of orders that name none")
+	set.StringVar(&f.secretNamespaces, "secret-namespaces", "", "namespaces, separated by commas, whose Secrets the manager reads, and those of the Clusters ordered there (default: all); each needs a RoleBinding of ClusterRole daytwo-secrets")
 	set.StringVar(&f.guardMax, "withdrawal-guard-max", "10,50%", "the most that withdrawal guards of policies outside of the provider's namespace may allow, as <clusters>,<percentage>")
 	set.StringVar(&f.EvidenceKey, "evidence-key", "", "file with a private key (Ed25519, PKCS #8, PEM) that signs the evidence of drills")
 	set.StringVar(&f.chartMirrors, "chart-mirrors", "", "directories of packed charts that stand in for repositories, as <repository>=<directory>, separated by commas")
@@ -114,6 +116,12 @@ func (f *flags) complete() error {
 	f.ToolManagers = strings.FieldsFunc(f.toolManagers, comma)
 	f.CustomerClusterIssuers = strings.FieldsFunc(f.clusterIssuers, comma)
 	f.ClassNamespaces = strings.FieldsFunc(f.classNamespaces, comma)
+	f.SecretNamespaces = strings.FieldsFunc(f.secretNamespaces, comma)
+	for _, namespace := range f.SecretNamespaces {
+		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+			return fmt.Errorf("--secret-namespaces: %q is no name of a namespace: %s", namespace, strings.Join(problems, "; "))
+		}
+	}
 	f.ChartMirrors = strings.FieldsFunc(f.chartMirrors, comma)
 	return nil
 }

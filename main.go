@@ -56,6 +56,7 @@ func run(ctx context.Context, f flags) (err error) {
 	}
 	defer elected.end()
 	f.Fence = elected.fence
+	f.SecretAccess = f.NewSecretAccess()
 	mgr, err := newManager(config, f, elected)
 	if err != nil {
 		return err
@@ -112,7 +113,11 @@ func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, e
 		return nil, err
 	}
 	renewDeadline, retryPeriod := elected.RenewDeadline(), elected.RetryPeriod()
-	mgr, err := ctrl.NewManager(controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), f.Fence), ctrl.Options{
+	fenced := controllers.ManagementConfig(config, controllers.DefaultRequestLimits(), f.Fence)
+	fenced.Wrap(f.SecretAccess.RoundTripper)
+	cached := controllers.CacheOptions(f.SecretAccess)
+	cached.DefaultTransform = cache.TransformStripManagedFields()
+	mgr, err := ctrl.NewManager(fenced, ctrl.Options{
 		Scheme:                              apis.NewScheme(),
 		Metrics:                             metrics,
 		HealthProbeBindAddress:              f.probeAddress,
@@ -125,10 +130,7 @@ func newManager(config *rest.Config, f flags, elected election) (ctrl.Manager, e
 		RenewDeadline:                       &renewDeadline,
 		RetryPeriod:                         &retryPeriod,
 		GracefulShutdownTimeout:             &grace,
-		Cache: cache.Options{
-			ByObject:         controllers.CacheOptions(),
-			DefaultTransform: cache.TransformStripManagedFields(),
-		},
+		Cache:                               cached,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the manager: %w", err)

@@ -57,6 +57,10 @@ type Options struct {
 	ClusterNamespaceSuffix string
 	// ClassNamespaces are those that the ClusterClasses of orders may be in; none for the default.
 	ClassNamespaces []string
+	// SecretNamespaces are those with Secrets that the manager reads; none for all.
+	SecretNamespaces []string
+	// SecretAccess is the NewSecretAccess of these options.
+	SecretAccess *SecretAccess
 	// CredentialsExpiryWarning is how long before the end of credentials a condition warns.
 	CredentialsExpiryWarning time.Duration
 	// ConcurrentTargets is how many targets are worked on at a time.

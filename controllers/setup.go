@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,7 +33,6 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/kubeconfig"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managementserver"
-	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
@@ -48,6 +45,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/orphanrecord"
 	"github.com/daytwo-dev/daytwo/controllers/saasaddon"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/internal/evidence"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
 )
@@ -84,13 +82,6 @@ func targetKinds() targets.Registry {
 	}
 }
 
-// CacheOptions narrows what the manager's cache holds. They belong into its cache.Options.ByObject.
-func CacheOptions() map[client.Object]cache.ByObject {
-	options := optionalkind.CacheOptions()
-	maps.Copy(options, managementserver.CacheOptions())
-	return options
-}
-
 // SetupAll adds every controller to the manager. What they stand on ends with the returned function,
 // to be called when the manager has ended: reconciles in flight need it until then.
 func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(), err error) {
@@ -101,12 +92,13 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err != nil {
 		return nil, err
 	}
+	mgr = options.SecretAccess.Manager(mgr)
 	b, err := newBase(ctx, mgr, options, rules)
 	if err != nil {
 		return nil, err
 	}
 	statusmetrics.New(options.Registry, mgr.GetCache(), mgr.Elected(), policyKinds(b.targets), options.Log.WithName("metrics"))
-	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpAddons(), b.setUpReleases(),
+	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpClusterNamespaces(), b.setUpAddons(), b.setUpReleases(),
 		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())
 }
 
@@ -174,6 +166,12 @@ func (b *base) setUpTenantClusters(ctx context.Context) error {
 		Wrap:                     b.wrap, StatusPause: throttle.Health, AtEnd: b.atEnd, Clock: clock.RealClock{},
 	})
 	return setUp("tenantcluster", err)
+}
+
+func (b *base) setUpClusterNamespaces() error {
+	return setUp("clusternamespace", clusternamespace.SetupWithManager(b.Manager, clusternamespace.Options{
+		Orders: b.options.Orders(), Secrets: b.options.SecretAccess, Wrap: b.wrap,
+	}))
 }
 
 func (b *base) setUpAddons() error {

@@ -24,6 +24,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -121,6 +122,10 @@ func (w *env) manager(ctx context.Context) (ctrl.Manager, error) {
 		Installation: "test", Rules: managedfields.DefaultRules("test"), Timeouts: timeouts(),
 		Guard: fleettest.Anywhere, Metrics: fleet.NewMetrics(prometheus.NewRegistry()), Clock: clock.RealClock{}, Log: w.log.logger(),
 	})
+	err = clusternamespace.SetupWithManager(mgr, clusternamespace.Options{})
+	if err != nil {
+		return nil, err
+	}
 	return mgr, SetupWithManager(ctx, mgr, Options{
 		Fleet: w.connections, Targets: targets.Registry{addonrelease.TargetKind(), backupenrollment.TargetKind(), noteKind(), copyRunKind()}, ProviderNamespace: providerNamespace, CredentialsExpiryWarning: expiryWarning,
 		Clock: &w.clock,

@@ -26,9 +26,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
-	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/remaining"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/unreadable"
 )
 
 // Defaults of Options.
@@ -110,11 +110,9 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, options Options)
 	}
 	r.clusters = clusterapi.New(mgr, built, options.Orders.Installation, r.toUsersOfCluster)
 	if options.AtEnd != nil {
-		if err := options.AtEnd(r.writeAllUnsaved); err != nil {
-			return err
-		}
+		return options.AtEnd(r.writeAllUnsaved)
 	}
-	return clusternamespace.SetupWithManager(mgr, options.Orders, options.Wrap)
+	return nil
 }
 
 func build(mgr manager.Manager, r *reconciler, options Options) (controller.Controller, error) {
@@ -139,7 +137,7 @@ func build(mgr manager.Manager, r *reconciler, options Options) (controller.Cont
 	r.targets.Watch(b, clusterDeletions(), toCluster)
 	r.targets.Watch(b, becameReady(), r.toClusterThatWaitsForTarget)
 	r.targets.WatchPolicies(b, r.client, remaining.GuardChanged, r.toClusterThatWaitsForGuard)
-	return b.Build(options.Wrap(r))
+	return b.Build(options.Wrap(unreadable.Reconciler{Reconciler: r, Client: r.client, Events: r.events, Clock: r.clock}))
 }
 
 func newTenantCluster() *tenancyv1alpha1.TenantCluster { return &tenancyv1alpha1.TenantCluster{} }

@@ -48,6 +48,8 @@ const (
 	ReasonContentInvalid = "ContentInvalid"
 	// ReasonReferenceNotFound: a referenced object does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
+	// ReasonSecretsNotReadable: the manager may not read the Secrets of a namespace; the message says what the provider's team has to do.
+	ReasonSecretsNotReadable = "SecretsNotReadable"
 	// ReasonSelectorNotAllowed: a policy selects in a way that its namespace may not.
 	ReasonSelectorNotAllowed = "SelectorNotAllowed"
 	// ReasonAbandoned: a target goes, and its objects stay in a cluster that cannot be reached.

@@ -3,6 +3,7 @@ package clusternamespace
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -11,9 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 )
 
-// rootAuthority is a ConfigMap that Kubernetes makes in each namespace.
+// rootAuthority is a ConfigMap that Kubernetes makes in each namespace. The manager may have made a RoleBinding of its own.
 const rootAuthority = "kube-root-ca.crt"
 
 // keeping are the kinds that keep a namespace beside Clusters: what people put there, and what a provider bounds it with.
@@ -63,12 +66,12 @@ func listOf(kind schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
 }
 
 func hasAny(ctx context.Context, reader client.Reader, list *metav1.PartialObjectMetadataList, namespace string) (bool, error) {
-	// Two are enough: one may be what Kubernetes makes.
+	// Two are enough: one may be what Kubernetes or the manager makes.
 	if err := reader.List(ctx, list, client.InNamespace(namespace), client.Limit(2)); err != nil {
 		return false, fmt.Errorf("list %s of namespace %s: %w", list.Kind, namespace, err)
 	}
 	for i := range list.Items {
-		if list.Items[i].Name != rootAuthority {
+		if !slices.Contains([]string{rootAuthority, secretaccess.Role}, list.Items[i].Name) {
 			return true, nil
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace/secretsrole"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -33,6 +35,7 @@ type reconciler struct {
 	live     client.Reader
 	clusters *optionalkind.Kind[reconcile.Request]
 	options  topology.Options
+	secrets  secretsrole.Binder
 }
 
 // Reconcile brings the namespaces of one customer a step further.
@@ -41,7 +44,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{}, r.apply(ctx, o, newPlan(o))
+	return secretaccess.Retry(r.apply(ctx, o, newPlan(o)))
 }
 
 func (r *reconciler) observe(ctx context.Context, name string) (observation, error) {
@@ -101,6 +104,9 @@ func (r *reconciler) apply(ctx context.Context, o observation, p plan) error {
 	}
 	if p.remove {
 		return r.remove(ctx, o)
+	}
+	if p.bind {
+		return r.secrets.Bind(ctx, o.found.Name)
 	}
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -77,13 +76,11 @@ func start(ctx context.Context, fleet *localfleet.Fleet) (stop func() error, err
 	if err != nil {
 		return nil, err
 	}
-	if err := SetupWithManager(mgr, topology.Options{Installation: installation}, asItIs); err != nil {
+	if err := SetupWithManager(mgr, Options{Orders: topology.Options{Installation: installation}}); err != nil {
 		return nil, err
 	}
 	return fixture.Background(mgr.Start), nil
 }
-
-func asItIs(inner reconcile.Reconciler) reconcile.Reconciler { return inner }
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -27,13 +27,18 @@ type plan struct {
 	create *corev1.Namespace
 	// label the customer's namespace.
 	label bool
+	// bind the role that reads Secrets, where the manager does not read all.
+	bind bool
 	// remove the namespace, if the API server says that it is empty.
 	remove bool
 }
 
 // newPlan is pure.
 func newPlan(o observation) plan {
-	return plan{create: planCreation(o), label: o.clusters && o.owner != nil && o.owner.Labels[metav1alpha1.LabelHoldsClusters] == "", remove: planRemoval(o)}
+	return plan{
+		create: planCreation(o), label: o.clusters && o.owner != nil && o.owner.Labels[metav1alpha1.LabelHoldsClusters] == "",
+		bind: stateOf(o.owner, o.found, o.options.Installation) == Ready, remove: planRemoval(o),
+	}
 }
 
 func planCreation(o observation) *corev1.Namespace {

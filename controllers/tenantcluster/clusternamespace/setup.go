@@ -20,7 +20,9 @@ import (
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusterapi"
+	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace/secretsrole"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/topology"
 )
 
@@ -30,9 +32,26 @@ const (
 	retryMax   = 5 * time.Minute
 )
 
-// SetupWithManager adds the controller to the manager, with its reconciler as wrap decorates it.
-func SetupWithManager(mgr manager.Manager, options topology.Options, wrap func(reconcile.Reconciler) reconcile.Reconciler) error {
-	r := &reconciler{client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options.Complete()}
+// Options of the controller.
+type Options struct {
+	// Orders is what the provider decides for all orders.
+	Orders topology.Options
+	// Secrets are those that the manager reads. Where that is not all, it needs a role in each namespace that it makes.
+	Secrets *secretaccess.Access
+	// Wrap decorates the reconciler, if set.
+	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+}
+
+// SetupWithManager adds the controller to the manager.
+func SetupWithManager(mgr manager.Manager, options Options) error {
+	r := &reconciler{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options.Orders.Complete(),
+		secrets: secretsrole.Binder{Client: mgr.GetClient(), Access: options.Secrets},
+	}
+	var reconciler reconcile.Reconciler = r
+	if options.Wrap != nil {
+		reconciler = options.Wrap(r)
+	}
 	built, err := builder.ControllerManagedBy(mgr).
 		Named("clusternamespace").
 		Watches(&tenancyv1alpha1.TenantCluster{}, handler.EnqueueRequestsFromMapFunc(toNamespace), builder.WithPredicates(orderChanged())).
@@ -42,7 +61,7 @@ func SetupWithManager(mgr manager.Manager, options topology.Options, wrap func(r
 		WithOptions(controller.Options{
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMax),
 		}).
-		Build(wrap(r))
+		Build(reconciler)
 	if err != nil {
 		return fmt.Errorf("controller clusternamespace: %w", err)
 	}
