@@ -19,6 +19,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/backupenrollment/veleroobjects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/schedule"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 )
 
@@ -51,6 +52,8 @@ func (r *Reconciler) Outcome(o *observation) outcome {
 		// What becomes of it is watched from the next reconcile on, which nothing else may bring about.
 		result.Due = append(result.Due, o.Now)
 		result.Unhealthy = storageNotChecked()
+	case secretaccess.Of(o.Problem) != nil:
+		tellRecorded(o, "the manager may not read Secrets", &result)
 	case velero == nil || !o.IsReachable():
 		tellRecorded(o, "the cluster cannot be reached", &result)
 	case velero.missing:

@@ -26,6 +26,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 )
 
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch;create;patch;delete
@@ -139,7 +140,7 @@ func (r *Reconciler) Forget(bundle types.NamespacedName) { r.states.forget(bundl
 func (r *Reconciler) Reconcile(ctx context.Context, key Key) (reconcile.Result, error) {
 	o, err := r.observe(ctx, key)
 	if err != nil {
-		return reconcile.Result{}, err
+		return secretaccess.Retry(err)
 	}
 	p := newPlan(o)
 	err = r.apply(ctx, o, p)
@@ -150,7 +151,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) (reconcile.Result, 
 		r.Changed(key.Bundle, key.Cluster)
 	}
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("certificate of %s: %w", key, err)
+		return secretaccess.Retry(fmt.Errorf("certificate of %s: %w", key, err))
 	}
 	if p.again.IsZero() {
 		return reconcile.Result{}, nil

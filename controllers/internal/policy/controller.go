@@ -21,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/trial"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/unwritten"
 	"github.com/daytwo-dev/daytwo/controllers/internal/postponed"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
@@ -78,11 +79,11 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 	}
 	view, err := r.follow(ctx, policy, now)
 	if err != nil {
-		return reconcile.Result{}, err
+		return r.tellUnreadable(ctx, policy, err, now)
 	}
 	o, err := r.observe(ctx, policy, view, now)
 	if err != nil {
-		return reconcile.Result{}, err
+		return r.tellUnreadable(ctx, policy, err, now)
 	}
 	o.again = again
 	p := newPlan(*o)
@@ -105,7 +106,7 @@ func (r *Reconciler[P, T]) Reconcile(ctx context.Context, request reconcile.Requ
 		done.outdated, err = true, nil
 	}
 	if err := errors.Join(done.err, err); err != nil {
-		return reconcile.Result{}, err
+		return secretaccess.Retry(err)
 	}
 	if done.outdated {
 		return reconcile.Result{RequeueAfter: catchUp}, nil

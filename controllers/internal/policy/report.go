@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/news"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/unwritten"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
@@ -89,7 +90,7 @@ func conclude[P Policy, T Target](o observation[P, T], policy rollout.Policy, su
 	case err != nil && summary.Withdrawal.Held:
 		verdict.Message += "; " + oneLine(err)
 	case err != nil:
-		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonFailed
+		verdict.Ready, verdict.Reason = metav1.ConditionFalse, secretaccess.Reason(err, metav1alpha1.ReasonFailed)
 		verdict.Message = oneLine(err) + "; " + verdict.Message
 		verdict.Reconciling, verdict.Stalled = true, false
 	}

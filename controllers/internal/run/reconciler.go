@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 )
 
@@ -59,7 +60,7 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	run = latest.Of(run)
 	o, err := r.observe(ctx, run, r.Clock.Now())
 	if err != nil {
-		return reconcile.Result{}, err
+		return secretaccess.Retry(err)
 	}
 	p := newPlan(r.Kind, o)
 	next := clone(run)
@@ -77,7 +78,10 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, err
 	}
 	r.tell(run, status)
-	return resultOf(p, done, o.Now), done.err
+	if done.err != nil {
+		return secretaccess.Retry(done.err)
+	}
+	return resultOf(p, done, o.Now), nil
 }
 
 // resultOf says when a run is brought up again. One that failed has its backoff.

@@ -8,6 +8,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 )
 
 // report sets the conditions of a status. It is pure.
@@ -16,7 +17,7 @@ func report(status *metav1alpha1.RunStatus, generation int64, now time.Time, don
 	list := conditions.List{Conditions: &status.Conditions, Generation: generation, Now: now}
 	switch {
 	case done.err != nil:
-		list.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonFailed, fmt.Sprintf("%sthe last try failed, and is repeated: %s", outcomeOf(status), done.err), metav1alpha1.ConditionReconciling)
+		list.Summarize(metav1.ConditionUnknown, secretaccess.Reason(done.err, metav1alpha1.ReasonFailed), fmt.Sprintf("%sthe last try failed, and is repeated: %s", outcomeOf(status), done.err), metav1alpha1.ConditionReconciling)
 	case status.Outcome == "":
 		list.Summarize(metav1.ConditionUnknown, metav1alpha1.ReasonProgressing, orUnderWay(done.awaits), metav1alpha1.ConditionReconciling)
 	case status.FinishedAt == nil && done.lingers.IsZero():

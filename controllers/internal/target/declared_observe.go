@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
@@ -60,7 +61,16 @@ func (d *Declared[T, S, X]) observeTenant(ctx context.Context, o *DeclaredObserv
 	if cluster != nil && status.ClusterID != "" && status.ClusterID != string(cluster.ID) {
 		d.MoveFrom(o)
 	}
-	return cluster, d.staged().ObserveHere(ctx, o)
+	return cluster, o.orProblem(d.staged().ObserveHere(ctx, o))
+}
+
+// orProblem makes it the target's problem that the manager may not read a Secret. Any other error is returned.
+func (o *DeclaredObservation[T, S, X]) orProblem(err error) error {
+	if secretaccess.Of(err) == nil {
+		return err
+	}
+	o.Problem = err
+	return nil
 }
 
 // MoveFrom forgets what is in the cluster that the status speaks of, in whose place the provider accepted another one: it
@@ -95,7 +105,7 @@ func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObser
 	if err := o.ObserveObjects(ctx, cluster, unserved); err != nil {
 		return err
 	}
-	if err := d.staged().Observe(ctx, o, cluster); err != nil {
+	if err := o.orProblem(d.staged().Observe(ctx, o, cluster)); err != nil {
 		return err
 	}
 	if d.acknowledges() && o.IsReachable() && o.awaitsAcknowledgement(status) {
@@ -103,7 +113,7 @@ func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObser
 			return err
 		}
 	}
-	if d.needsDesired(o) {
+	if o.Problem == nil && d.needsDesired(o) {
 		o.Problem = d.observeDesired(ctx, o, cluster)
 	}
 	if o.Problem != nil && o.isDeleted() {

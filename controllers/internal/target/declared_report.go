@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -23,6 +24,9 @@ func (d *Declared[T, S, X]) NewReport(
 	due := slices.Clone(outcome.Due)
 	if outcome.DueBy != nil {
 		due = append(due, outcome.DueBy(next))
+	}
+	if secretaccess.Of(o.Problem) != nil {
+		due = append(due, o.Now.Add(secretaccess.LookAgain))
 	}
 	if o.Problem != nil && o.isDeleted() {
 		due = append(due, o.Now.Add(apply.RetryStalled))

@@ -6,6 +6,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -19,6 +20,8 @@ func VerdictOfProblem(problem error) *Verdict {
 	var unknown *apply.UnknownKindError
 	var unrecordable *UnrecordableError
 	switch {
+	case secretaccess.Of(problem) != nil:
+		return &Verdict{Reason: metav1alpha1.ReasonSecretsNotReadable, Message: problem.Error(), Cause: problem, Stalled: true}
 	case errors.As(problem, &verdict):
 		return verdict
 	case errors.As(problem, &unknown):
