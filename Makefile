@@ -37,6 +37,7 @@ generate: ## Generate deepcopy functions, the tables of built-in kinds, and what
 manifests: ## Generate CRDs and RBAC from the markers in the code.
 	$(CONTROLLER_GEN) crd paths=./apis/... output:crd:dir=config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=daytwo-manager paths=./controllers/... paths=./webhooks/... paths=./internal/... output:rbac:dir=config/rbac
+	go run -C tools ./secretsrole --role ../config/rbac/role.yaml --narrow ../config/narrow
 
 .PHONY: fmt
 fmt: ## Format the code.
