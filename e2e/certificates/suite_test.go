@@ -242,8 +242,16 @@ func equals(to *corev1.Secret) func(*corev1.Secret) error {
 	}
 }
 
-// restarts is held while the manager is dead: tests run beside each other.
-var restarts sync.Mutex
+// restarts is locked while the manager is dead, and for reading while it may not die: tests run beside each other.
+var restarts sync.RWMutex
+
+// withManager does something during which no other test kills the manager: what it sends without waiting for an answer, such as
+// events, would be lost.
+func (s *suite) withManager(do func()) {
+	restarts.RLock()
+	defer restarts.RUnlock()
+	do()
+}
 
 // withoutManager kills the manager, does something, and starts the next one.
 func (s *suite) withoutManager(do func()) {

@@ -299,8 +299,10 @@ func (f *fleet) restore(c *simulatedCluster) {
 		c.id, c.admitted = fmt.Sprintf("id-%d", f.made), c.restores
 	}
 	if made {
-		c.snapshots, c.joined = nil, false
+		c.snapshots = nil
 	}
+	// What trusts nobody at all is like new: no plan can break it.
+	c.joined = c.joined && len(state.trust.generations) > 0
 	state.trust.restore, state.leaf.restore = c.restores, c.restores
 	c.stored, c.loaded, c.loads = state, state, nil
 }
