@@ -39,8 +39,9 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 // observeHistory looks who keeps the chart's release, and what its records say.
 func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content addoncontent.Content, cluster *fleet.Cluster) error {
 	release := helmrecord.Release{Namespace: content.Namespace, Name: content.Chart.ReleaseName}
-	owner := r.Room.Owner(o.Target)
-	if holder, taken := cluster.Tracker.OwnerOf(helm.ReleaseKey(release)); taken && holder != owner {
+	owner, key := r.Room.Owner(o.Target), helm.ReleaseKey(release)
+	if holder, taken := cluster.Tracker.OwnerOf(key); taken && holder != owner && cluster.Tracker.Await(owner, holder, key) {
+		o.AwaitedKeys = append(o.AwaitedKeys, key)
 		return &target.Verdict{Reason: metav1alpha1.ReasonConflict, Stalled: true, Message: fmt.Sprintf(
 			"Helm release %s belongs to %s; set spec.source.chart.releaseName, or another namespace", release, r.Room.OwnerName(ctx, owner, holder))}
 	}

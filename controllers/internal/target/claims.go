@@ -1,6 +1,8 @@
 package target
 
 import (
+	"slices"
+
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
@@ -31,7 +33,7 @@ func (r *Reconciler[T, S, M]) Retain(cluster *fleet.Cluster, target T, o Observa
 	cluster.Tracker.Retain(r.Owner(target), func(key objects.Key) bool { return lists(key) || keeps != nil && keeps(key) })
 }
 
-// Lists tells whether the inventory lists an object, or the target declares it.
+// Lists tells whether the inventory lists an object, or the target declares it or waits for it.
 func (o Observation) Lists() func(objects.Key) bool {
 	declared := map[objects.Key]bool{}
 	for _, d := range o.Desired {
@@ -39,6 +41,6 @@ func (o Observation) Lists() func(objects.Key) bool {
 	}
 	return func(key objects.Key) bool {
 		_, listed := o.Inventory[key]
-		return listed || declared[key]
+		return listed || declared[key] || slices.Contains(o.AwaitedKeys, key)
 	}
 }

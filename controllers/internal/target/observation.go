@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
@@ -22,6 +23,8 @@ type Observation struct {
 	Inputs string
 	// Restored: the status that the target had is one that waited for what the watches were about to show.
 	Restored bool
+	// AwaitedKeys are what another target has and this one waits for, beside the desired objects.
+	AwaitedKeys []objects.Key
 	// untold are corrections of which the status is to tell, beside those of this reconcile.
 	untold untold
 	// DesiredKnown: the desired objects are known. They are where they are needed, because something is to be written.
