@@ -94,23 +94,28 @@ func (s state) manifests(name string) string {
 	return text.String()
 }
 
-func (w *crashEnv) install(name string) {
+func (w *crashEnv) install(name string) { w.declare(name, false, installed.manifests(name)) }
+
+func (w *crashEnv) prune(name string) { w.patchSource(name, pruned.manifests(name)) }
+
+// declare makes an add-on of manifests.
+func (w *crashEnv) declare(name string, adopt bool, manifests string) {
 	w.t.Helper()
 	if err := w.management.Create(w.t.Context(), &addonsv1alpha1.SaaSAddon{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: addonsv1alpha1.SaaSAddonSpec{
-			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Namespace: "default",
-			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: installed.manifests(name)}},
+			PolicySpec: metav1alpha1.PolicySpec{ClusterNames: []string{"prod"}}, Namespace: "default", Adopt: adopt,
+			Source: addonsv1alpha1.AddonSource{Manifests: &addonsv1alpha1.ManifestSource{Inline: manifests}},
 		},
 	}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *crashEnv) prune(name string) {
+func (w *crashEnv) patchSource(name, manifests string) {
 	w.t.Helper()
 	addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"source": map[string]any{"manifests": map[string]any{"inline": pruned.manifests(name)}}}})
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"source": map[string]any{"manifests": map[string]any{"inline": manifests}}}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -3,9 +3,11 @@ package addonrelease
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/addonrelease/helm"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
@@ -33,7 +35,19 @@ func (r *Reconciler) Declare(ctx context.Context, o *observation, cluster *fleet
 	}
 	o.Extra.Chart = rendered.chart
 	o.Unfinished = o.Unfinished && rendered.chart != nil
-	return rendered.set, nil
+	return adopting(o.Target, rendered.set), nil
+}
+
+// adopting says of each object whether it is taken over from a tool. What was rendered stays as it is: it is kept.
+func adopting(release *addonsv1alpha1.AddonRelease, set []apply.Object) []apply.Object {
+	set = slices.Clone(set)
+	for i := range set {
+		set[i].AdoptBy = "spec.adopt: true"
+		if release.Spec.Adopt {
+			set[i].Adoption = apply.AdoptFromTools
+		}
+	}
+	return set
 }
 
 // observeHistory looks who keeps the chart's release, and what its records say.

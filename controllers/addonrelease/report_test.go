@@ -88,7 +88,7 @@ func TestReport(t *testing.T) {
 			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeUpdate}, Err: errors.New("connection reset")}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonFailed, metav1alpha1.ConditionReconciling, "connection reset"},
 		{"AConflict", func(_ *observation, _ *target.Plan, done *result, _ map[objects.Key]tracker.Health) {
-			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Owner: "Helm release x/y"}}
+			done.Written = []apply.Written{{Write: apply.Write{Object: declared(a, "2"), Purpose: apply.PurposeCreate}, Claim: objects.Claim{Owner: "Helm release x/y"}}}
 		}, metav1.ConditionFalse, metav1alpha1.ReasonConflict, metav1alpha1.ConditionStalled, "belongs to Helm release x/y"},
 		{"AMissingRevision", func(o *observation, _ *target.Plan, _ *result, _ map[objects.Key]tracker.Health) {
 			o.Problem = revision.ErrNotFound

@@ -196,9 +196,13 @@ func (w wanted) in(place certificatesv1alpha1.Placement) []string {
 }
 
 func declaration(object *unstructured.Unstructured, place certificatesv1alpha1.Placement) apply.Declaration {
+	adoption := apply.AdoptNothing
+	if place.OnConflict == certificatesv1alpha1.ConflictAdopt {
+		adoption = apply.AdoptFromTools
+	}
 	return apply.Declaration{
 		Unstructured: object, Kept: place.DeletionPolicy == metav1alpha1.DeletionPolicyOrphan,
-		Exclusive: place.OnConflict != certificatesv1alpha1.ConflictAdopt,
+		Adoption: adoption, AdoptBy: "onConflict: Adopt",
 	}
 }
 

@@ -212,21 +212,22 @@ func TestPlacementsSayWhoseAnObjectIsAndWhetherItStays(t *testing.T) {
 	}
 	served := func(w *wanted) { w.trustBundles = "v1" }
 	for name, test := range map[string]struct {
-		place           certificatesv1alpha1.Placement
-		exclusive, kept bool
+		place    certificatesv1alpha1.Placement
+		adoption apply.Adoption
+		kept     bool
 	}{
-		"by default":    {place: place("", ""), exclusive: true},
-		"as it says":    {place: place(certificatesv1alpha1.ConflictFail, metav1alpha1.DeletionPolicyDelete), exclusive: true},
-		"taken over":    {place: place(certificatesv1alpha1.ConflictAdopt, metav1alpha1.DeletionPolicyDelete)},
-		"left behind":   {place: place(certificatesv1alpha1.ConflictFail, metav1alpha1.DeletionPolicyOrphan), exclusive: true, kept: true},
-		"both of these": {place: place(certificatesv1alpha1.ConflictAdopt, metav1alpha1.DeletionPolicyOrphan), kept: true},
+		"by default":    {place: place("", ""), adoption: apply.AdoptNothing},
+		"as it says":    {place: place(certificatesv1alpha1.ConflictFail, metav1alpha1.DeletionPolicyDelete), adoption: apply.AdoptNothing},
+		"taken over":    {place: place(certificatesv1alpha1.ConflictAdopt, metav1alpha1.DeletionPolicyDelete), adoption: apply.AdoptFromTools},
+		"left behind":   {place: place(certificatesv1alpha1.ConflictFail, metav1alpha1.DeletionPolicyOrphan), adoption: apply.AdoptNothing, kept: true},
+		"both of these": {place: place(certificatesv1alpha1.ConflictAdopt, metav1alpha1.DeletionPolicyOrphan), adoption: apply.AdoptFromTools, kept: true},
 	} {
 		for _, change := range []wantedChange{
 			secretTarget("a", test.place), trustTarget("ConfigMap", "a", test.place), trustTarget("Secret", "a", test.place), trustTarget("ClusterTrustBundle", "a", test.place),
 		} {
 			list := mustDesire(t, newWanted(t, served, change))
-			if len(list) != 1 || list[0].Exclusive != test.exclusive || list[0].Kept != test.kept || list[0].Implied {
-				t.Errorf("%s: %v, exclusive %v, kept %v", name, placesOf(list), list[0].Exclusive, list[0].Kept)
+			if len(list) != 1 || list[0].Adoption != test.adoption || list[0].Kept != test.kept || list[0].Implied {
+				t.Errorf("%s: %v, adoption %v, kept %v", name, placesOf(list), list[0].Adoption, list[0].Kept)
 			}
 		}
 	}

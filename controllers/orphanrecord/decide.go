@@ -137,7 +137,7 @@ func (g guard) decideByOwner(one item, object *metav1.PartialObjectMetadata) (ou
 	if one.release != nil && one.release.Owns(object) {
 		return removable, ""
 	}
-	if owner := objects.ClaimedBy(object, g.installation); owner != "" {
+	if owner := objects.ClaimOf(object, g.installation).Owner; owner != "" {
 		return left, "it belongs to " + owner
 	}
 	return removable, ""

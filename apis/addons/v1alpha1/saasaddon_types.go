@@ -17,7 +17,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.source.chart) || has(self.source.chart)",message="an add-on that is a chart stays one: delete it, and create another"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.source.chart) || !has(self.__namespace__) || !has(oldSelf.__namespace__) || self.__namespace__ == oldSelf.__namespace__",message="the namespace of a Helm release cannot be changed: delete the add-on, and create another"
-// +kubebuilder:validation:XValidation:rule="has(self.source.chart) || !(has(self.valuesFrom) || has(self.adopt))",message="valuesFrom and adopt belong to source.chart; manifests are templates of their own"
+// +kubebuilder:validation:XValidation:rule="has(self.source.chart) || !has(self.valuesFrom)",message="valuesFrom belongs to source.chart; manifests are templates of their own"
 type SaaSAddonSpec struct {
 	metav1alpha1.PolicySpec `json:",inline"`
 
@@ -51,8 +51,9 @@ type SaaSAddonSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// adopt takes over a Helm release of that name that somebody made by hand, without installing it
-	// anew. Otherwise it is a conflict.
+	// adopt takes over what other tools made of the add-on: objects that Helm, Flux, Argo CD, Rancher Fleet, Sveltos or
+	// Gardener marked, and of a chart the Helm release of that name, without installing it anew. The default is false: then
+	// they are a conflict.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 

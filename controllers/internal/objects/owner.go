@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"encoding/json"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,35 +19,110 @@ const ToolHelm = "Helm"
 // HelmRelease is a release of Helm whose name the object does not tell.
 const HelmRelease = "a Helm release"
 
-// ClaimedBy says who else an object belongs to, by the marks that the tools of this field leave on
-// what they manage; empty for nobody. LabelTool alone does not tell of Helm where our own label is: Helm itself
-// names the release, too.
-func ClaimedBy(object metav1.Object, installation string) string {
-	labels, annotations := object.GetLabels(), object.GetAnnotations()
+// Claim is whose an object is, by the marks on it. The zero Claim is nobody's.
+type Claim struct {
+	// Owner, as people call it.
+	Owner string
+	// ByTool: the owner is a tool that people run, and [RemoveMarks] ends its claim. A controller would go on writing, and so would
+	// another installation of Daytwo.
+	ByTool bool
+}
+
+// The places of marks.
+const (
+	inLabels      = "labels"
+	inAnnotations = "annotations"
+)
+
+// marks are what the tools of this field leave on what they manage: the label or annotation that names the owner, one that names
+// its namespace, and those that go with it. Argo CD marks by a label or an annotation, older versions of Sveltos by labels.
+var marks = []struct {
+	in, name, namespace string
+	owner               string
+	beside              []string
+}{
+	{in: inAnnotations, name: "meta.helm.sh/release-name", namespace: "meta.helm.sh/release-namespace", owner: "Helm release"},
+	{in: inLabels, name: "helm.toolkit.fluxcd.io/name", namespace: "helm.toolkit.fluxcd.io/namespace", owner: "Flux HelmRelease"},
+	{in: inLabels, name: "kustomize.toolkit.fluxcd.io/name", namespace: "kustomize.toolkit.fluxcd.io/namespace", owner: "Flux Kustomization"},
+	{in: inAnnotations, name: "argocd.argoproj.io/tracking-id", owner: "Argo CD application"},
+	{in: inLabels, name: "argocd.argoproj.io/instance", owner: "Argo CD application"},
+	{
+		in: inAnnotations, name: "objectset.rio.cattle.io/owner-name", namespace: "objectset.rio.cattle.io/owner-namespace", owner: "Rancher Fleet bundle",
+		beside: []string{
+			"objectset.rio.cattle.io/applied", "objectset.rio.cattle.io/id", "objectset.rio.cattle.io/owner-gvk", "objectset.rio.cattle.io/hash",
+		},
+	},
+	{
+		in: inAnnotations, name: "projectsveltos.io/owner-name", owner: "Sveltos profile",
+		beside: []string{
+			"projectsveltos.io/owner-kind", "projectsveltos.io/owner-tier", "projectsveltos.io/hash",
+			"projectsveltos.io/reference-kind", "projectsveltos.io/reference-name", "projectsveltos.io/reference-namespace",
+		},
+	},
+	{
+		in: inLabels, name: "projectsveltos.io/reference-name", namespace: "projectsveltos.io/reference-namespace", owner: "Sveltos, from",
+		beside: []string{"projectsveltos.io/reference-kind"},
+	},
+	{in: inAnnotations, name: "resources.gardener.cloud/origin", owner: "Gardener ManagedResource", beside: []string{"resources.gardener.cloud/description"}},
+}
+
+// ClaimOf says whose an object is beside this installation's. LabelTool alone does not tell of Helm where our own label is: Helm
+// itself names the release, too.
+func ClaimOf(object metav1.Object, installation string) Claim {
 	if controller := metav1.GetControllerOf(object); controller != nil {
-		return controller.Kind + " " + controller.Name
+		return Claim{Owner: controller.Kind + " " + controller.Name}
 	}
+	labels := object.GetLabels()
 	if other := labels[metav1alpha1.LabelManagedBy]; other != "" && other != installation {
-		return "another installation of Daytwo (" + other + ")"
+		return Claim{Owner: "another installation of Daytwo (" + other + ")"}
 	}
-	for _, mark := range []struct {
-		in        map[string]string
-		namespace string
-		name      string
-		owner     string
-	}{
-		{annotations, "meta.helm.sh/release-namespace", "meta.helm.sh/release-name", "Helm release"},
-		{labels, "helm.toolkit.fluxcd.io/namespace", "helm.toolkit.fluxcd.io/name", "Flux HelmRelease"},
-		{labels, "kustomize.toolkit.fluxcd.io/namespace", "kustomize.toolkit.fluxcd.io/name", "Flux Kustomization"},
-		{annotations, "", "argocd.argoproj.io/tracking-id", "Argo CD application"},
-		{annotations, "objectset.rio.cattle.io/owner-namespace", "objectset.rio.cattle.io/owner-name", "Rancher Fleet bundle"},
-	} {
-		if name := mark.in[mark.name]; name != "" {
-			return mark.owner + " " + strings.TrimPrefix(mark.in[mark.namespace]+"/"+name, "/")
+	for _, mark := range marks {
+		there := marked(object, mark.in)
+		if name := there[mark.name]; name != "" {
+			return Claim{Owner: mark.owner + " " + strings.TrimPrefix(there[mark.namespace]+"/"+name, "/"), ByTool: true}
 		}
 	}
 	if labels[LabelTool] == ToolHelm && labels[metav1alpha1.LabelManagedBy] == "" {
-		return HelmRelease
+		return Claim{Owner: HelmRelease, ByTool: true}
 	}
-	return ""
+	return Claim{}
+}
+
+// RemoveMarks returns a JSON patch that takes the marks of all tools off an object; nil if it has none. LabelTool stays: it says
+// nothing where our own label is.
+func RemoveMarks(object metav1.Object) []byte {
+	type operation struct {
+		Op   string `json:"op"`
+		Path string `json:"path"`
+	}
+	var operations []operation
+	for _, mark := range marks {
+		there := marked(object, mark.in)
+		for _, name := range append([]string{mark.name, mark.namespace}, mark.beside...) {
+			if _, is := there[name]; is {
+				operations = append(operations, operation{Op: "remove", Path: MetadataPointer(mark.in, name)})
+			}
+		}
+	}
+	if len(operations) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(operations)
+	if err != nil {
+		// Strings always marshal.
+		panic(err)
+	}
+	return patch
+}
+
+// MetadataPointer is the JSON pointer of one of the "labels" or "annotations" of an object.
+func MetadataPointer(where, name string) string {
+	return "/metadata/" + where + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+func marked(object metav1.Object, in string) map[string]string {
+	if in == inLabels {
+		return object.GetLabels()
+	}
+	return object.GetAnnotations()
 }

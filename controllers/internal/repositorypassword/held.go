@@ -61,7 +61,7 @@ func ReadHeld(ctx context.Context, cluster *fleet.Cluster, namespace, installati
 	secret, err := secrets.Get(ctx, ref.Name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		held = Held{UID: secret.UID, Password: strings.TrimSpace(string(secret.Data[SecretKey])), Owner: objects.ClaimedBy(secret, installation)}
+		held = Held{UID: secret.UID, Password: strings.TrimSpace(string(secret.Data[SecretKey])), Owner: objects.ClaimOf(secret, installation).Owner}
 	case !apierrors.IsNotFound(err):
 		return Held{}, fmt.Errorf("read %s: %w", ref, err)
 	}

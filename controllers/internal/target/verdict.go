@@ -43,12 +43,8 @@ func VerdictOfWrites(p apply.Plan, done apply.Result) *Verdict {
 	}
 	failed := done.Failed()
 	for _, w := range failed {
-		if w.Owner != "" && w.Exclusive {
-			return &Verdict{Reason: metav1alpha1.ReasonConflict, Stalled: true, Message: fmt.Sprintf(
-				"%s was made by %s: delete it, choose another name, or set onConflict: Adopt to take it over", w.Ref, w.Owner)}
-		}
 		if w.Owner != "" {
-			return conflictVerdict(w.Ref, w.Owner)
+			return conflictOfWrite(w)
 		}
 	}
 	for _, w := range failed {
@@ -89,6 +85,19 @@ func conflictVerdict(ref objects.Ref, owner string) *Verdict {
 		Reason: metav1alpha1.ReasonConflict, Stalled: true,
 		Message: fmt.Sprintf("%s belongs to %s; remove it there, or from what this policy declares", ref, owner),
 	}
+}
+
+// conflictOfWrite is about an object that is no target's, and says how people have it adopted.
+func conflictOfWrite(w apply.Written) *Verdict {
+	verdict := conflictVerdict(w.Ref, w.Owner)
+	switch {
+	case w.AdoptBy == "":
+	case w.Adoption == apply.AdoptNothing:
+		verdict.Message = fmt.Sprintf("%s was made by %s: delete it, choose another name, or set %s to take it over", w.Ref, w.Owner, w.AdoptBy)
+	case w.ByTool:
+		verdict.Message += fmt.Sprintf(", or set %s to take it over", w.AdoptBy)
+	}
+	return verdict
 }
 
 func verdictOfWrite(w apply.Written, others int) *Verdict {

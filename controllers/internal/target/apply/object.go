@@ -48,8 +48,10 @@ type Object struct {
 	Implied bool
 	// Kept: the object stays when it leaves the source, and when the add-on ends.
 	kept bool
-	// Exclusive: an object of that name that somebody else made is left as it is.
-	Exclusive bool
+	// Adoption of an object of that name that is there already.
+	Adoption Adoption
+	// AdoptBy is what people set to have more adopted, such as "spec.adopt: true"; empty if there is no such setting.
+	AdoptBy string
 	// external: it stands for something outside of the cluster.
 	external bool
 	// Environment: a pod template takes every key of it as an environment variable.
@@ -61,7 +63,9 @@ type Object struct {
 // Declaration is an object as the source has it.
 type Declaration struct {
 	*unstructured.Unstructured
-	Implied, Kept, Exclusive bool
+	Implied, Kept bool
+	Adoption      Adoption
+	AdoptBy       string
 }
 
 // Declare declares objects that come, are kept as they are, and go with the source.
@@ -173,7 +177,8 @@ func Prepare(list []Declaration, installation, namespace string) ([]Object, erro
 		if err != nil {
 			return nil, err
 		}
-		one.Implied, one.kept, one.Exclusive, one.Environment = object.Implied, object.Kept, object.Exclusive, variables[ref.Key()]
+		one.Implied, one.kept, one.Environment = object.Implied, object.Kept, variables[ref.Key()]
+		one.Adoption, one.AdoptBy = object.Adoption, object.AdoptBy
 		prepared = append(prepared, one)
 	}
 	return prepared, nil

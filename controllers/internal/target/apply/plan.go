@@ -142,7 +142,7 @@ func (p *Plan) schedule(o Observation, w Write) {
 		return
 	}
 	if refused := o.Refused[w.Key()]; refused.stands(w, o, p.surroundings) {
-		p.Refused = append(p.Refused, Written{Write: w, Err: refused.Err, Owner: refused.owner})
+		p.Refused = append(p.Refused, Written{Write: w, Err: refused.Err, Claim: refused.claim})
 		p.Wake(refused.Until)
 		return
 	}

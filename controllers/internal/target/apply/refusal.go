@@ -32,9 +32,9 @@ type Refusal struct {
 	// Surroundings are those in which it was refused.
 	Surroundings string
 	Err          error
-	owner        string
-	// exclusive: it would not have been if the object might be taken over.
-	exclusive bool
+	claim        objects.Claim
+	// adoption is what would have been adopted.
+	adoption Adoption
 	// tries is how often in a row the object was refused as it is; until is when the next one is due.
 	tries int
 	Until time.Time
@@ -42,7 +42,7 @@ type Refusal struct {
 
 // stands is whether another try of a write is to be left alone.
 func (r Refusal) stands(w Write, o Observation, surroundings string) bool {
-	return r.Hash == w.Hash && r.exclusive == w.Exclusive && r.request == o.Request && r.Surroundings == surroundings && o.Now.Before(r.Until)
+	return r.Hash == w.Hash && r.adoption == w.Adoption && r.request == o.Request && r.Surroundings == surroundings && o.Now.Before(r.Until)
 }
 
 // refusals are the writes that the API server would not take, and that no retry at once can help.
@@ -57,7 +57,7 @@ func (o Observation) refusals(p Plan, writes []Written) map[objects.Key]Refusal 
 			tries += before.tries
 		}
 		refused[w.Key()] = Refusal{
-			Hash: w.Hash, request: o.Request, Surroundings: p.surroundings, Err: w.Err, owner: w.Owner, exclusive: w.Exclusive,
+			Hash: w.Hash, request: o.Request, Surroundings: p.surroundings, Err: w.Err, claim: w.Claim, adoption: w.Adoption,
 			tries: tries, Until: o.Now.Add(waitRefused(w.Err, tries)),
 		}
 	}

@@ -46,12 +46,12 @@ type remover struct {
 	now  time.Time
 }
 
-// claimedBy says who else an object belongs to; empty for nobody.
-func claimedBy(object metav1.Object, installation string, owns func(metav1.Object) bool) string {
+// claimOf says who else an object belongs to.
+func claimOf(object metav1.Object, installation string, owns func(metav1.Object) bool) objects.Claim {
 	if owns(object) {
-		return ""
+		return objects.Claim{}
 	}
-	return objects.ClaimedBy(object, installation)
+	return objects.ClaimOf(object, installation)
 }
 
 // all carries removals out, some at a time, as far as the slice comes. One that fails does not stop the others.
@@ -93,7 +93,7 @@ func (r *remover) one(ctx context.Context, one Removal) Removed {
 		return r.found(ctx, one, object)
 	}
 	if one.seen != nil && one.seen.Object != nil {
-		if owner := claimedBy(one.seen.Object, r.installation, r.owns); owner != "" {
+		if owner := claimOf(one.seen.Object, r.installation, r.owns).Owner; owner != "" {
 			return Removed{Removal: one, because: "it belongs to " + owner}
 		}
 	}
@@ -104,7 +104,7 @@ func (r *remover) one(ctx context.Context, one Removal) Removed {
 func (r *remover) found(ctx context.Context, one Removal, object *metav1.PartialObjectMetadata) Removed {
 	owner := ""
 	if object != nil {
-		owner = claimedBy(object, r.installation, r.owns)
+		owner = claimOf(object, r.installation, r.owns).Owner
 	}
 	is := one.examine(object, r.installation, owner)
 	if is == foundGone {

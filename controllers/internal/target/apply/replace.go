@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/precondition"
 	"github.com/daytwo-dev/daytwo/controllers/internal/immutable"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -50,18 +51,36 @@ func (d Object) isReplaced(known Entry, is ObjectState) (gone, terminating bool)
 	return is.Seen.Gone, !is.Seen.Gone && is.Seen.Object != nil && is.Seen.Object.DeletionTimestamp != nil
 }
 
-// replace deletes an object that is ours, if the API server refuses to change it, and it may be made anew. Any other refusal is
-// returned as it is.
+// replace deletes an object that is ours, or is being taken over, if the API server refuses to change it, and it may be made anew.
+// Any other refusal is returned as it is.
 func (w *Writer) replace(ctx context.Context, done *Written, refused error) error {
 	fields := immutable.Fields(refused)
-	if !done.replaceable || len(fields) == 0 || done.Entry.Intended() || done.UID != done.Entry.UID {
+	if !done.replaceable || len(fields) == 0 || done.UID == "" || !done.Entry.Intended() && done.UID != done.Entry.UID {
 		return refused
 	}
-	err := w.Cluster.Delete(ctx, done.Ref, done.Entry.UID)
+	err := w.Cluster.Delete(ctx, done.Ref, done.UID)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete it to make it anew: %w", err)
 	}
+	if done.Entry.Intended() && w.makeAnew(ctx, done) {
+		return nil
+	}
 	return &ReplacingError{ref: done.Ref, fields: fields}
+}
+
+// makeAnew makes an object in the place of one that was just deleted, and is whether it did. No watch would tell that the other
+// one is gone: it was not ours yet.
+func (w *Writer) makeAnew(ctx context.Context, done *Written) bool {
+	body, err := precondition.OnlyNew(done.Body)
+	if err != nil {
+		return false
+	}
+	if done.Result, err = w.Cluster.Apply(ctx, done.Ref, "", body, false); err != nil {
+		done.Result = nil
+		return false // It is not gone yet.
+	}
+	done.adopted, done.UID = false, done.Result.UID
+	return true
 }
 
 // wakeForReplaced looks again at objects that were deleted, if no watch tells of them.

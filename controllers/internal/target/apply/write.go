@@ -47,9 +47,9 @@ type Written struct {
 	Contested bool
 	// unwatched: the object only has to be there; what others do to it is no drift.
 	unwatched bool
-	// Owner is whom the object belongs to, if it was left to them.
-	Owner string
-	Err   error
+	// Claim is whose the object is, if it was left to them.
+	objects.Claim
+	Err error
 	// Took is the time from the event that asked for a correction to the answer.
 	Took time.Duration
 	At   time.Time
@@ -72,8 +72,8 @@ func (w *Writer) Do(ctx context.Context, one Write) Written {
 	w.Tracker.Begin(one.Key())
 	done := Written{Write: one, UID: one.knownUID()}
 	switch {
-	case one.Purpose == PurposeCreate && one.Exclusive:
-		w.createExclusively(ctx, &done)
+	case one.Purpose == PurposeCreate && one.Adoption == AdoptNothing:
+		w.createOnly(ctx, &done)
 	case one.Purpose == PurposeCreate:
 		w.create(ctx, &done)
 	default:
@@ -115,11 +115,11 @@ func (w *Writer) create(ctx context.Context, done *Written) {
 		done.adopted = done.Entry.Adopted || w.existedBefore(answer)
 	default:
 		done.adopted = true
-		if done.Owner = w.ownerBefore(answer); done.Owner != "" {
+		if ours := w.acquire(ctx, done, answer, w.claimBefore(answer)); ours != nil {
+			w.settle(ctx, done, ours)
+		} else if done.Err == nil {
 			done.Err = w.relinquish(ctx, done.Ref, answer.UID)
-			return
 		}
-		w.settle(ctx, done, answer)
 	}
 }
 
@@ -142,14 +142,14 @@ func (w *Writer) adopt(ctx context.Context, done *Written) {
 		done.Result, done.unwatched = existing, true
 		return
 	}
-	if done.Owner = w.adoptedFrom(existing); done.Owner == "" {
+	if w.acquire(ctx, done, existing, w.adoptedFrom(existing)) != nil {
 		w.overwrite(ctx, done)
 	}
 }
 
-// ownerOf says who else an object belongs to; empty for nobody.
-func (w *Writer) ownerOf(object metav1.Object) string {
-	return claimedBy(object, w.Installation, w.Owns)
+// claimOf says who else an object belongs to.
+func (w *Writer) claimOf(object metav1.Object) objects.Claim {
+	return claimOf(object, w.Installation, w.Owns)
 }
 
 // relinquish gives up what an apply took of an object that belongs to somebody else.

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,21 +60,21 @@ func (w *Writer) apply(ctx context.Context, done *Written) (*metav1.PartialObjec
 	return w.Cluster.Apply(ctx, done.Ref, "", body, true)
 }
 
-// ownerBefore says from the answer to a first apply who else the object belonged to before; empty for nobody. Our own
-// label, which that apply has set, does not tell that a label of Helm's was ours too: its other owners do.
-func (w *Writer) ownerBefore(answer *metav1.PartialObjectMetadata) string {
-	owner := w.ownerOf(answer)
-	if owner != "" || answer.Labels[objects.LabelTool] != objects.ToolHelm || w.Owns(answer) {
-		return owner
+// claimBefore says from the answer to a first apply who else the object belonged to before. Our own label, which that apply
+// has set, does not tell that a label of Helm's was ours too: its other owners do.
+func (w *Writer) claimBefore(answer *metav1.PartialObjectMetadata) objects.Claim {
+	claim := w.claimOf(answer)
+	if claim.Owner != "" || answer.Labels[objects.LabelTool] != objects.ToolHelm || w.Owns(answer) {
+		return claim
 	}
 	foreign := w.Rules.Others(answer.ManagedFields)
 	for i := range foreign {
 		if fields, err := managedfields.Fields(&foreign[i]); err == nil && managedfields.OwnsPointer(fields, pointerTool) {
-			return objects.HelmRelease
+			return objects.Claim{Owner: objects.HelmRelease, ByTool: true}
 		}
 	}
-	return ""
+	return objects.Claim{}
 }
 
 // pointerTool is the JSON pointer of objects.LabelTool.
-var pointerTool = "/metadata/labels/" + strings.ReplaceAll(objects.LabelTool, "/", "~1")
+var pointerTool = objects.MetadataPointer("labels", objects.LabelTool)

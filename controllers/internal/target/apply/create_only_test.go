@@ -33,9 +33,9 @@ func configMap(name, color string) *unstructured.Unstructured {
 }
 
 // creating is a write of a ConfigMap that is not known to be there.
-func creating(t *testing.T, name, color string, exclusive bool) Write {
+func creating(t *testing.T, name, color string, adoption Adoption) Write {
 	t.Helper()
-	prepared, err := Prepare([]Declaration{{Unstructured: configMap(name, color), Exclusive: exclusive}}, installation, "")
+	prepared, err := Prepare([]Declaration{{Unstructured: configMap(name, color), Adoption: adoption}}, installation, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func configMapNow(t *testing.T, name string) *corev1.ConfigMap {
 	return found
 }
 
-func TestAnExclusiveObjectOfSomebodyElseIsUntouched(t *testing.T) {
+func TestAnObjectOfSomebodyElseThatIsNotAdoptedIsUntouched(t *testing.T) {
 	labelled := func(labels map[string]string) func(*unstructured.Unstructured) {
 		return func(object *unstructured.Unstructured) { object.SetLabels(labels) }
 	}
@@ -89,7 +89,7 @@ func TestAnExclusiveObjectOfSomebodyElseIsUntouched(t *testing.T) {
 			}
 			before := configMapNow(t, key)
 			for range 2 { // Another try tells the same.
-				done := newWriter(t).Do(t.Context(), creating(t, key, "blue", true))
+				done := newWriter(t).Do(t.Context(), creating(t, key, "blue", AdoptNothing))
 				if done.Err != nil || done.Result != nil || !strings.Contains(done.Owner, test.owner) {
 					t.Errorf("it is left to %q, with %v and %v", done.Owner, done.Result, done.Err)
 				}
@@ -101,8 +101,8 @@ func TestAnExclusiveObjectOfSomebodyElseIsUntouched(t *testing.T) {
 	}
 }
 
-func TestAnExclusiveObjectIsMadeWhereThereIsNone(t *testing.T) {
-	done := newWriter(t).Do(t.Context(), creating(t, "exclusive-new", "blue", true))
+func TestAnObjectThatAdoptsNothingIsMadeWhereThereIsNone(t *testing.T) {
+	done := newWriter(t).Do(t.Context(), creating(t, "exclusive-new", "blue", AdoptNothing))
 	if done.Err != nil || done.Result == nil || done.Owner != "" || done.adopted || done.Fingerprint == "" {
 		t.Fatalf("it is left to %q, adopted %v, %v", done.Owner, done.adopted, done.Err)
 	}
@@ -113,8 +113,8 @@ func TestAnExclusiveObjectIsMadeWhereThereIsNone(t *testing.T) {
 }
 
 // A manager made the object and died before it could record that; somebody edited it meanwhile.
-func TestAnExclusiveObjectWhoseRecordWasLostIsTakenUp(t *testing.T) {
-	first := newWriter(t).Do(t.Context(), creating(t, "exclusive-lost", "blue", true))
+func TestAnObjectThatAdoptsNothingIsTakenUpIfItsRecordWasLost(t *testing.T) {
+	first := newWriter(t).Do(t.Context(), creating(t, "exclusive-lost", "blue", AdoptNothing))
 	if first.Err != nil {
 		t.Fatal(first.Err)
 	}
@@ -123,7 +123,7 @@ func TestAnExclusiveObjectWhoseRecordWasLostIsTakenUp(t *testing.T) {
 	if err := shared.Admin.Update(t.Context(), edited, client.FieldOwner("kubectl-edit")); err != nil {
 		t.Fatal(err)
 	}
-	second := newWriter(t).Do(t.Context(), creating(t, "exclusive-lost", "blue", true))
+	second := newWriter(t).Do(t.Context(), creating(t, "exclusive-lost", "blue", AdoptNothing))
 	if second.Err != nil || second.Owner != "" || second.Result == nil || second.Result.UID != first.Result.UID {
 		t.Fatalf("it is left to %q, with %v and %v", second.Owner, second.Result, second.Err)
 	}
@@ -136,15 +136,14 @@ func TestAnExclusiveObjectWhoseRecordWasLostIsTakenUp(t *testing.T) {
 	}
 }
 
-// The contrast: onConflict Adopt.
-func TestAnObjectThatIsNotExclusiveIsTakenOver(t *testing.T) {
+func TestAnUnclaimedObjectIsTakenOver(t *testing.T) {
 	if err := shared.Admin.Create(t.Context(), configMap("shared-one", "red"), client.FieldOwner("kubectl-create")); err != nil {
 		t.Fatal(err)
 	}
-	if refused := newWriter(t).Do(t.Context(), creating(t, "shared-one", "blue", true)); refused.Owner == "" {
-		t.Fatal("it is taken over though it is exclusive")
+	if refused := newWriter(t).Do(t.Context(), creating(t, "shared-one", "blue", AdoptNothing)); refused.Owner == "" {
+		t.Fatal("it is taken over though nothing is to be")
 	}
-	done := newWriter(t).Do(t.Context(), creating(t, "shared-one", "blue", false))
+	done := newWriter(t).Do(t.Context(), creating(t, "shared-one", "blue", AdoptUnclaimed))
 	if done.Err != nil || done.Owner != "" || !done.adopted {
 		t.Errorf("it is left to %q, adopted %v, %v", done.Owner, done.adopted, done.Err)
 	}
@@ -153,18 +152,18 @@ func TestAnObjectThatIsNotExclusiveIsTakenOver(t *testing.T) {
 	}
 }
 
-func TestARefusalDoesNotOutliveAChangeOfExclusive(t *testing.T) {
-	for _, exclusive := range []bool{true, false} {
+func TestARefusalDoesNotOutliveAChangeOfAdoption(t *testing.T) {
+	for before, after := range map[Adoption]Adoption{AdoptNothing: AdoptFromTools, AdoptUnclaimed: AdoptFromTools, AdoptFromTools: AdoptNothing} {
 		object := declared(objects.Ref{Name: "c"}, "1")
-		object.Exclusive = exclusive
+		object.Adoption = before
 		o := Observation{Now: noon, Desired: []Object{object}, Inventory: Inventory{}}
-		o.Refused = o.refusals(NewPlan(o), []Written{{Write: Write{Object: object}, Owner: "somebody"}})
+		o.Refused = o.refusals(NewPlan(o), []Written{{Write: Write{Object: object}, Claim: objects.Claim{Owner: "somebody"}}})
 		if same := NewPlan(o); len(same.Rest) != 0 || len(same.Refused) != 1 || same.Refused[0].Owner != "somebody" {
-			t.Errorf("exclusive %v: nothing has changed, and %d writes are planned", exclusive, len(same.Rest))
+			t.Errorf("adoption %d: nothing has changed, and %d writes are planned", before, len(same.Rest))
 		}
-		o.Desired[0].Exclusive = !exclusive
+		o.Desired[0].Adoption = after
 		if changed := NewPlan(o); len(changed.Rest) != 1 || len(changed.Refused) != 0 {
-			t.Errorf("exclusive %v and then not: %d writes are planned", exclusive, len(changed.Rest))
+			t.Errorf("adoption %d and then %d: %d writes are planned", before, after, len(changed.Rest))
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// createExclusively makes an object. One that is there already is not written to, unless this installation made it: a manager
+// createOnly makes an object. One that is there already is not written to, unless this installation made it: a manager
 // may have died before it could record that.
-func (w *Writer) createExclusively(ctx context.Context, done *Written) {
+func (w *Writer) createOnly(ctx context.Context, done *Written) {
 	body, err := precondition.OnlyNew(done.Body)
 	if err != nil {
 		done.Err = fmt.Errorf("%s: %w", done.Ref, err)
@@ -35,7 +35,7 @@ func (w *Writer) createExclusively(ctx context.Context, done *Written) {
 		return
 	}
 	if !w.isMade(existing) {
-		done.adopted, done.Owner = true, w.makerOf(existing)
+		done.adopted, done.Claim = true, objects.Claim{Owner: w.makerOf(existing)}
 		return
 	}
 	done.UID = existing.UID
@@ -49,7 +49,7 @@ func (w *Writer) isMade(object metav1.Object) bool {
 
 // makerOf says for people who made an object.
 func (w *Writer) makerOf(object metav1.Object) string {
-	if owner := objects.ClaimedBy(object, w.Installation); owner != "" {
+	if owner := objects.ClaimOf(object, w.Installation).Owner; owner != "" {
 		return owner
 	}
 	for _, entry := range object.GetManagedFields() {
