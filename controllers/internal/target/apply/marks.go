@@ -27,7 +27,7 @@ const (
 // acquire returns an object that is there already, if it may be written to, and nil if it is left to whom it belongs. The marks
 // of tools go before anything else changes: after a crash the object is nobody's.
 func (w *Writer) acquire(ctx context.Context, done *Written, object *metav1.PartialObjectMetadata, claim objects.Claim) *metav1.PartialObjectMetadata {
-	if claim.Owner != "" && !(claim.ByTool && done.Adoption == AdoptFromTools) {
+	if claim.Owner != "" && (!claim.ByTool || done.Adoption != AdoptFromTools) {
 		done.Claim = claim
 		return nil
 	}
