@@ -66,10 +66,10 @@ func run(ctx context.Context, f flags) (err error) {
 			return err
 		}
 	}
-	f.Renderer = controllers.NewRenderer()
+	f.Renderer, f.ServedKinds = controllers.NewRenderer(), &controllers.ServedKinds{}
 	err = f.webhooks.Serve(mgr, webhooks.Options{
 		Orders: f.Orders(), ProviderNamespace: f.ProviderNamespace, AllowBackupHooks: f.AllowBackupHooks,
-		CustomerClusterIssuers: f.CustomerClusterIssuers, BoundGuard: f.BoundGuard, Renderer: f.Renderer, Clock: clock.RealClock{},
+		CustomerClusterIssuers: f.CustomerClusterIssuers, BoundGuard: f.BoundGuard, Renderer: f.Renderer, Serves: f.ServedKinds.Serves, Clock: clock.RealClock{},
 	})
 	if err != nil {
 		return err

@@ -50,6 +50,8 @@ type crashEnv struct {
 	limits RequestLimits
 	// setUp adds the controllers to a manager; SetupAll.
 	setUp func(context.Context, ctrl.Manager, Options) (end func(), err error)
+	// served is what the managers know of the kinds that clusters serve.
+	served ServedKinds
 	// explain tells what is the matter where a test fails; nil for nothing more.
 	explain func() string
 	// log is what the managers said lately.
@@ -187,7 +189,7 @@ func (w *crashEnv) begin() {
 		w.t.Fatal(err)
 	}
 	end, err := w.setUp(ctx, mgr, Options{
-		Installation:      identity,
+		Installation: identity, ServedKinds: &w.served,
 		ProviderNamespace: "daytwo-system", ControllerManagers: DefaultControllerManagers(),
 		AllowPrivateSources: true, AllowPrivateStorage: true, AllowLoopbackClusters: true, Registry: prometheus.NewRegistry(), Log: w.log.logger(),
 	})

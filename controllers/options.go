@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Renderer renders in worker processes; nil for one of the controllers' own. It ends with the controllers.
 	Renderer *Renderer
+	// ServedKinds gets to know the clusters; nil for nobody.
+	ServedKinds *ServedKinds
 	// ProviderNamespace is where policies may select across namespaces.
 	ProviderNamespace string
 	// Installation marks what Daytwo applies, as the value of daytwo.dev/managed-by: the ManagementIdentity, where

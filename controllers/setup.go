@@ -97,6 +97,9 @@ func SetupAll(ctx context.Context, mgr ctrl.Manager, options Options) (end func(
 	if err != nil {
 		return nil, err
 	}
+	if options.ServedKinds != nil {
+		options.ServedKinds.connections.Store(b.connections)
+	}
 	statusmetrics.New(options.Registry, mgr.GetCache(), mgr.Elected(), policyKinds(b.targets), options.Log.WithName("metrics"))
 	return b.close, errors.Join(b.setUpTenantClusters(ctx), b.setUpClusterNamespaces(), b.setUpAddons(), b.setUpReleases(),
 		b.setUpBackupPolicies(), b.setUpEnrollments(), b.setUpDrills(), b.setUpBundles(), b.setUpDeliveries(), b.setUpOrphans(), b.detectRestores())

@@ -10,6 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -152,15 +154,71 @@ func TestEndlessTemplatesOfOneDelayNobodyElse(t *testing.T) {
 	}
 }
 
+var widget = widgetOf("one", "v1")
+
+func widgetOf(name, version string) string {
+	return fmt.Sprintf("apiVersion: example.com/%s\nkind: Widget\nmetadata: {name: %s}\n", version, name)
+}
+
+// definition is of Widgets.
+const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, kind: Widget}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`
+
+// Whether a cluster serves a kind is what controllers.ServedKinds tells, which has a test of its own.
+func TestKindsThatAClusterDoesNotServeAreWarnedOf(t *testing.T) {
+	namespace := connectedClusters(t)
+	unreachable := errors.New("it does not answer")
+	for _, row := range []struct {
+		name, inline string
+		serves       bool
+		err          error
+		warns        string
+	}{
+		{name: "ServedByTheCluster", inline: widget, serves: true},
+		{name: "ServedByNobody", inline: widget, warns: "TenantCluster a does not serve Widget of example.com/v1: "},
+		{name: "DefinedByTheAddon", inline: widget + "---\n" + definition},
+		{name: "OfAClusterThatDoesNotAnswer", inline: widget, err: unreachable},
+		{
+			name: "Many", inline: strings.Join([]string{
+				widget, widgetOf("two", "v1"), widgetOf("three", "v2"), widgetOf("four", "v3"), widgetOf("five", "v4"),
+			}, "---\n"),
+			warns: "Widget of example.com/v1, Widget of example.com/v2, Widget of example.com/v3 and 1 more: ",
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			previewer := &preview.Previewer{
+				Client: served.GetClient(), Renderer: renderer, Render: true,
+				Serves: func(_ context.Context, cluster types.NamespacedName, kind schema.GroupVersionKind) (bool, error) {
+					if cluster.Namespace != namespace {
+						t.Errorf("%s is asked", cluster)
+					}
+					return kind.Group != "example.com" || row.serves, row.err
+				},
+			}
+			problem, warning := previewer.Preview(t.Context(), addonOf(namespace, "widgets", row.inline))
+			if problem != nil || !strings.Contains(warning, row.warns) || (warning == "") != (row.warns == "") {
+				t.Errorf("it is told %+v, %q", problem, warning)
+			}
+		})
+	}
+}
+
 // Somebody who is not the API server may ask in the name of any namespace: then no template learns of its clusters.
 func TestNothingOfAClusterIsToldToAnybody(t *testing.T) {
 	namespace := connectedClusters(t)
 	addon := addonOf(namespace, "nosy", `{{ fail .Cluster.Labels.tier }}`)
 	for anybody, wanted := range map[bool]bool{true: false, false: true} {
 		previewer := &preview.Previewer{Client: served.GetClient(), Renderer: renderer, Render: !anybody}
-		problem, unknown := previewer.Preview(t.Context(), addon)
-		if told := problem != nil; told != wanted || unknown != "" {
-			t.Errorf("asked by anybody: %v, it is told %+v, %q", anybody, problem, unknown)
+		problem, warning := previewer.Preview(t.Context(), addon)
+		if told := problem != nil; told != wanted || warning != "" {
+			t.Errorf("asked by anybody: %v, it is told %+v, %q", anybody, problem, warning)
 		}
 	}
 }

@@ -20,12 +20,12 @@ func sameContent(a, b *addonsv1alpha1.SaaSAddon) bool {
 // previewAddon refuses content that the controller would give to no cluster.
 func previewAddon(previewer *preview.Previewer) func(context.Context, *addonsv1alpha1.SaaSAddon) (admission.Warnings, error) {
 	return func(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (admission.Warnings, error) {
-		problem, unknown := previewer.Preview(ctx, addon)
+		problem, warning := previewer.Preview(ctx, addon)
 		switch {
 		case problem != nil:
 			return nil, invalid(addonKind, addon.Name, problem.Field, problem.Message)
-		case unknown != "":
-			return admission.Warnings{unknown}, nil
+		case warning != "":
+			return admission.Warnings{warning}, nil
 		}
 		return nil, nil
 	}

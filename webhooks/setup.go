@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -42,6 +43,8 @@ type Options struct {
 	BoundGuard func(namespace string, guard metav1alpha1.WithdrawalGuard) metav1alpha1.WithdrawalGuard
 	// Renderer renders what add-ons are made of; nil to look at none of it.
 	Renderer preview.Renderer
+	// Serves is whether a cluster serves a kind; an error tells that this is not known. Nil to ask no cluster.
+	Serves func(ctx context.Context, cluster types.NamespacedName, kind schema.GroupVersionKind) (bool, error)
 	// OnlyAPIServers: nobody but the API server is answered, so that what it says of a request is so. A client CA says that too.
 	OnlyAPIServers bool
 	// Clock tells which withdrawals still count.
@@ -64,7 +67,9 @@ func SetupWithManager(mgr manager.Manager, options Options) error {
 	addons := &policies[*addonsv1alpha1.SaaSAddon]{kind: addonKind}
 	if options.Renderer != nil {
 		addons.sameContent = sameContent
-		addons.preview = previewAddon(&preview.Previewer{Client: mgr.GetClient(), Renderer: options.Renderer, Render: options.OnlyAPIServers})
+		addons.preview = previewAddon(&preview.Previewer{
+			Client: mgr.GetClient(), Renderer: options.Renderer, Serves: options.Serves, Render: options.OnlyAPIServers,
+		})
 	}
 	backups := &policies[*backupv1alpha1.BackupPolicy]{kind: backupPolicyKind, check: checkBackupPolicy(backuppolicy.Checker{AllowBackupHooks: options.AllowBackupHooks})}
 	bundles := &policies[*certificatesv1alpha1.CertificateBundle]{kind: bundleKind, check: checkBundle(certificatebundle.Checker{

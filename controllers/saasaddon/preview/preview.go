@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,6 +46,8 @@ type Previewer struct {
 	// Client reads from the manager's cache.
 	Client   client.Reader
 	Renderer Renderer
+	// Serves is whether a cluster serves a kind; an error tells that this is not known. Nil to ask no cluster.
+	Serves func(ctx context.Context, cluster types.NamespacedName, kind schema.GroupVersionKind) (bool, error)
 	// Render for clusters of the add-on's namespace. Otherwise templates are only read: somebody who is not an API server may ask in
 	// anybody's name, and learn from the answers what the labels of their clusters are.
 	Render bool
@@ -56,8 +59,9 @@ type Previewer struct {
 // Problem is what is wrong with a field.
 type Problem struct{ Field, Message string }
 
-// Preview returns what is wrong with an add-on's content, or why that could not be found out; nil and empty if it can be rendered.
-func (p *Previewer) Preview(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (problem *Problem, unknown string) {
+// Preview returns what is wrong with an add-on's content, or a warning: that this could not be found out, or that a cluster does
+// not serve what is declared. Neither if it can be applied, as far as that is known.
+func (p *Previewer) Preview(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) (problem *Problem, warning string) {
 	request, field := requestOf(addon)
 	if field == "" {
 		return nil, ""
@@ -72,14 +76,14 @@ func (p *Previewer) Preview(ctx context.Context, addon *addonsv1alpha1.SaaSAddon
 	defer p.leave(request.Tenant)
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errSlow)
 	defer cancel()
-	refused, err := p.refused(ctx, addon, request)
+	refused, rendered, err := p.refused(ctx, addon, request)
 	switch {
 	case err != nil:
 		return nil, unchecked(field, err)
 	case refused != "":
 		return &Problem{Field: field, Message: refused}, ""
 	}
-	return nil, ""
+	return nil, p.unserved(ctx, addon, rendered)
 }
 
 var (
@@ -104,39 +108,45 @@ func requestOf(addon *addonsv1alpha1.SaaSAddon) (render.Request, string) {
 	return render.Request{}, ""
 }
 
-// refused says what is wrong: with the syntax, or for all clusters that a trial would look at.
-func (p *Previewer) refused(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, request render.Request) (string, error) {
+// refused says what is wrong: with the syntax, or for all clusters that a trial would look at. If nothing is, it returns what was
+// rendered, if it was for a cluster.
+func (p *Previewer) refused(ctx context.Context, addon *addonsv1alpha1.SaaSAddon, request render.Request) (string, rendered, error) {
 	clusters, err := p.clusters(ctx, addon)
 	if err != nil {
-		return "", err
+		return "", rendered{}, err
 	}
 	if len(clusters) == 0 {
 		request.ParseOnly = true
-		return refusal(p.render(ctx, request))
+		_, err := p.render(ctx, request)
+		message, err := refusal(err)
+		return message, rendered{}, err
 	}
 	keys := slices.SortedFunc(maps.Keys(clusters), rollout.ClusterKey.Compare)
+	var content rendered
 	refused, err := trial.Run(ctx, trial.Choose(keys), func(ctx context.Context, key rollout.ClusterKey) error {
 		request.Cluster = clusters[key]
-		return p.render(ctx, request)
+		objects, err := p.render(ctx, request)
+		content = rendered{cluster: types.NamespacedName(key), objects: objects}
+		return err
 	})
 	switch {
 	case err != nil:
-		return "", err
+		return "", rendered{}, err
 	case refused == nil:
-		return "", nil
+		return "", content, nil
 	case refused.Tried < len(clusters):
 		// The trial may get further in the time that it has.
-		return "", fmt.Errorf("for TenantCluster %s it cannot be rendered: %s", refused.Cluster.Name, refused.Message)
+		return "", rendered{}, fmt.Errorf("for TenantCluster %s it cannot be rendered: %s", refused.Cluster.Name, refused.Message)
 	}
-	return refused.Message, nil
+	return refused.Message, rendered{}, nil
 }
 
-func (p *Previewer) render(ctx context.Context, request render.Request) error {
-	_, err := p.Renderer.Render(ctx, request)
+func (p *Previewer) render(ctx context.Context, request render.Request) ([]*unstructured.Unstructured, error) {
+	objects, err := p.Renderer.Render(ctx, request)
 	if cause := context.Cause(ctx); cause != nil {
-		return cause
+		return nil, cause
 	}
-	return try.Refused(err)
+	return objects, try.Refused(err)
 }
 
 func refusal(err error) (string, error) {
