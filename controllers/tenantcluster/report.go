@@ -204,11 +204,24 @@ func eventsFor(before, after tenancyv1alpha1.TenantClusterStatus) []eventRecord 
 	case metav1.ConditionTrue:
 		events = append(events, eventRecord{corev1.EventTypeNormal, is.Reason, "Connect", is.Message})
 	case metav1.ConditionFalse:
-		events = append(events, eventRecord{corev1.EventTypeWarning, is.Reason, "Connect", is.Message})
+		kind := corev1.EventTypeWarning
+		if isMade(before, after, is.Reason) {
+			kind = corev1.EventTypeNormal
+		}
+		events = append(events, eventRecord{kind, is.Reason, "Connect", is.Message})
 	case metav1.ConditionUnknown:
 		if is.Reason == metav1alpha1.ReasonClusterUnreachable {
 			events = append(events, eventRecord{corev1.EventTypeWarning, is.Reason, "Connect", is.Message})
 		}
 	}
 	return events
+}
+
+// isMade is whether a cluster is not ready because it is being made for the first time, and nothing is wrong.
+func isMade(before, after tenancyv1alpha1.TenantClusterStatus, reason string) bool {
+	early := func(phase tenancyv1alpha1.ClusterPhase) bool {
+		return phase == "" || phase == tenancyv1alpha1.PhasePending || phase == tenancyv1alpha1.PhaseProvisioning
+	}
+	waits := reason == tenancyv1alpha1.ReasonProvisioning || reason == tenancyv1alpha1.ReasonNotAvailable
+	return waits && early(before.Phase) && early(after.Phase)
 }

@@ -97,6 +97,7 @@ func TestAnEditOfTheClusterIsTakenBack(t *testing.T) {
 	order.Spec.Topology.Metadata.Labels = map[string]string{"cost-centre": "7"}
 	c.create(order)
 	c.awaitReady("prod")
+	c.expectNoWarningOfProvisioning()
 
 	live := c.cluster(t.Context(), "prod")
 	before := live.DeepCopy()
@@ -121,6 +122,28 @@ func TestAnEditOfTheClusterIsTakenBack(t *testing.T) {
 			}
 		}
 		return fmt.Errorf("none of %d Events says so", len(events.Items))
+	})
+}
+
+// expectNoWarningOfProvisioning looks for the Events of an order that went well.
+func (c *customer) expectNoWarningOfProvisioning() {
+	c.Helper()
+	expect.Eventually(c, "an Event tells that the cluster is being made", func(ctx context.Context) error {
+		events := &eventsv1.EventList{}
+		must(c, env.Admin.List(ctx, events, inNamespace(c.namespace)))
+		told := 0
+		for _, event := range events.Items {
+			if event.Reason != tenancyv1alpha1.ReasonProvisioning && event.Reason != tenancyv1alpha1.ReasonNotAvailable {
+				continue
+			}
+			if told++; event.Type != corev1.EventTypeNormal {
+				c.Fatalf("%s %s: %s", event.Type, event.Reason, event.Note)
+			}
+		}
+		if told == 0 {
+			return fmt.Errorf("none of %d Events says so", len(events.Items))
+		}
+		return nil
 	})
 }
 
