@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -32,9 +33,14 @@ func configMap(name, color string) *unstructured.Unstructured {
 	}}
 }
 
-// creating is a write of a ConfigMap that is not known to be there.
+// creating is a write of a ConfigMap that is not known to be there. It goes with the test.
 func creating(t *testing.T, name, color string, adoption Adoption) Write {
 	t.Helper()
+	t.Cleanup(func() {
+		if err := client.IgnoreNotFound(shared.Admin.Delete(context.Background(), configMap(name, color))); err != nil {
+			t.Error(err)
+		}
+	})
 	prepared, err := Prepare([]Declaration{{Unstructured: configMap(name, color), Adoption: adoption}}, installation, "")
 	if err != nil {
 		t.Fatal(err)
