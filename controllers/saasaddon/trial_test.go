@@ -57,7 +57,7 @@ func TestContentThatCanBeRenderedNowhereTakesNoSlot(t *testing.T) {
 	} {
 		c.change(addon, inline(broken.text))
 		c.awaitCondition(addon, metav1alpha1.ConditionStalled, metav1.ConditionTrue, metav1alpha1.ReasonContentInvalid,
-			"SaaSAddon cache", "none of the 2 clusters", "spec.source.manifests.inline", broken.says)
+			"SaaSAddon cache", "was tried for 2 clusters", "spec.source.manifests.inline", broken.says)
 		c.awaitCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, metav1alpha1.ReasonContentInvalid, "targets stay as they are")
 		for _, target := range c.targets() {
 			if target.Spec.Revision != good {

@@ -26,7 +26,7 @@ func (r *Reconciler[P, T]) observeTrial(o *observation[P, T]) {
 	o.trial = r.trials.Of(o.policy, o.snapshot.Name, o.view.clusters, o.view.targets, o.now)
 	if refused := o.trial.Refused; refused != nil {
 		o.refuse(&Stall{Reason: metav1alpha1.ReasonContentInvalid, Message: fmt.Sprintf(
-			"the content of %s %s can be used for none of the %s for which it was tried (first %s): %s",
+			"the content of %s %s was tried for %s, and can be used for none (first %s): %s",
 			kindName(r.Client, o.policy), o.policy.GetName(), plural.Of(refused.Tried, "cluster"), refused.Cluster.Name, refused.Message)})
 	}
 }
