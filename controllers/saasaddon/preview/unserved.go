@@ -56,17 +56,14 @@ func (p *Previewer) unserved(ctx context.Context, addon *addonsv1alpha1.SaaSAddo
 
 // kindsOf are the first kinds of the objects in alphabetical order, without those that the objects themselves define.
 func kindsOf(declared []*unstructured.Unstructured) []schema.GroupVersionKind {
-	defined := map[schema.GroupKind]bool{}
+	defined := objects.DefinedKinds(declared)
 	var kinds []schema.GroupVersionKind
 	for _, object := range declared {
-		kinds = append(kinds, object.GroupVersionKind())
-		if object.GroupVersionKind().GroupKind() == objects.DefinitionKind {
-			group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
-			kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
-			defined[schema.GroupKind{Group: group, Kind: kind}] = true
+		kind := object.GroupVersionKind()
+		if _, own := defined[kind.GroupKind()]; !own {
+			kinds = append(kinds, kind)
 		}
 	}
-	kinds = slices.DeleteFunc(kinds, func(kind schema.GroupVersionKind) bool { return defined[kind.GroupKind()] })
 	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
 	kinds = slices.Compact(kinds)
 	return kinds[:min(len(kinds), maxAsked)]

@@ -37,5 +37,5 @@ func kindsBrought(declared []Object) map[schema.GroupKind]bool {
 			definitions = append(definitions, definition)
 		}
 	}
-	return definedKinds(definitions)
+	return objects.DefinedKinds(definitions)
 }

@@ -96,7 +96,7 @@ type resolver interface {
 // does not serve. Kinds that a CRD in the same set brings are taken at that CRD's word. A kind whose discovery fails
 // has the scope of its objects in the inventory.
 func ScopeObjects(ctx context.Context, cluster resolver, list []*unstructured.Unstructured, namespace string, applied Inventory) error {
-	scopes := definedKinds(list)
+	scopes := objects.DefinedKinds(list)
 	for _, object := range list {
 		kind := object.GroupVersionKind()
 		namespaced, ok := scopes[kind.GroupKind()]
@@ -139,21 +139,6 @@ func scopeOf(ctx context.Context, cluster resolver, kind schema.GroupVersionKind
 // maxDiscovery is how long the discovery of a kind may hold up the correction of other objects, where the inventory
 // can say as much: what an aggregated API server serves may take as long to discover as any request may take.
 const maxDiscovery = 2 * time.Second
-
-// definedKinds returns the kinds that CRDs in the list define, and whether each is namespaced.
-func definedKinds(list []*unstructured.Unstructured) map[schema.GroupKind]bool {
-	defined := map[schema.GroupKind]bool{}
-	for _, object := range list {
-		if object.GroupVersionKind().GroupKind() != objects.DefinitionKind {
-			continue
-		}
-		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
-		scope, _, _ := unstructured.NestedString(object.Object, "spec", "scope")
-		defined[schema.GroupKind{Group: group, Kind: kind}] = scope != "Cluster"
-	}
-	return defined
-}
 
 // Prepare turns declared objects into what is applied: labelled, hashed and serialized. The namespace is
 // added if it is not empty, and not declared anyway.
