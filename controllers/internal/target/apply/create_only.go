@@ -15,12 +15,7 @@ import (
 // createOnly makes an object. One that is there already is not written to, unless this installation made it: a manager
 // may have died before it could record that.
 func (w *Writer) createOnly(ctx context.Context, done *Written) {
-	body, err := precondition.OnlyNew(done.Body)
-	if err != nil {
-		done.Err = fmt.Errorf("%s: %w", done.Ref, err)
-		return
-	}
-	answer, err := w.Cluster.Apply(ctx, done.Ref, "", body, false)
+	answer, err := w.applyNew(ctx, done)
 	if err == nil {
 		w.settle(ctx, done, answer)
 		return
@@ -40,6 +35,15 @@ func (w *Writer) createOnly(ctx context.Context, done *Written) {
 	}
 	done.UID = existing.UID
 	w.overwrite(ctx, done)
+}
+
+// applyNew applies an object that is not there. One that is, is a conflict.
+func (w *Writer) applyNew(ctx context.Context, done *Written) (*metav1.PartialObjectMetadata, error) {
+	body, err := precondition.OnlyNew(done.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", done.Ref, err)
+	}
+	return w.Cluster.Apply(ctx, done.Ref, "", body, false)
 }
 
 // isMade is whether this installation applied an object.

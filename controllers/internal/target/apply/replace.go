@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/precondition"
 	"github.com/daytwo-dev/daytwo/controllers/internal/immutable"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -71,15 +70,11 @@ func (w *Writer) replace(ctx context.Context, done *Written, refused error) erro
 // makeAnew makes an object in the place of one that was just deleted, and is whether it did. No watch would tell that the other
 // one is gone: it was not ours yet.
 func (w *Writer) makeAnew(ctx context.Context, done *Written) bool {
-	body, err := precondition.OnlyNew(done.Body)
+	answer, err := w.applyNew(ctx, done)
 	if err != nil {
-		return false
-	}
-	if done.Result, err = w.Cluster.Apply(ctx, done.Ref, "", body, false); err != nil {
-		done.Result = nil
 		return false // It is not gone yet.
 	}
-	done.adopted, done.UID = false, done.Result.UID
+	done.adopted, done.UID, done.Result = false, answer.UID, answer
 	return true
 }
 
