@@ -173,27 +173,45 @@ func TestAWriterStopsAtAnotherCluster(t *testing.T) {
 	b.must(made.Err)
 	t.Cleanup(func() { b.must(b.home.Delete(context.Background(), settings)) })
 
-	b.lead("workload-1")
 	known := apply.Write{Object: declared, Purpose: apply.PurposeUpdate, Entry: apply.Entry{Ref: declared.Ref, UID: made.Result.UID}}
-	b.must(w.Confirm(t.Context(), []apply.Write{known})) // Not asked: it would be one request more for each correction.
-	done := w.Do(t.Context(), known)
-	confirmed := w.Confirm(t.Context(), []apply.Write{known, {Object: declared, Purpose: apply.PurposeCreate}})
-	b.waitNoticed()
-	var asked []string
+	for range maxOvertaken {
+		b.lead("workload-1")
+		b.must(w.Confirm(t.Context(), []apply.Write{known})) // Not asked: it would be one request more for each correction.
+		done := w.Do(t.Context(), known)
+		confirmed := w.Confirm(t.Context(), []apply.Write{known, {Object: declared, Purpose: apply.PurposeCreate}})
+		b.waitNoticed()
+		asked := b.askedElsewhere()
+		const probe = "get kube-system 200"
+		if len(asked) > 0 && asked[0] == probe {
+			b.lead("workload-2") // A probe of the connection was quicker than the write, and closed it.
+			w.Cluster = b.cluster()
+			continue
+		}
+		if !fleet.IsOtherCluster(done.Err) {
+			t.Errorf("the object of another cluster is written: %v", done.Err)
+		}
+		if !fleet.IsOtherCluster(confirmed) {
+			t.Errorf("an object may be created: %v", confirmed)
+		}
+		if want := []string{"patch stopped 409", probe}; len(asked) < 2 || !slices.Equal(asked[:2], want) {
+			t.Errorf("the requests are %q, want %q first", asked, want)
+		}
+		return
+	}
+	t.Errorf("a probe was quicker than the write %d times", maxOvertaken)
+}
+
+// maxOvertaken is how often a probe may be quicker than the write of a test.
+const maxOvertaken = 5
+
+// askedElsewhere are the requests since the balancer was switched.
+func (b *balanced) askedElsewhere() (asked []string) {
 	for _, request := range b.balancer.Requests(faults.Match{Resources: []string{"*"}}) {
 		if request.Arrived.After(b.elsewhere) {
 			asked = append(asked, fmt.Sprintf("%s %s %d", request.Verb, request.Name, request.Code))
 		}
 	}
-	if probe := "get kube-system 200"; len(asked) > 0 && asked[0] == probe && done.Err != nil && confirmed != nil {
-		t.Log("a probe noticed the other cluster before the write did, and closed the connection")
-		return
-	} else if want := []string{"patch stopped 409", probe}; len(asked) < 2 || !slices.Equal(asked[:2], want) {
-		t.Errorf("the requests are %q, want %q first", asked, want)
-	}
-	if !fleet.IsOtherCluster(done.Err) || !fleet.IsOtherCluster(confirmed) {
-		t.Errorf("the write says %v, and whether an object may be created %v", done.Err, confirmed)
-	}
+	return asked
 }
 
 func TestACorrectionThatNamesTheObjectAsksForNothingElse(t *testing.T) {
