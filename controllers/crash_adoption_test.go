@@ -32,7 +32,8 @@ func TestKilledWhileItMakesAnObjectAnewThereIsOneInTheEnd(t *testing.T) {
 		name := fmt.Sprintf("replaced-%d", last)
 		w.declare(name, false, fixed(name, "1"))
 		w.waitState(name, state{"fixed": "1"})
-		return w.playToEnd(name, last, state{"fixed": "2"}, func() { w.patchSource(name, fixed(name, "2")) })
+		undone := func() string { return w.differs(name, state{"fixed": "2"}) }
+		return w.playToEnd(last, func() { w.patchSource(name, fixed(name, "2")) }, undone)
 	})
 }
 
@@ -45,9 +46,9 @@ func fixed(name, value string) string {
 func (w *crashEnv) playAdoption(name string, last int) bool {
 	w.t.Helper()
 	kept, replaced := w.foreign(name, "kept", false), w.foreign(name, "fixed", true)
-	blew := w.playToEnd(name, last, state{"kept": "1", "fixed": "2"}, func() {
+	blew := w.playToEnd(last, func() {
 		w.declare(name, true, state{"kept": "1"}.manifests(name)+fixed(name, "2"))
-	})
+	}, func() string { return w.differs(name, state{"kept": "1", "fixed": "2"}) })
 	for _, before := range []*corev1.ConfigMap{kept, replaced} {
 		now := &corev1.ConfigMap{}
 		if err := w.workload.Get(w.t.Context(), client.ObjectKeyFromObject(before), now); err != nil {
@@ -59,20 +60,6 @@ func (w *crashEnv) playAdoption(name string, last int) bool {
 	}
 	w.delete(name)
 	w.waitState(name, state{})
-	return blew
-}
-
-// playToEnd lets one write of what follows an act be the last, and waits until the add-on is as wanted all the same.
-func (w *crashEnv) playToEnd(name string, last int, want state, act func()) bool {
-	w.t.Helper()
-	blown := w.failpoint.arm(last)
-	act()
-	blew := w.blows(blown, func() string { return w.differs(name, want) })
-	if blew {
-		w.end()
-		w.restarted()
-	}
-	w.waitState(name, want)
 	return blew
 }
 

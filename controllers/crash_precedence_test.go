@@ -43,15 +43,7 @@ func (w *crashEnv) playTakeover(name string, last int) bool {
 	w.install(name)
 	w.waitState(name, installed)
 	before := w.sharedConfigMap(name)
-	blown := w.failpoint.arm(last)
-	w.installForProvider(name)
-	undone := func() string { return w.notTaken(name, before.UID) }
-	blew := w.blows(blown, undone)
-	if blew {
-		w.end()
-		w.restarted()
-	}
-	w.await(undone)
+	blew := w.playToEnd(last, func() { w.installForProvider(name) }, func() string { return w.notTaken(name, before.UID) })
 	for _, namespace := range []string{providerNamespace, "default"} {
 		addon := &addonsv1alpha1.SaaSAddon{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		if err := w.management.Delete(w.t.Context(), addon); err != nil {

@@ -78,6 +78,21 @@ func (w *crashEnv) play(p phase, name string, last int) bool {
 	return blew
 }
 
+// playToEnd lets one write of what follows an act be the last, and waits until nothing is undone all the same. It returns
+// whether there was such a write.
+func (w *crashEnv) playToEnd(last int, act func(), undone func() string) bool {
+	w.t.Helper()
+	blown := w.failpoint.arm(last)
+	act()
+	blew := w.blows(blown, undone)
+	if blew {
+		w.end()
+		w.restarted()
+	}
+	w.await(undone)
+	return blew
+}
+
 // state is the data of the ConfigMaps of one add-on, by name.
 type state map[string]string
 
