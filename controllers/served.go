@@ -21,12 +21,11 @@ type ServedKinds struct {
 // Serves asks a cluster whether it serves a kind. An error tells that this is not known, as of every cluster that the manager is not
 // connected to, because it does not lead.
 func (s *ServedKinds) Serves(ctx context.Context, cluster types.NamespacedName, kind schema.GroupVersionKind) (bool, error) {
-	connections := s.connections.Load()
-	if connections == nil {
-		return false, fmt.Errorf("not connected to %s", cluster)
+	var connected *fleet.Cluster
+	if connections := s.connections.Load(); connections != nil {
+		connected, _ = connections.Get(cluster)
 	}
-	connected, ok := connections.Get(cluster)
-	if !ok {
+	if connected == nil {
 		return false, fmt.Errorf("not connected to %s", cluster)
 	}
 	_, err := connected.Resource(ctx, kind)
