@@ -9,15 +9,17 @@ import (
 // patience is how many times Limits.Time a rendering may last on a machine that is busy with other things.
 const patience = 5
 
+// courtesy is the processor time after which a rendering gives way to everything else. Most renderings take less.
+const courtesy = 500 * time.Millisecond
+
 // meterPause is the least time between two looks at a worker's processor time.
 const meterPause = 10 * time.Millisecond
 
-// meter measures what one worker takes for one rendering, and ends that when it is too much: of processor time,
-// in which the time that lookups take counts too, or of time at all.
+// meter measures what one worker takes for one rendering. It has the worker give way when that is much, and ends the
+// rendering when it is too much: of processor time, in which the time that lookups take counts too, or of time at all.
 type meter struct {
 	limits Limits
-	// processorTime of the worker since it was started.
-	processorTime func() time.Duration
+	worker *process
 	// end is told why the rendering has to end.
 	end context.CancelCauseFunc
 
@@ -33,12 +35,12 @@ type meter struct {
 }
 
 // startMeter measures from now on, until it is stopped.
-func startMeter(limits Limits, processorTime func() time.Duration, end context.CancelCauseFunc) *meter {
-	m := &meter{limits: limits, processorTime: processorTime, end: end}
+func startMeter(limits Limits, worker *process, end context.CancelCauseFunc) *meter {
+	m := &meter{limits: limits, worker: worker, end: end}
 	m.begin()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.timer = time.AfterFunc(limits.Time, m.look)
+	m.timer = time.AfterFunc(min(courtesy, limits.Time), m.look)
 	return m
 }
 
@@ -46,7 +48,7 @@ func startMeter(limits Limits, processorTime func() time.Duration, end context.C
 func (m *meter) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.began, m.before, m.asked = time.Now(), m.processorTime(), 0
+	m.began, m.before, m.asked = time.Now(), m.worker.processorTime(), 0
 }
 
 func (m *meter) stop() {
@@ -77,7 +79,8 @@ func (m *meter) look() {
 	if !m.asking.IsZero() {
 		asked += time.Since(m.asking)
 	}
-	left := m.limits.Time - asked - (m.processorTime() - m.before)
+	taken := m.worker.processorTime() - m.before
+	left := m.limits.Time - asked - taken
 	patient := patience*m.limits.Time - time.Since(m.began)
 	switch {
 	case m.stopped:
@@ -85,7 +88,10 @@ func (m *meter) look() {
 		m.end(m.limits.timeExceeded(asked))
 	case patient <= 0:
 		m.end(m.limits.impatient())
+	case taken < courtesy:
+		m.timer.Reset(max(min(left, patient, courtesy-taken), meterPause))
 	default:
+		m.worker.giveWay()
 		m.timer.Reset(max(min(left, patient), meterPause))
 	}
 }

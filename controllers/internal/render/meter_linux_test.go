@@ -4,15 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/sandbox"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 // large is a chart whose rendering takes a processor for some time.
@@ -78,4 +84,72 @@ func TestARenderingThatGetsNoProcessorIsNoFaultOfTheChart(t *testing.T) {
 	}
 	pool.onStart = nil
 	mustRender(t, pool)
+}
+
+// niceValues are those of all threads of a process.
+func niceValues(t *testing.T, pid int) map[int]bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]bool{}
+	for _, thread := range threads {
+		id, err := strconv.Atoi(filepath.Base(thread))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The system call returns 20 less the nice value.
+		if raw, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil {
+			found[20-raw] = true
+		}
+	}
+	return found
+}
+
+// TestARenderingThatTakesLongGivesWay looks at each thread: on Linux a priority is a thread's.
+func TestARenderingThatTakesLongGivesWay(t *testing.T) {
+	own, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := 20 - own
+	pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: time.Hour}})
+	started := make(chan int, 1)
+	pool.onStart = func(pid int) { started <- pid }
+	mustRender(t, pool)
+	worker := <-started
+	if got := niceValues(t, worker); len(got) != 1 || !got[before] {
+		t.Errorf("a worker has the nice values %v after a short rendering, want %d", got, before)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() {
+		_, err := pool.Render(ctx, inline(endless))
+		ended <- err
+	}()
+	expect.EventuallyTrue(t, "the worker gives way", func(context.Context) (bool, error) {
+		got := niceValues(t, worker)
+		return len(got) == 1 && !got[before], nil
+	})
+	cancel()
+	<-ended
+}
+
+// TestAWorkerThatGaveWayIsReplaced has the renderings after a long one find a worker as quick as before.
+func TestAWorkerThatGaveWayIsReplaced(t *testing.T) {
+	pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: time.Hour}})
+	started := make(chan int, 2)
+	pool.onStart = func(pid int) { started <- pid }
+	long := strings.Replace(settings, "{{", "{{ range 40000000 }}{{ end }}{{", 1)
+	if _, err := pool.Render(context.Background(), inline(long)); err != nil {
+		t.Fatal(err)
+	}
+	if taken := sandbox.ProcessorTime(<-started); taken != 0 {
+		t.Errorf("the worker lives on after a long rendering; it took %s", taken)
+	}
+	mustRender(t, pool)
+	if got := niceValues(t, <-started); len(got) != 1 || got[20] {
+		t.Errorf("the next worker has the nice values %v", got)
+	}
 }

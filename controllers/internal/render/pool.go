@@ -172,16 +172,16 @@ func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	release := context.AfterFunc(limited, w.kill)
-	measured := startMeter(p.limits, w.processorTime, cancel)
+	measured := startMeter(p.limits, w, cancel)
 	answer, err := w.exchange(limited, o, measured)
 	measured.stop()
-	if release() && err == nil {
+	if release() && err == nil && !w.gaveWay {
 		p.putIdle(w)
 		return answer, nil
 	}
 	end := w.reap()
 	if err == nil {
-		// The limit was reached when the answer was there already.
+		// It gave way, or the limit was reached when the answer was there already.
 		return answer, nil
 	}
 	return nil, p.explain(limited, w, fmt.Errorf("%w (%s)", err, end))

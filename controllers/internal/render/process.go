@@ -20,6 +20,8 @@ type process struct {
 	input   io.WriteCloser
 	output  *bufio.Reader
 	errors  *headBuffer
+	// gaveWay is whether it has a lower priority than it began with, which it keeps.
+	gaveWay bool
 }
 
 // startProcess starts a worker and waits until it is ready, or ctx is done.
@@ -33,6 +35,7 @@ func startProcess(ctx context.Context, memory int64) (*process, error) {
 	// hostile rendering from taking more than its share.
 	w.command.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
 	w.command.Stderr = w.errors
+	w.command.SysProcAttr = sandbox.OwnGroup()
 	if w.input, err = w.command.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,14 @@ func (w *process) exchange(ctx context.Context, o order, measured *meter) ([]byt
 
 // processorTime is what the worker has taken since it was started; zero if that cannot be told.
 func (w *process) processorTime() time.Duration { return sandbox.ProcessorTime(w.command.Process.Pid) }
+
+// giveWay lets everything else on the machine go before the worker, from now on. It must not be called once another request can begin.
+func (w *process) giveWay() {
+	if !w.gaveWay {
+		w.gaveWay = true
+		sandbox.GiveWay(w.command.Process.Pid)
+	}
+}
 
 // kill ends the worker at once, whatever it does. It may be called at any time.
 func (w *process) kill() {

@@ -60,6 +60,20 @@ func ProcessorTime(pid int) time.Duration {
 	return time.Duration(taken.Nano())
 }
 
+// yielding is the nice value of a process that gives way: it gets about a tenth of a processor that another one wants too
+// (sched_prio_to_weight in the kernel's kernel/sched/core.c: 110 to 1024).
+const yielding = 10
+
+// OwnGroup has a process started as the only one of its process group, as GiveWay needs it.
+func OwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// GiveWay lowers the priority of all threads of a process that was started with OwnGroup, and of those that it starts later. There is no way
+// back without a privilege. It does nothing if the process has ended.
+func GiveWay(pid int) {
+	// A priority belongs to a thread; that of a group reaches all of them.
+	_ = unix.Setpriority(unix.PRIO_PGRP, pid, yielding)
+}
+
 // startPoller makes the Go runtime open the files of its network poller, which its timers need
 // and which it opens when it first has a use for them. A pipe is such a use.
 func startPoller() error {
