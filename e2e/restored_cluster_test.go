@@ -26,7 +26,7 @@ func TestAClusterRestoredFromASnapshotIsBroughtBackToWhatIsDeclared(t *testing.T
 	must(t, err)
 	t.Cleanup(func() { must(t, cluster.Stop(context.Background())) })
 	c := moveIn(t, lent{bare: []string{name}})
-	manifests := c.newAddon("plain", fmt.Sprintf(oneConfigMap, "blue"))
+	manifests := c.newAddon("plain", fmt.Sprintf(oneConfigMap, "blue")+"---\n"+configMapNamed("removed"))
 	must(t, env.Admin.Create(t.Context(), manifests))
 	chart := c.newChartAddon("painted", c.startRegistry(smallChart("painted", paintedFiles()).packed(t)).OCI(), "painted", "1.0.0")
 	chart.Spec.Values = valuesOf(`{"color": "blue"}`)
@@ -44,7 +44,9 @@ func TestAClusterRestoredFromASnapshotIsBroughtBackToWhatIsDeclared(t *testing.T
 
 	must(t, cluster.Restore(t.Context(), before))
 	c.awaitColors(name, "green", "settings", "added", "palette", "made-by-upgrade")
-	waitGone(t, c.workload(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "only-blue"}})
+	for _, undeclared := range []string{"only-blue", "removed"} {
+		waitGone(t, c.workload(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: undeclared}})
+	}
 	expect.Eventually(t, "Helm sees the release that is declared", func(context.Context) error {
 		status, err := helmOf(t, name).Status(types.NamespacedName{Namespace: "default", Name: "painted"}, 0)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 )
 
 // manyObjects declares ConfigMaps whose names have a length, in bytes.
@@ -71,7 +72,7 @@ func TestWhatCouldNotBeRecordedIsNotApplied(t *testing.T) {
 			}
 			o.Desired = test.desired
 			err := releases.CheckRecordable(o)
-			var unrecordable *target.UnrecordableError
+			var unrecordable *recordable.Error
 			if (err != nil) != (test.says != "") || err != nil && (!errors.As(err, &unrecordable) || !strings.Contains(err.Error(), test.says)) {
 				t.Fatalf("it says %v, want %q", err, test.says)
 			}
@@ -101,9 +102,9 @@ func TestAStatusThatWouldNotFitSaysSo(t *testing.T) {
 	o := scene()
 	ref := configMapRef("hostile")
 	done := result{Result: apply.Result{Written: []apply.Written{succeeded(ref, apply.PurposeCreate)}}}
-	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", target.MaxStored))}
+	o.Inventory[ref.Key()] = apply.Entry{Ref: ref, UID: types.UID(strings.Repeat("u", recordable.MaxStored))}
 	next := newReport(o, target.Plan{}, done, target.Shown{}).status
-	if size := target.SizeOf(next); size > target.MaxStored {
+	if size := recordable.SizeOf(next); size > recordable.MaxStored {
 		t.Errorf("the status has %d bytes", size)
 	}
 	ready := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionReady)
@@ -134,11 +135,11 @@ func TestTheLargestStatusIsStored(t *testing.T) {
 		}
 	})
 	before := release.DeepCopy()
-	for i := 0; target.SizeOf(release) < target.MaxStored-2048; i++ {
+	for i := 0; recordable.SizeOf(release) < recordable.MaxStored-2048; i++ {
 		ref := objects.Ref{GroupVersionKind: configMapRef("").GroupVersionKind, Namespace: "default", Name: fmt.Sprintf("%04d-%s", i, strings.Repeat("n", 240))}
 		release.Status.Inventory = append(release.Status.Inventory, metav1alpha1.InventoryEntry{ID: ref.ID(), Kept: true, Relinquished: []string{"/" + strings.Repeat("y", 500)}})
 	}
 	if err := shared.management.Status().Patch(t.Context(), release, client.MergeFrom(before)); err != nil {
-		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), target.SizeOf(release), err)
+		t.Fatalf("%d entries, %d bytes: %v", len(release.Status.Inventory), recordable.SizeOf(release), err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/certificatecontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -31,7 +32,7 @@ const (
 func (r *Reconciler) Size(o *observation) int {
 	size := 5*1024 + 10*512 + 32*certificatecontent.MaxSelector
 	if told := o.Extra.declared; told != nil {
-		size += target.SizeOf(told.reload)
+		size += recordable.SizeOf(told.reload)
 	}
 	return size
 }

@@ -63,9 +63,31 @@ type ObjectsStatus struct {
 	// +kubebuilder:validation:MaxItems=4000
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
+	// removed are the objects that were removed last, the latest last. One that a snapshot of the cluster brings back is
+	// removed again.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
+	Removed []RemovedObject `json:"removed,omitempty"`
+
 	// drift tells what others changed.
 	// +optional
 	Drift DriftStatus `json:"drift"`
+}
+
+// RemovedObject is an object that is not in the cluster any more.
+type RemovedObject struct {
+	// id is apiVersion/Kind/namespace/name, as in "apps/v1/Deployment/cache/web".
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	ID string `json:"id,omitempty"`
+
+	// uid that it had. No later object of its name has it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
 }
 
 // DriftStatus tells what others changed and what came of it.

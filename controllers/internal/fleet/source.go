@@ -53,7 +53,7 @@ func (c *Cluster) sourceFor(resource resources.Resource) source {
 	watched := reader
 	watched.Unwanted = func(head bounded.Head, gone bool) {
 		if head.Independent {
-			c.Tracker.NoteUnrecorded(head.Key(resource.GroupKind()), gone, c.connection.fleet.clock.Now())
+			c.Tracker.NoteUnrecorded(head.Key(resource.GroupKind()), head.UID, gone, c.connection.fleet.clock.Now())
 		}
 	}
 	return source{

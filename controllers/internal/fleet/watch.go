@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
@@ -97,7 +98,7 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	before := w.cluster.Tracker.Horizon(w.kind.GroupKind())
 	seen := map[objects.Key]tracker.Seen{}
 	now := w.cluster.connection.fleet.clock.Now()
-	unrecorded := map[objects.Key]bool{}
+	unrecorded := map[objects.Key]types.UID{}
 	version, err := source.each(ctx, w.selector(), w.fields(), func(item runtime.Object) error {
 		if key, sighting, ok := w.look(item, now); ok {
 			seen[key] = sighting
@@ -105,7 +106,7 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 		return nil
 	}, func(head bounded.Head) {
 		if head.Independent && len(unrecorded) < tracker.MaxUnrecorded {
-			unrecorded[head.Key(w.kind.GroupKind())] = true
+			unrecorded[head.Key(w.kind.GroupKind())] = head.UID
 		}
 	})
 	if err != nil {
@@ -113,8 +114,8 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	}
 	w.cluster.Tracker.Replace(w.kind.GroupKind(), seen, version, before, now)
 	w.cluster.Tracker.RetainUnrecorded(w.kind.GroupKind(), unrecorded)
-	for key := range unrecorded {
-		w.cluster.Tracker.NoteUnrecorded(key, false, now)
+	for key, uid := range unrecorded {
+		w.cluster.Tracker.NoteUnrecorded(key, uid, false, now)
 	}
 	return version, nil
 }

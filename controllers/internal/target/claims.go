@@ -9,15 +9,17 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/tombstones"
 )
 
-// RestoreObjects tells the tracker of a cluster which objects an inventory lists there, and what others may set of them.
-// An inventory that cannot be read claims nothing: the reconcile of its target says why.
-func RestoreObjects(tracked *tracker.Tracker, owner tracker.Owner, inventory []metav1alpha1.InventoryEntry, rules managedfields.Rules, drift metav1alpha1.DriftPolicy) {
-	stored, err := apply.ReadInventory(inventory)
+// RestoreObjects tells the tracker of a cluster which objects an inventory lists there, what others may set of them, and which were
+// removed. An inventory that cannot be read claims nothing: the reconcile of its target says why.
+func RestoreObjects(tracked *tracker.Tracker, owner tracker.Owner, status *metav1alpha1.ObjectsStatus, rules managedfields.Rules, drift metav1alpha1.DriftPolicy) {
+	stored, err := apply.ReadInventory(status.Inventory)
 	if err != nil {
 		return
 	}
+	tracked.SetRemoved(owner, tombstones.UIDs(status.Removed))
 	settings, version := SettingsOf(drift), RulesVersion(rules, drift)
 	for key, e := range stored {
 		tracked.Keep(owner, key, tracker.Expectation{UID: e.UID, Fingerprint: e.Fingerprint})

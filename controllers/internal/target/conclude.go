@@ -12,6 +12,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/tombstones"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -52,6 +53,7 @@ func (r *Reconciler[T, S, M]) Conclude(
 	}
 	if cluster != nil {
 		r.Retain(cluster, target, o, c.Keeps)
+		cluster.Tracker.SetRemoved(r.Owner(target), tombstones.UIDs(c.Told.Removed))
 	}
 	if c.Ends {
 		return reconcile.Result{}, r.End(ctx, writer.Stored(), o, c.Left)

@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
@@ -72,7 +73,7 @@ func (d *Declared[T, S, X]) SetupWithManager(mgr ctrl.Manager, options Options) 
 // Restore implements Kind.
 func (d *Declared[T, S, X]) Restore(tracker *tracker.Tracker, target T) {
 	owner, status := d.Room.Owner(target), d.Status(target)
-	RestoreObjects(tracker, owner, d.Parts(status).Inventory, d.Rules, d.Drift(target))
+	RestoreObjects(tracker, owner, d.Parts(status).ObjectsStatus, d.Rules, d.Drift(target))
 	d.staged().Beside(status).keep(tracker, owner)
 }
 
@@ -178,5 +179,5 @@ func (d *Declared[T, S, X]) apply(
 
 // sizeWithoutStatus is how many bytes of JSON the rest of a target takes.
 func (d *Declared[T, S, X]) sizeWithoutStatus(target T) int {
-	return SizeOf(target) - SizeOf(d.Status(target))
+	return recordable.SizeOf(target) - recordable.SizeOf(d.Status(target))
 }

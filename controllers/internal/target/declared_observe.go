@@ -8,6 +8,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 )
 
 // observe reads everything once, after what the target has in its cluster is followed there. It returns the cluster to
@@ -79,7 +80,7 @@ func (d *Declared[T, S, X]) MoveFrom(o *DeclaredObservation[T, S, X]) {
 	status := d.Parts(&o.Status)
 	o.Elsewhere = o.Replaced(d.leftovers(&o.Status, o.Inventory))
 	o.Inventory = apply.Inventory{}
-	status.InputsHash, status.Applying, status.Revision, status.Acknowledged = "", "", "", nil
+	status.InputsHash, status.Applying, status.Revision, status.Acknowledged, status.Removed = "", "", "", nil, nil
 	d.staged().Forget(&o.Status)
 }
 
@@ -98,6 +99,9 @@ func (d *Declared[T, S, X]) observeCluster(ctx context.Context, o *DeclaredObser
 	status := d.Parts(&o.Status)
 	owner := d.Room.Owner(o.Target)
 	d.staged().Beside(&o.Status).keep(cluster.Tracker, owner)
+	if err := o.observeReturned(ctx, cluster, status.Removed); err != nil {
+		return err
+	}
 	unserved, err := o.Objects(status).Follow(ctx, cluster, owner)
 	if err != nil {
 		return err
@@ -130,7 +134,7 @@ func (d *Declared[T, S, X]) needsDesired(o *DeclaredObservation[T, S, X]) bool {
 	if o.isDeleted() {
 		return d.hasBeside(o) && !IsOrphaned(o.Target) && !o.AwaitsBackup()
 	}
-	return o.NeedsDesired(d.Parts(&o.Status)) || o.Unfinished || d.staged().NeedsDesired(o)
+	return o.NeedsDesired(d.Parts(&o.Status)) || o.Unfinished || len(o.Returned) > 0 || d.staged().NeedsDesired(o)
 }
 
 // hasBeside is whether the target has something in its cluster beside its objects.
@@ -155,5 +159,5 @@ func (d *Declared[T, S, X]) observeDesired(ctx context.Context, o *DeclaredObser
 // CheckRecordable makes sure, before anything is applied, that the status can tell of all that is going to be in the
 // cluster.
 func (d *Declared[T, S, X]) CheckRecordable(o *DeclaredObservation[T, S, X]) error {
-	return cmp.Or(o.checkCount(), o.CheckRecordable(d.Name(), d.sizeWithoutStatus(o.Target)+d.staged().Size(o)))
+	return recordable.Check(d.Name(), d.sizeWithoutStatus(o.Target)+d.staged().Size(o), o.DriftSettings(), o.Desired, o.Inventory)
 }

@@ -7,6 +7,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 )
 
 // NewReport tells what was observed, planned and done; the inventory is as it is afterwards. It is pure.
@@ -52,8 +53,8 @@ func (d *Declared[T, S, X]) nextStatus(o *DeclaredObservation[T, S, X], done Car
 	if done.Outcome.Conclude != nil {
 		done.Outcome.Conclude(next)
 	}
-	size := d.sizeWithoutStatus(o.Target) + SizeOf(next)
-	if o.Unreachable == "" && size > MaxStored {
+	size := d.sizeWithoutStatus(o.Target) + recordable.SizeOf(next)
+	if o.Unreachable == "" && size > recordable.MaxStored {
 		d.CopyStatus(next, &done.Recorded)
 		d.Parts(next).StallAsTooLarge(o.Observation, d.Name(), size)
 	}

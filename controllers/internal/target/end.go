@@ -26,7 +26,9 @@ func (r *Reconciler[T, S, M]) End(ctx context.Context, target T, o Observation, 
 	if err := r.recordUnremoved(ctx, target, o, left); err != nil {
 		return err
 	}
-	r.Fleet.Tracker(ClusterKey(target)).Retain(r.Owner(target), func(objects.Key) bool { return false })
+	tracked := r.Fleet.Tracker(ClusterKey(target))
+	tracked.Retain(r.Owner(target), func(objects.Key) bool { return false })
+	tracked.SetRemoved(r.Owner(target), nil)
 	next := clone(target)
 	controllerutil.RemoveFinalizer(next, metav1alpha1.FinalizerTarget)
 	patch := client.MergeFromWithOptions(target, client.MergeFromWithOptimisticLock{})

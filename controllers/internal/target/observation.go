@@ -25,6 +25,8 @@ type Observation struct {
 	Restored bool
 	// AwaitedKeys are what another target has and this one waits for, beside the desired objects.
 	AwaitedKeys []objects.Key
+	// Returned were removed, and are back with a snapshot of the cluster.
+	Returned []apply.Entry
 	// untold are corrections of which the status is to tell, beside those of this reconcile.
 	untold untold
 	// DesiredKnown: the desired objects are known. They are where they are needed, because something is to be written.

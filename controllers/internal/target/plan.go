@@ -22,7 +22,7 @@ func (d *Declared[T, S, X]) NewPlan(o *DeclaredObservation[T, S, X]) Plan {
 	status := d.Parts(&o.Status)
 	p := Plan{Plan: apply.NewPlan(o.Objects(status)), Staged: d.staged().Plan(o)}
 	p.Wake(p.Staged.WakeAt)
-	isSettled := o.IsSettled(status) && !o.Unfinished
+	isSettled := o.IsSettled(status) && !o.Unfinished && len(o.Returned) == 0
 	p.Begins = !isSettled && status.Applying != o.Inputs && (!p.IsEmpty() || p.Staged.Begins)
 	return p
 }

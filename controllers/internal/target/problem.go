@@ -2,12 +2,12 @@ package target
 
 import (
 	"errors"
-	"fmt"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
 	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 )
 
 // VerdictOfProblem says what keeps the desired objects of a target from being known; nil for no problem. A kind's own
@@ -18,7 +18,7 @@ func VerdictOfProblem(problem error) *Verdict {
 	}
 	var verdict *Verdict
 	var unknown *apply.UnknownKindError
-	var unrecordable *UnrecordableError
+	var unrecordable *recordable.Error
 	switch {
 	case secretaccess.Of(problem) != nil:
 		return &Verdict{Reason: metav1alpha1.ReasonSecretsNotReadable, Message: problem.Error(), Cause: problem, Stalled: true}
@@ -35,12 +35,4 @@ func VerdictOfProblem(problem error) *Verdict {
 		}
 	}
 	return &Verdict{Reason: metav1alpha1.ReasonFailed, Message: problem.Error(), Cause: problem}
-}
-
-// checkCount makes sure that a target declares no more objects than its inventory takes.
-func (o Observation) checkCount() error {
-	if len(o.Desired) > apply.MaxInventory {
-		return &UnrecordableError{fmt.Sprintf("%d objects are declared, more than the %d that one target may have; split it", len(o.Desired), apply.MaxInventory)}
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/standstill"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/tombstones"
 )
 
 // Findings are what the report of a target is made from. The inventory is as it is afterwards.
@@ -58,7 +59,7 @@ func Report(next Status, f Findings) {
 		return
 	}
 	next.ClusterID = string(o.ClusterID)
-	next.Inventory = o.Inventory.Stored()
+	next.Inventory, next.Removed = o.Inventory.Stored(), tombstones.Update(next.Removed, o.Desired, f.Result)
 	if len(f.Result.Postponed) == 0 {
 		next.HandledRequest = o.Request
 	}

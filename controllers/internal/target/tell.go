@@ -8,6 +8,10 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/target/tombstones"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // Events: reasons and actions.
@@ -16,6 +20,7 @@ const (
 	eventAbandoned      = "Abandoned"
 	eventOrphaned       = "Orphaned"
 	eventLeftBehind     = "LeftBehind"
+	eventRemovedAgain   = "RemovedAgain"
 
 	actionCorrect = "Correct"
 	actionDelete  = "Delete"
@@ -39,6 +44,10 @@ func (r *Reconciler[T, S, M]) Tell(target T, status *metav1alpha1.TargetStatus, 
 	}
 	for _, left := range f.Result.Left {
 		r.Recorder.Eventf(target, nil, corev1.EventTypeNormal, eventLeftBehind, actionDelete, "%s stays in %s: %s", left.Ref, cluster.Name, left.Because)
+	}
+	if again := tombstones.Among(f.Observation.Returned, f.Result.Gone); len(again) > 0 {
+		r.Recorder.Eventf(target, nil, corev1.EventTypeNormal, eventRemovedAgain, actionDelete, "%s removed again that a snapshot had brought back to %s: %s",
+			plural.Of(len(again), "object|was|were"), cluster.Name, truncate.Cut(apply.Names(again), maxNamesTold))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 type Head struct {
 	namespace, name string
 	version         string
+	UID             types.UID
 	// Independent is false for an object that a controller made for another one, and for Helm's hooks and records.
 	Independent bool
 }
@@ -50,7 +51,7 @@ func headOf(raw []byte) (Head, error) {
 		controlled = controlled || owner.Controller
 	}
 	return Head{
-		namespace: head.Namespace, name: head.Name, version: head.ResourceVersion,
+		namespace: head.Namespace, name: head.Name, version: head.ResourceVersion, UID: head.UID,
 		Independent: !controlled && isOfNoRelease(head.Annotations.Hook, head.Labels.Owner),
 	}, CheckIdentifiers(head.UID, head.ResourceVersion)
 }
@@ -58,7 +59,7 @@ func headOf(raw []byte) (Head, error) {
 // headOfMetadata is the head of an object whose metadata is decoded.
 func headOfMetadata(object *metav1.PartialObjectMetadata) Head {
 	return Head{
-		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion,
+		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion, UID: object.UID,
 		Independent: metav1.GetControllerOfNoCopy(object) == nil && isOfNoRelease(object.Annotations["helm.sh/hook"], object.Labels["owner"]),
 	}
 }

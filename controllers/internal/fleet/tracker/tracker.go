@@ -59,8 +59,10 @@ type Tracker struct {
 	// claims is how many were made.
 	claims uint64
 	kinds  map[schema.GroupKind]*kind
-	// unrecorded are objects that no target claims, and since when they are seen.
-	unrecorded map[objects.Key]time.Time
+	// unrecorded are objects that no target claims.
+	unrecorded map[objects.Key]unrecorded
+	// removed are objects that a target removed, by their UIDs.
+	removed map[Owner]map[objects.Key]types.UID
 	// waiting are the targets that declare an object which another one has.
 	waiting map[objects.Key]*queue
 	notify  func(owner Owner, drifted bool)
@@ -92,7 +94,8 @@ func New(notify func(owner Owner, drifted bool)) *Tracker {
 		kinds:   map[schema.GroupKind]*kind{},
 		notify:  notify,
 
-		unrecorded: map[objects.Key]time.Time{},
+		unrecorded: map[objects.Key]unrecorded{},
+		removed:    map[Owner]map[objects.Key]types.UID{},
 		waiting:    map[objects.Key]*queue{},
 
 		restored: map[string]bool{},

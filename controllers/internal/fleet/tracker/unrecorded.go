@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -33,13 +34,20 @@ type Unrecorded struct {
 	Examples string
 }
 
+// unrecorded is one of them.
+type unrecorded struct {
+	uid types.UID
+	// since is when it was seen first.
+	since time.Time
+}
+
 // Unrecorded returns what no target has claimed for a while.
 func (t *Tracker) Unrecorded(now time.Time) Unrecorded {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []string
-	for key, since := range t.unrecorded {
-		if now.Sub(since) >= unrecordedAfter {
+	for key, one := range t.unrecorded {
+		if now.Sub(one.since) >= unrecordedAfter {
 			names = append(names, key.String())
 		}
 	}
@@ -47,28 +55,38 @@ func (t *Tracker) Unrecorded(now time.Time) Unrecorded {
 	return Unrecorded{Count: len(names), Examples: strings.Join(names[:min(len(names), maxExamples)], ", ")}
 }
 
-// NoteUnrecorded takes in that a watch showed an object which no target had claimed then.
-func (t *Tracker) NoteUnrecorded(key objects.Key, gone bool, at time.Time) {
+// NoteUnrecorded takes in that a watch showed an object which no target had claimed then. The target that removed the very
+// object is told.
+func (t *Tracker) NoteUnrecorded(key objects.Key, uid types.UID, gone bool, at time.Time) {
+	if owner, returned := t.noteUnrecorded(key, uid, gone, at); returned {
+		t.notify(owner, false)
+	}
+}
+
+func (t *Tracker) noteUnrecorded(key objects.Key, uid types.UID, gone bool, at time.Time) (remover Owner, returned bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, claimed := t.objects[key]; claimed || gone {
 		delete(t.unrecorded, key)
-		return
+		return Owner{}, false
 	}
-	if len(key.Namespace)+len(key.Name) > maxKeyBytes {
-		return
+	known, isKnown := t.unrecorded[key]
+	if len(key.Namespace)+len(key.Name) > maxKeyBytes || !isKnown && len(t.unrecorded) >= MaxUnrecorded || isKnown && known.uid == uid {
+		return Owner{}, false
 	}
-	if _, known := t.unrecorded[key]; !known && len(t.unrecorded) < MaxUnrecorded {
-		t.unrecorded[key] = at
+	if isKnown {
+		at = known.since
 	}
+	t.unrecorded[key] = unrecorded{uid: uid, since: at}
+	return t.removerOf(key, uid)
 }
 
 // RetainUnrecorded ends what is known of a kind, but for the objects of a whole list.
-func (t *Tracker) RetainUnrecorded(of schema.GroupKind, listed map[objects.Key]bool) {
+func (t *Tracker) RetainUnrecorded(of schema.GroupKind, listed map[objects.Key]types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range t.unrecorded {
-		if key.GroupKind == of && !listed[key] {
+		if _, is := listed[key]; key.GroupKind == of && !is {
 			delete(t.unrecorded, key)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
@@ -25,24 +26,24 @@ func TestObjectsThatNoTargetClaimsAreToldAfterAWhile(t *testing.T) {
 	}
 	later := noon.Add(unrecordedAfter)
 	for _, name := range []string{"b", "a", "claimed", "deleted"} {
-		tracker.NoteUnrecorded(key(name), false, noon)
+		tracker.NoteUnrecorded(key(name), "1", false, noon)
 	}
 	tracker.Claim(release, key("claimed"))
-	tracker.NoteUnrecorded(key("claimed"), false, noon)
-	tracker.NoteUnrecorded(key("deleted"), true, noon)
-	tracker.NoteUnrecorded(key("a"), false, later)
+	tracker.NoteUnrecorded(key("claimed"), "1", false, noon)
+	tracker.NoteUnrecorded(key("deleted"), "1", true, noon)
+	tracker.NoteUnrecorded(key("a"), "1", false, later)
 	expect(later.Add(-time.Millisecond), Unrecorded{})
 	expect(later, Unrecorded{Count: 2, Examples: "ConfigMap default/a, ConfigMap default/b"})
 
-	tracker.RetainUnrecorded(key("").GroupKind, map[objects.Key]bool{key("b"): true})
+	tracker.RetainUnrecorded(key("").GroupKind, map[objects.Key]types.UID{key("b"): "1"})
 	expect(later, Unrecorded{Count: 1, Examples: "ConfigMap default/b"})
 	tracker.Forget()
 	expect(later, Unrecorded{})
 
 	for i := range 2 * MaxUnrecorded {
-		tracker.NoteUnrecorded(key(fmt.Sprintf("many-%04d", i)), false, noon)
+		tracker.NoteUnrecorded(key(fmt.Sprintf("many-%04d", i)), "1", false, noon)
 	}
-	tracker.NoteUnrecorded(key(strings.Repeat("x", 1<<20)), false, noon)
+	tracker.NoteUnrecorded(key(strings.Repeat("x", 1<<20)), "1", false, noon)
 	if got := tracker.Unrecorded(later); got.Count != MaxUnrecorded || len(got.Examples) > 200 {
 		t.Errorf("of too many there are %d, with %d bytes of examples", got.Count, len(got.Examples))
 	}
