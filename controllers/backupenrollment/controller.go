@@ -142,6 +142,11 @@ func (r *Reconciler) Parts(status *backupv1alpha1.BackupEnrollmentStatus) target
 	return target.Status{TargetStatus: &status.TargetStatus, ObjectsStatus: &status.ObjectsStatus}
 }
 
+// DropSteps implements target.FollowingKind.
+func (r *Reconciler) DropSteps(status *backupv1alpha1.BackupEnrollmentStatus) {
+	status.Runs, status.LastSuccessful, status.Next, status.Server = nil, nil, nil, nil
+}
+
 // Drift implements target.DeclaredKind.
 func (r *Reconciler) Drift(enrollment *backupv1alpha1.BackupEnrollment) metav1alpha1.DriftPolicy {
 	return enrollment.Spec.Drift

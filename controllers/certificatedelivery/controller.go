@@ -122,6 +122,11 @@ func (r *Reconciler) Parts(status *certificatesv1alpha1.CertificateDeliveryStatu
 	return target.Status{TargetStatus: &status.TargetStatus, ObjectsStatus: &status.ObjectsStatus}
 }
 
+// DropSteps implements target.FollowingKind.
+func (r *Reconciler) DropSteps(status *certificatesv1alpha1.CertificateDeliveryStatus) {
+	status.Requests = nil
+}
+
 // Drift implements target.DeclaredKind.
 func (r *Reconciler) Drift(delivery *certificatesv1alpha1.CertificateDelivery) metav1alpha1.DriftPolicy {
 	return delivery.Spec.Drift

@@ -31,6 +31,8 @@ type Conclusion[S any] struct {
 	Keeps func(objects.Key) bool
 	// Mirrors is whether the status tells no more than the stored one of what was done and asked for; nil if it does.
 	Mirrors func(stored *S) bool
+	// Follows is whether it tells no more than that and a step of what goes on in the cluster; nil if it does.
+	Follows func(stored *S) bool
 	// Due is when the target must be looked at again though nothing happens; zero for never.
 	Due time.Time
 }

@@ -47,6 +47,12 @@ type VerifyingKind[T metav1alpha1.Target] interface {
 	Verify(ctx context.Context, target T, objects []apply.Object) error
 }
 
+// FollowingKind is a DeclaredKind whose targets tell each step of what goes on in their cluster.
+type FollowingKind[S any] interface {
+	// DropSteps takes that out of a status. Another look at the cluster finds it out anew: what is dropped may be lost with the manager.
+	DropSteps(status *S)
+}
+
 // Declared is the [Kind] of targets that keep the objects that they declare: it does the four steps. What else they have
 // and do, a [StagedKind] adds, which is named: a kind that lacked one of its methods would lose all of them unnoticed.
 type Declared[T metav1alpha1.Target, S, X any] struct {

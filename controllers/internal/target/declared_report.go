@@ -38,6 +38,7 @@ func (d *Declared[T, S, X]) NewReport(
 		Ends:       p.Finalize && done.Err == nil && (len(told.Inventory) == 0 && !outcome.Remains || o.isObjectsAbandonable()),
 		Left:       d.leftovers(next, o.Inventory), Keeps: beside.holds,
 		Mirrors: func(stored *S) bool { return !o.isDeleted() && d.mirrors(stored, next) },
+		Follows: func(stored *S) bool { return !o.isDeleted() && d.follows(stored, next) },
 	}
 }
 

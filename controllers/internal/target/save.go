@@ -29,6 +29,7 @@ func (r *Reconciler[T, S, M]) save(
 		Subject: fmt.Sprint(target.GetUID(), target.GetGeneration()), Mirrors: c.Mirrors != nil && c.Mirrors(r.Kind.Status(stored)),
 		Before: stored.GetTargetStatus().Conditions, After: c.Told.Conditions,
 	}
+	change.Follows = !change.Mirrors && c.Follows != nil && c.Follows(r.Kind.Status(stored))
 	mayWait := !c.Ends && c.Findings.Failure() == nil && !graceful.IsEnding(ctx)
 	if due := known.writes.Due(change, now); mayWait && due.After(now) {
 		known.putOff(target, *c.Status)
@@ -47,6 +48,18 @@ func (r *Reconciler[T, S, M]) save(
 // follows from that.
 func (d *Declared[T, S, X]) mirrors(before, after *S) bool {
 	return equality.Semantic.DeepEqual(*d.withoutMirrored(before), *d.withoutMirrored(after))
+}
+
+// follows is whether two statuses differ only in that, and in steps of what goes on in the cluster.
+func (d *Declared[T, S, X]) follows(before, after *S) bool {
+	following, ok := d.DeclaredKind.(FollowingKind[S])
+	if !ok {
+		return false
+	}
+	rest, next := d.withoutMirrored(before), d.withoutMirrored(after)
+	following.DropSteps(rest)
+	following.DropSteps(next)
+	return equality.Semantic.DeepEqual(*rest, *next)
 }
 
 func (d *Declared[T, S, X]) withoutMirrored(status *S) *S {

@@ -3,6 +3,7 @@ package throttle
 import (
 	"time"
 
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,6 +19,12 @@ var Summary = Pause{First: 10 * time.Second, Longest: 10 * time.Second}
 // minute, and one in each of the next.
 var Health = Pause{First: 10 * time.Second, Longest: time.Minute}
 
+// Steps of what goes on are told at once, such as a backup that begins and ends: so many, and one more each time StepEvery has passed.
+const (
+	MaxSteps  = 6
+	StepEvery = 10 * time.Second
+)
+
 // maxTold bounds what is remembered of one object. Reasons are constants, so that all of them together are fewer.
 const maxTold = 256
 
@@ -26,6 +33,8 @@ type Writes struct {
 	// mirrored is when a status was written that only mirrored, and pause the least time until the next one.
 	mirrored time.Time
 	pause    time.Duration
+	// steps that may be told now; nil for MaxSteps.
+	steps *rate.Limiter
 	// subject is what people asked for, as of the last write.
 	subject string
 	// told are the conditions that were told of it.
@@ -45,15 +54,19 @@ type Change struct {
 	Subject string
 	// Mirrors: beside its conditions, what changes in the status only mirrors.
 	Mirrors bool
+	// Follows: it does not mirror, but tells no more than a step of what goes on where others work.
+	Follows bool
 	// Before and After are the conditions as they are stored, and as they are to be.
 	Before, After []metav1.Condition
 }
 
 // IsNews is whether a change tells more than what was told before.
 func (w *Writes) IsNews(c Change) bool {
-	if !c.Mirrors {
-		return true
-	}
+	return !c.Mirrors || w.tellsFirst(c)
+}
+
+// tellsFirst is whether a change tells of a condition what was not told yet.
+func (w *Writes) tellsFirst(c Change) bool {
 	already := w.toldOf(c.Subject, c.Before)
 	for one := range factsOf(c.Before, c.After) {
 		if !already[one] && len(already) < maxTold {
@@ -76,6 +89,9 @@ func (w *Writes) IsFirst(c Change, condition string) bool {
 
 // Due is when a change is to be written: now, or when the pause since the last write that only mirrored has passed.
 func (w *Writes) Due(c Change, now time.Time) time.Time {
+	if c.Follows && !w.tellsFirst(c) {
+		return w.nextStep(now)
+	}
 	due := w.mirrored.Add(w.pause)
 	if now.Before(w.mirrored) || due.Before(now) || w.IsNews(c) {
 		return now
@@ -83,8 +99,23 @@ func (w *Writes) Due(c Change, now time.Time) time.Time {
 	return due
 }
 
+// nextStep is when a step may be told.
+func (w *Writes) nextStep(now time.Time) time.Time {
+	if w.steps == nil {
+		return now
+	}
+	missing := 1 - w.steps.TokensAt(now)
+	return now.Add(time.Duration(max(0, missing) * float64(StepEvery)))
+}
+
 // Wrote remembers that a change was written, and how long the next one that only mirrors has to wait.
 func (w *Writes) Wrote(c Change, pause Pause, now time.Time) {
+	if c.Follows {
+		if w.steps == nil {
+			w.steps = rate.NewLimiter(rate.Every(StepEvery), MaxSteps)
+		}
+		w.steps.AllowN(now, 1)
+	}
 	if !w.IsNews(c) {
 		if goesOn := now.Before(w.mirrored.Add(2 * w.pause)); goesOn {
 			w.pause = min(2*w.pause, pause.Longest)

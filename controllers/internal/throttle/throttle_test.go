@@ -166,3 +166,35 @@ func TestAConditionIsToldFirstOnce(t *testing.T) {
 		t.Error("the success of what is asked for next is not told")
 	}
 }
+
+// TestStepsAreToldAtOnceUntilThereAreTooMany has a cluster that begins and ends something all the time.
+func TestStepsAreToldAtOnceUntilThereAreTooMany(t *testing.T) {
+	var w Writes
+	step := Change{Subject: "1", Follows: true, Before: ready, After: ready}
+	written := func(from time.Time, lasting time.Duration) (count int) {
+		for now := from; now.Before(from.Add(lasting)); now = now.Add(100 * time.Millisecond) {
+			if !w.Due(step, now).After(now) {
+				w.Wrote(step, Health, now)
+				count++
+			}
+		}
+		return count
+	}
+	if got := written(start, time.Second); got != MaxSteps {
+		t.Errorf("%d steps are written in the first second, want %d", got, MaxSteps)
+	}
+	if got := written(start.Add(time.Second), time.Minute); got > 6 {
+		t.Errorf("%d steps are written in a minute after that, want 6 at most", got)
+	}
+	now := start.Add(time.Minute + time.Second)
+	w.Wrote(step, Health, now)
+	failure := step
+	failure.After = failed
+	if due := w.Due(failure, now); due != now {
+		t.Errorf("a first failure is written %s later", due.Sub(now))
+	}
+	now = now.Add(time.Hour)
+	if due := w.Due(step, now); due != now {
+		t.Errorf("a step after an hour is written %s later", due.Sub(now))
+	}
+}
