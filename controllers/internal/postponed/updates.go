@@ -43,8 +43,12 @@ type Memory[S any] struct{ perobject.Memory[Updates[S]] }
 func (m *Memory[S]) WriteUnsaved(ctx context.Context, write func(ctx context.Context, object types.NamespacedName, status S) error) error {
 	return WriteAll(m.Where(func(u *Updates[S]) bool { return u.unsaved != nil }), func(object types.NamespacedName) error {
 		updates := m.Of(object)
+		unsaved := updates.unsaved
+		if unsaved == nil {
+			return nil // A reconcile that did not end in time has begun anew.
+		}
 		defer updates.Begin()
-		return write(ctx, object, *updates.unsaved)
+		return write(ctx, object, *unsaved)
 	})
 }
 
