@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/daytwo-dev/daytwo/apis"
@@ -90,7 +91,9 @@ func newEnv(t *testing.T) *env {
 	w.must(err)
 	w.workload, err = client.New(w.cluster.Config(), client.Options{Scheme: scheme})
 	w.must(err)
-	mgr, err := ctrl.NewManager(servers.Management().Config(), ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := ctrl.NewManager(servers.Management().Config(), ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+	})
 	w.must(err)
 	w.start(mgr)
 	return w
