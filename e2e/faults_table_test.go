@@ -87,8 +87,7 @@ A proxy stands between the manager and a cluster, and injects a fault while four
 gets a new revision, one is a chart with hooks that is upgraded, one is changed by hand, and one is deleted. *same* means
 that the cluster, and Helm's records in it, end as they do without a fault, that the add-on is not said to be Ready
 before that, and that nothing is written for three seconds afterwards. A request that fails is tried again at most once
-a step of the backoff. After a restore of etcd
-Helm's records go on from those of the snapshot. [e2e/faults](../e2e/faults) is the proxy, e2e/faults_test.go has the rules.
+a step of the backoff. After a restore of etcd Helm's records go on from those of the snapshot. [e2e/faults](../e2e/faults) is the proxy, e2e/faults_test.go has the rules.
 
 `
 

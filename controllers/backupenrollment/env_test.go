@@ -37,6 +37,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target"
 	"github.com/daytwo-dev/daytwo/controllers/internal/targets"
 	"github.com/daytwo-dev/daytwo/internal/netguard"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 	"github.com/daytwo-dev/daytwo/tools/local/fixture"
 	"github.com/daytwo-dev/daytwo/tools/local/localfleet"
 )
@@ -183,6 +184,17 @@ func (w *env) status(ctx context.Context) backupv1alpha1.BackupEnrollmentStatus 
 	found := &backupv1alpha1.BackupEnrollment{}
 	w.must(w.management.Get(ctx, client.ObjectKey{Namespace: "default", Name: "nightly-prod"}, found))
 	return found.Status
+}
+
+// awaitStorage waits until Velero has found the storage available.
+func (w *env) awaitStorage() {
+	w.Helper()
+	expect.Eventually(w, "Velero has found the storage available", func(ctx context.Context) error {
+		if conditions := w.status(ctx).Conditions; !meta.IsStatusConditionTrue(conditions, backupv1alpha1.ConditionStorageAvailable) {
+			return fmt.Errorf("conditions %+v", conditions)
+		}
+		return nil
+	})
 }
 
 // velero lists the objects of a kind of Velero's.

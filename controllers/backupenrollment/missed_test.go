@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,13 +26,7 @@ func TestAStartThatVeleroMissedIsCaughtUp(t *testing.T) {
 	w := newEnv(t)
 	start := time.Now().UTC().Add(90 * time.Second).Truncate(time.Minute)
 	w.enroll(start)
-	expect.Eventually(t, "Velero has found the storage available", func(ctx context.Context) error {
-		status := w.status(ctx)
-		if !meta.IsStatusConditionTrue(status.Conditions, backupv1alpha1.ConditionStorageAvailable) {
-			return fmt.Errorf("conditions %+v", status.Conditions)
-		}
-		return nil
-	})
+	w.awaitStorage()
 	w.must(w.cluster.KillVelero(t.Context()))
 	expect.Eventually(t, "the start is over", func(context.Context) error {
 		if !time.Now().After(start) {

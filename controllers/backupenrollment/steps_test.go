@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,12 +20,7 @@ import (
 func TestABackupThatChangesAllTheTimeIsToldSeldom(t *testing.T) {
 	w := newEnv(t)
 	w.enroll(time.Now().UTC().Add(12 * time.Hour))
-	expect.Eventually(t, "Velero has found the storage available", func(ctx context.Context) error {
-		if conditions := w.status(ctx).Conditions; !meta.IsStatusConditionTrue(conditions, backupv1alpha1.ConditionStorageAvailable) {
-			return fmt.Errorf("conditions %+v", conditions)
-		}
-		return nil
-	})
+	w.awaitStorage()
 	w.must(w.cluster.KillVelero(t.Context()))
 	backup := w.newBackup("forged", time.Now().Add(-time.Minute))
 	w.must(w.workload.Create(t.Context(), backup))
