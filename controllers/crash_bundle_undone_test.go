@@ -59,12 +59,6 @@ func (w *bundleEnv) isNotSettled(name string, clusters []string, anchors int) st
 	if why := isNotReadyNow(status.Conditions, bundle.Generation); why != "" {
 		return "the bundle " + why
 	}
-	// What only mirrors the deliveries may be told later than the rest.
-	for _, kind := range []string{certificatesv1alpha1.ConditionDistributed, certificatesv1alpha1.ConditionTrustDistributed} {
-		if meta.IsStatusConditionFalse(status.Conditions, kind) {
-			return "the bundle does not say that it is " + kind
-		}
-	}
 	deliveries, err := w.deliveriesOf(name)
 	if err != nil || len(deliveries) != len(clusters) {
 		return fmt.Sprintf("there are %d deliveries: %v", len(deliveries), err)
@@ -77,12 +71,18 @@ func (w *bundleEnv) isNotSettled(name string, clusters []string, anchors int) st
 	return ""
 }
 
-// isNotReadyNow says why conditions do not tell that a generation is Ready.
+// isNotReadyNow says why conditions do not tell that a generation is Ready, and in the clusters.
 func isNotReadyNow(conditions []metav1.Condition, generation int64) string {
 	ready := meta.FindStatusCondition(conditions, metav1alpha1.ConditionReady)
 	stale := slices.ContainsFunc(conditions, func(one metav1.Condition) bool { return one.ObservedGeneration != generation })
 	if ready == nil || ready.Status != metav1.ConditionTrue || stale || meta.IsStatusConditionTrue(conditions, metav1alpha1.ConditionReconciling) {
 		return fmt.Sprintf("is not Ready in generation %d: %+v", generation, conditions)
+	}
+	// What only mirrors the deliveries may be told later than the rest.
+	for _, kind := range []string{certificatesv1alpha1.ConditionDistributed, certificatesv1alpha1.ConditionTrustDistributed} {
+		if meta.IsStatusConditionFalse(conditions, kind) {
+			return "does not say that it is " + kind
+		}
 	}
 	return ""
 }
