@@ -170,8 +170,8 @@ func (p *Pool) doChart(ctx context.Context, tenant string, t task, archive []byt
 	if archive == nil {
 		archive = []byte{}
 	}
-	answer, err := p.exchange(ctx, tenant, order{
-		task: payload, archive: archive, lookups: offered, maxReply: p.maxReply() + maxRecordJSON,
+	answer, err := p.exchange(ctx, order{
+		tenant: tenant, task: payload, archive: archive, lookups: offered, maxReply: p.maxReply() + maxRecordJSON,
 	})
 	if err != nil {
 		return reply{}, err

@@ -26,6 +26,8 @@ type meter struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	stopped bool
+	// greedy: the rendering took all the time that it may, most of it of the processor.
+	greedy bool
 	// began, and the worker's processor time then.
 	began  time.Time
 	before time.Duration
@@ -51,11 +53,13 @@ func (m *meter) begin() {
 	m.began, m.before, m.asked = time.Now(), m.worker.processorTime(), 0
 }
 
-func (m *meter) stop() {
+// stop returns whether the rendering took all the time that it may, most of it of the processor.
+func (m *meter) stop() (greedy bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stopped = true
 	m.timer.Stop()
+	return m.greedy
 }
 
 // lookup measures a lookup until the returned function is called.
@@ -85,6 +89,7 @@ func (m *meter) look() {
 	switch {
 	case m.stopped:
 	case left <= 0:
+		m.greedy = taken > asked
 		m.end(m.limits.timeExceeded(asked))
 	case patient <= 0:
 		m.end(m.limits.impatient())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -107,20 +108,26 @@ func niceValues(t *testing.T, pid int) map[int]bool {
 	return found
 }
 
-// TestARenderingThatTakesLongGivesWay looks at each thread: on Linux a priority is a thread's.
-func TestARenderingThatTakesLongGivesWay(t *testing.T) {
-	own, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
+// ownNice is the nice value that a worker begins with.
+func ownNice(t *testing.T) int {
+	t.Helper()
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := 20 - own
+	return 20 - raw
+}
+
+// TestARenderingThatTakesLongGivesWay looks at each thread: on Linux a priority is a thread's.
+func TestARenderingThatTakesLongGivesWay(t *testing.T) {
+	const yielding = 10
 	pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: time.Hour}})
 	started := make(chan int, 1)
 	pool.onStart = func(pid int) { started <- pid }
 	mustRender(t, pool)
 	worker := <-started
-	if got := niceValues(t, worker); len(got) != 1 || !got[before] {
-		t.Errorf("a worker has the nice values %v after a short rendering, want %d", got, before)
+	if got := niceValues(t, worker); len(got) != 1 || !got[ownNice(t)] {
+		t.Errorf("a worker has the nice values %v after a short rendering, want %d", got, ownNice(t))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -130,8 +137,9 @@ func TestARenderingThatTakesLongGivesWay(t *testing.T) {
 	}()
 	expect.EventuallyTrue(t, "the worker gives way", func(context.Context) (bool, error) {
 		got := niceValues(t, worker)
-		return len(got) == 1 && !got[before], nil
+		return len(got) == 1 && got[yielding], nil
 	})
+	checkSessionNice(t, worker, yielding)
 	cancel()
 	<-ended
 }
@@ -149,7 +157,83 @@ func TestAWorkerThatGaveWayIsReplaced(t *testing.T) {
 		t.Errorf("the worker lives on after a long rendering; it took %s", taken)
 	}
 	mustRender(t, pool)
-	if got := niceValues(t, <-started); len(got) != 1 || got[20] {
-		t.Errorf("the next worker has the nice values %v", got)
+	if got := niceValues(t, <-started); len(got) != 1 || !got[ownNice(t)] {
+		t.Errorf("the next worker has the nice values %v, want %d", got, ownNice(t))
 	}
+}
+
+// TestRenderingsOfATenantComeLastAfterOneThatTookAllItsTime looks at each thread, and at the next tenant's too.
+func TestRenderingsOfATenantComeLastAfterOneThatTookAllItsTime(t *testing.T) {
+	pool := newTestPool(t, Options{Workers: 1, Limits: Limits{Time: 100 * time.Millisecond}})
+	started := make(chan int, 1)
+	pool.onStart = func(pid int) { started <- pid }
+	begin := func(tenant, text string) (worker int, end func() error) {
+		request := inline(text)
+		request.Tenant = tenant
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := pool.Render(ctx, request)
+			ended <- err
+		}()
+		return <-started, func() error { defer cancel(); return <-ended }
+	}
+	worker, end := begin("greedy", endless)
+	if got := policies(t, worker); got[unix.SCHED_IDLE] {
+		t.Errorf("a first rendering has the policies %v", got)
+	}
+	if reason, _ := manifest.ReasonOf(end()); reason != manifest.TimeLimitExceeded {
+		t.Fatalf("a rendering that never ends ends for %q", reason)
+	}
+	worker, end = begin("greedy", endless)
+	if got := policies(t, worker); len(got) != 1 || !got[unix.SCHED_IDLE] {
+		t.Errorf("the next rendering has the policies %v", got)
+	}
+	checkSessionNice(t, worker, 19)
+	if end() == nil {
+		t.Error("a rendering that never ends has ended")
+	}
+	worker, end = begin("modest", settings)
+	if got := policies(t, worker); got[unix.SCHED_IDLE] {
+		t.Errorf("that of another tenant has the policies %v", got)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkSessionNice compares with the nice value of a process's session, where the kernel has such.
+func checkSessionNice(t *testing.T, pid, want int) {
+	t.Helper()
+	told, err := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It has the group's name and the nice value; nothing if sessions count for nothing.
+	if text := strings.TrimSpace(string(told)); text != "" && !strings.HasSuffix(text, fmt.Sprint(" nice ", want)) {
+		t.Errorf("the session of the worker has %q, want nice %d", text, want)
+	}
+}
+
+// policies are those by which the threads of a process are scheduled.
+func policies(t *testing.T, pid int) map[uint32]bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[uint32]bool{}
+	for _, thread := range threads {
+		id, err := strconv.Atoi(filepath.Base(thread))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is, err := unix.SchedGetAttr(id, 0); err == nil {
+			found[is.Policy] = true
+		}
+	}
+	return found
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairshare"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
@@ -31,9 +32,13 @@ var (
 // startTime bounds the start of a worker, which takes some 20 ms on an idle machine.
 const startTime = 30 * time.Second
 
+// greedyFor is how long the renderings of a tenant come last after one that took all its time. It is longer than the pauses of whoever
+// tries a failed rendering again.
+const greedyFor = 10 * time.Minute
+
 // Options of a Pool. The zero value is the default.
 type Options struct {
-	// Workers is the most worker processes at a time; if zero, two a processor, at least 4 and
+	// Workers is how many worker processes render at a time at most; if zero, two a processor, at least 4 and
 	// at most 8. One tenant gets a quarter of them at most, but two in any case, and no more than half the number of processors, but
 	// one in any case. An idle one holds some 10 MiB beyond the program, which all share.
 	Workers int
@@ -70,6 +75,8 @@ type Request struct {
 type Pool struct {
 	limits Limits
 	turns  *fairshare.Turns
+	// greedy are the tenants whose renderings come last, each for greedyFor.
+	greedy *cache.Expiring
 	// open ends when the pool is closed.
 	open    context.Context
 	end     context.CancelFunc
@@ -86,7 +93,7 @@ type Pool struct {
 func NewPool(options Options) *Pool {
 	options = options.withDefaults()
 	open, end := context.WithCancel(context.Background())
-	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(options.shares()), open: open, end: end}
+	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(options.shares()), greedy: cache.NewExpiring(), open: open, end: end}
 }
 
 // Render returns the objects that the sources render to, in their order, checked and cleaned:
@@ -99,7 +106,7 @@ func (p *Pool) Render(ctx context.Context, request Request) ([]*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	answer, err := p.exchange(ctx, cmp.Or(request.Tenant, request.Cluster.Namespace), order{task: payload, maxReply: p.maxReply()})
+	answer, err := p.exchange(ctx, order{tenant: cmp.Or(request.Tenant, request.Cluster.Namespace), task: payload, maxReply: p.maxReply()})
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +150,22 @@ func (p *Pool) encode(request Request) ([]byte, error) {
 
 // exchange waits for a worker and has it answer. A worker that was lost through no fault of the
 // request is replaced once, by a new one: all idle ones may have met the same end.
-func (p *Pool) exchange(ctx context.Context, tenant string, o order) ([]byte, error) {
+func (p *Pool) exchange(ctx context.Context, o order) ([]byte, error) {
 	if !p.enter() {
 		return nil, ErrClosed
 	}
 	defer p.callers.Done()
-	release, err := p.turn(ctx, tenant)
+	release, err := p.turn(ctx, o.tenant)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	answer, err := p.try(ctx, p.takeIdle(), o)
+	_, o.last = p.greedy.Get(o.tenant)
+	var w *process // One that comes last is always a new one.
+	if !o.last {
+		w = p.takeIdle()
+	}
+	answer, err := p.try(ctx, w, o)
 	if errors.Is(err, ErrWorkerLost) && ctx.Err() == nil {
 		return p.try(ctx, nil, o)
 	}
@@ -163,7 +175,7 @@ func (p *Pool) exchange(ctx context.Context, tenant string, o order) ([]byte, er
 // try has one worker answer, a new one if w is nil.
 func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 	if w == nil {
-		started, err := p.start(ctx)
+		started, err := p.start(ctx, o.last)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +186,9 @@ func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 	release := context.AfterFunc(limited, w.kill)
 	measured := startMeter(p.limits, w, cancel)
 	answer, err := w.exchange(limited, o, measured)
-	measured.stop()
+	if measured.stop() {
+		p.greedy.Set(o.tenant, nil, greedyFor)
+	}
 	if release() && err == nil && !w.gaveWay {
 		p.putIdle(w)
 		return answer, nil
@@ -187,10 +201,10 @@ func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 	return nil, p.explain(limited, w, fmt.Errorf("%w (%s)", err, end))
 }
 
-func (p *Pool) start(ctx context.Context) (*process, error) {
+func (p *Pool) start(ctx context.Context, last bool) (*process, error) {
 	limited, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	w, err := startProcess(limited, p.limits.Memory)
+	w, err := startProcess(limited, p.limits.Memory, last)
 	if ctx.Err() != nil {
 		if err == nil {
 			w.reap()

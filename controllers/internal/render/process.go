@@ -20,22 +20,27 @@ type process struct {
 	input   io.WriteCloser
 	output  *bufio.Reader
 	errors  *headBuffer
-	// gaveWay is whether it has a lower priority than it began with, which it keeps.
+	// gaveWay is whether it has a lower priority than others, which it keeps.
 	gaveWay bool
 }
 
-// startProcess starts a worker and waits until it is ready, or ctx is done.
-func startProcess(ctx context.Context, memory int64) (*process, error) {
+// startProcess starts a worker and waits until it is ready, or ctx is done. One that comes last runs only while nothing else wants the
+// processor.
+func startProcess(ctx context.Context, memory int64, last bool) (*process, error) {
 	path, err := sandbox.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	w := &process{command: exec.Command(path, WorkerArgument, strconv.FormatInt(memory, 10)), errors: &headBuffer{}}
+	arguments := []string{WorkerArgument, strconv.FormatInt(memory, 10)}
+	if last {
+		arguments = append(arguments, lastArgument)
+	}
+	w := &process{command: exec.Command(path, arguments...), errors: &headBuffer{}, gaveWay: last}
 	// Nothing of the manager's environment reaches a template. One processor a worker keeps a
 	// hostile rendering from taking more than its share.
 	w.command.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
 	w.command.Stderr = w.errors
-	w.command.SysProcAttr = sandbox.OwnGroup()
+	w.command.SysProcAttr = sandbox.OwnSession()
 	if w.input, err = w.command.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -56,6 +61,10 @@ func startProcess(ctx context.Context, memory int64) (*process, error) {
 
 // order is a request on its way to a worker.
 type order struct {
+	// tenant whose turn it is.
+	tenant string
+	// last: it may wait for whatever else wants the processor.
+	last bool
 	task []byte
 	// archive of a chart, which the task says follows.
 	archive []byte

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAWorkerEndsWithItsManagerEvenWhileItRenders(t *testing.T) {
-	w, err := startProcess(context.Background(), Limits{}.withDefaults().Memory)
+	w, err := startProcess(context.Background(), Limits{}.withDefaults().Memory, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,5 +35,8 @@ func TestAWorkerSaysWhyItCannotStart(t *testing.T) {
 	}
 	if err := runWorker([]string{"lots"}, nil, nil); err == nil {
 		t.Error("a worker with a senseless memory limit started")
+	}
+	if err := runWorker([]string{"1", "first"}, nil, nil); err == nil {
+		t.Error("a worker with an argument that there is not started")
 	}
 }

@@ -30,6 +30,9 @@ import (
 // WorkerArgument is the first argument that makes the program a worker; see WorkerMain.
 const WorkerArgument = "render-worker"
 
+// lastArgument comes after the memory limit of a worker that runs only while nothing else wants the processor.
+const lastArgument = "last"
+
 // maxMessage is the length, in bytes, at which an error message is cut: a condition holds 32 KiB
 // and a template can make its message as long as it likes.
 const maxMessage = 2048
@@ -68,8 +71,11 @@ func (noTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil
 func noDial(context.Context, string, string) (net.Conn, error) { return nil, errNoNetwork }
 
 func runWorker(args []string, in io.Reader, out io.Writer) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%s wants one argument, the memory limit in bytes: it is started by the manager only", WorkerArgument)
+	if len(args) == 0 || len(args) > 2 || len(args) == 2 && args[1] != lastArgument {
+		return fmt.Errorf("%s wants the memory limit in bytes, and perhaps %s: it is started by the manager only", WorkerArgument, lastArgument)
+	}
+	if len(args) == 2 {
+		sandbox.GiveUpPriority()
 	}
 	memory, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {

@@ -64,14 +64,48 @@ func ProcessorTime(pid int) time.Duration {
 // (sched_prio_to_weight in the kernel's kernel/sched/core.c: 110 to 1024).
 const yielding = 10
 
-// OwnGroup has a process started as the only one of its process group, as GiveWay needs it.
-func OwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// leastNice is the nice value with the smallest share.
+const leastNice = 19
 
-// GiveWay lowers the priority of all threads of a process that was started with OwnGroup, and of those that it starts later. There is no way
-// back without a privilege. It does nothing if the process has ended.
+// OwnSession has a process started as the only one of its session, as GiveWay and GiveUpPriority need it.
+func OwnSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// GiveWay lowers the priority of all threads of a process that was started with OwnSession, and of those that it starts later. There is
+// no way back without a privilege. It does nothing if the process has ended.
 func GiveWay(pid int) {
+	setSessionNice(strconv.Itoa(pid), yielding)
 	// A priority belongs to a thread; that of a group reaches all of them.
 	_ = unix.Setpriority(unix.PRIO_PGRP, pid, yielding)
+}
+
+// GiveUpPriority lets this process, which was started with OwnSession, run only while nothing else of its control group wants the processor
+// (SCHED_IDLE of sched(7)). It does nothing where the kernel refuses that. There is no way back without a privilege. It has to come before
+// Confine, which leaves no file to read threads from.
+func GiveUpPriority() {
+	setSessionNice("self", leastNice)
+	given := map[string]bool{}
+	for before := -1; len(given) > before; {
+		before = len(given)
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return
+		}
+		for _, thread := range threads {
+			id, err := strconv.Atoi(thread.Name())
+			if err != nil || given[thread.Name()] {
+				continue
+			}
+			given[thread.Name()] = true
+			// What a thread starts afterwards has its policy. What it started before is listed by the next look.
+			_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+		}
+	}
+}
+
+// setSessionNice sets the nice value of a process's session. Outside of control groups the kernel shares the processors among sessions
+// first, and what their threads have as priorities counts within each (sched(7), "The autogroup feature"). Elsewhere it changes nothing.
+func setSessionNice(process string, nice int) {
+	_ = os.WriteFile("/proc/"+process+"/autogroup", []byte(strconv.Itoa(nice)), 0)
 }
 
 // startPoller makes the Go runtime open the files of its network poller, which its timers need

@@ -19,8 +19,11 @@ func Confine(int64) error { return nil }
 // ProcessorTime cannot be told.
 func ProcessorTime(int) time.Duration { return 0 }
 
-// OwnGroup changes nothing: GiveWay has no use for it.
-func OwnGroup() *syscall.SysProcAttr { return nil }
+// OwnSession changes nothing: GiveWay has no use for it.
+func OwnSession() *syscall.SysProcAttr { return nil }
 
 // GiveWay does nothing: a process keeps its priority.
 func GiveWay(int) {}
+
+// GiveUpPriority does nothing: a process keeps its priority.
+func GiveUpPriority() {}
