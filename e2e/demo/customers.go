@@ -36,7 +36,7 @@ func (s *story) startManagement(ctx context.Context) error {
 		return err
 	}
 	s.screen.Command(kubectl() + " api-resources --categories daytwo,daytwo-targets")
-	s.versions = inBackground(context.WithoutCancel(ctx), s.env.Fleet.ProvideVersions)
+	s.versions = s.beside(ctx, s.env.Fleet.ProvideVersions)
 	return nil
 }
 

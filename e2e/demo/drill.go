@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,7 +45,7 @@ func (s *story) rehearseRecovery(ctx context.Context) error {
 		return err
 	}
 	s.screen.Note("what it proves, as a page: " + report)
-	return errors.Join(s.removeAndAwait(ctx, drill), s.removeAndAwait(ctx, policy))
+	return s.deleteAndWait(ctx, drill, policy)
 }
 
 // backUp has Velero make a backup of a customer's cluster.
@@ -154,19 +153,6 @@ func (s *story) report(ctx context.Context, drill *backupv1alpha1.DRDrill) (stri
 		return "", fmt.Errorf("make the report: %w: %s", err, output)
 	}
 	return page, nil
-}
-
-func (s *story) removeAndAwait(ctx context.Context, object client.Object) error {
-	if err := s.env.Admin.Delete(ctx, object); err != nil {
-		return err
-	}
-	return await(ctx, func(ctx context.Context) (sight, error) {
-		err := s.env.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)
-		if apierrors.IsNotFound(err) {
-			return sight{happened: true}, nil
-		}
-		return sight{seen: object.GetName() + " is there"}, err
-	})
 }
 
 // clusterOptions of a customer's cluster: the first one's is backed up.

@@ -42,6 +42,9 @@ func (s *story) deleteEverything(ctx context.Context) error {
 	}
 	s.screen.Command(s.customers[0].kubectl() + " get all,configmaps,secrets,namespaces -A -l " + metav1alpha1.LabelManagedBy)
 	s.screen.Command(s.customers[0].helm() + " list -A")
+	if err := s.awaitReturned(ctx); err != nil {
+		return err
+	}
 	return s.deleteCustomers(ctx)
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,20 +32,34 @@ const (
 	welcomeName      = "welcome"
 )
 
-// orderCluster shows a cluster that is one resource from order to end.
+// orderCluster shows that a cluster is one resource. It starts beside the next acts.
 func (s *story) orderCluster(ctx context.Context) error {
-	versions := s.env.Fleet.KubernetesVersions()
-	before, after := versions[0], versions[len(versions)-1]
-	if err := s.awaitVersions(ctx, before); err != nil {
+	version := s.env.Fleet.KubernetesVersions()[0]
+	if err := s.awaitVersions(ctx, version); err != nil {
 		return err
 	}
-	if err := s.makeCluster(ctx, before); err != nil {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: orderingNamespace}}
+	for _, object := range []client.Object{namespace, newWelcome()} {
+		if err := s.env.Admin.Create(ctx, object); err != nil {
+			return fmt.Errorf("create %s: %w", object.GetName(), err)
+		}
+	}
+	if err := s.screen.Do("ordering a cluster of Kubernetes "+version, func() (done, error) {
+		start := time.Now()
+		if err := s.env.Admin.Create(ctx, newOrder(version)); err != nil {
+			return done{}, fmt.Errorf("order the cluster: %w", err)
+		}
+		s.order = s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
+			err := s.awaitWelcome(ctx, version)
+			s.figures.ordered = time.Since(start)
+			return err
+		})
+		return done{text: "umbrella orders a cluster of " + version + " with a worker; it starts meanwhile"}, nil
+	}); err != nil {
 		return err
 	}
-	if err := s.upgradeCluster(ctx, before, after); err != nil {
-		return err
-	}
-	return s.removeCluster(ctx)
+	s.screen.Command(kubectl() + " get cluster,machines -n " + clusterNamespace)
+	return nil
 }
 
 // awaitVersions says nothing if the version is there, as it is whenever the demo runs again.
@@ -81,49 +97,29 @@ data: {kubernetes: "{{ .Cluster.Version }}"}`}},
 	}
 }
 
-func (s *story) makeCluster(ctx context.Context, version string) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: orderingNamespace}}
-	for _, object := range []client.Object{namespace, newWelcome()} {
-		if err := s.env.Admin.Create(ctx, object); err != nil {
-			return fmt.Errorf("create %s: %w", object.GetName(), err)
-		}
+// upgradeCluster shows the cluster that was ordered, and changes its version, which goes on beside the next acts.
+func (s *story) upgradeCluster(ctx context.Context) error {
+	versions := s.env.Fleet.KubernetesVersions()
+	before, after := versions[0], versions[len(versions)-1]
+	if err := s.screen.Do("waiting for the cluster that was ordered", func() (done, error) {
+		err := s.order.wait(ctx, io.Discard)
+		return done{fmt.Sprintf("since the order: a cluster of %s, a worker, the customer's add-on in it", before), s.figures.ordered}, err
+	}); err != nil {
+		return err
 	}
-	err := s.screen.Do("ordering a cluster of Kubernetes "+version, func() (done, error) {
-		start := time.Now()
-		if err := s.env.Admin.Create(ctx, newOrder(version)); err != nil {
-			return done{}, fmt.Errorf("order the cluster: %w", err)
-		}
-		err := s.awaitWelcome(ctx, version)
-		s.figures.ordered = time.Since(start)
-		return done{fmt.Sprintf("a cluster of %s with a worker, and the customer's add-on in it", version), s.figures.ordered}, err
-	})
-	if err == nil {
-		s.screen.Command(kubectl() + " get cluster,machines -n " + clusterNamespace)
+	order, start := newOrder(before), time.Now()
+	change := `{"spec":{"topology":{"version":"` + after + `"}}}`
+	if err := s.env.Admin.Patch(ctx, order, client.RawPatch(types.MergePatchType, []byte(change))); err != nil {
+		return fmt.Errorf("change the version: %w", err)
 	}
-	return err
-}
-
-func (s *story) upgradeCluster(ctx context.Context, before, after string) error {
-	err := s.screen.Do("upgrading it to "+after, func() (done, error) {
-		start := time.Now()
-		order := newOrder(before)
-		if err := s.env.Admin.Get(ctx, client.ObjectKeyFromObject(order), order); err != nil {
-			return done{}, err
-		}
-		unchanged := order.DeepCopy()
-		order.Spec.Topology.Version = after
-		if err := s.env.Admin.Patch(ctx, order, client.MergeFrom(unchanged)); err != nil {
-			return done{}, fmt.Errorf("change the version: %w", err)
-		}
+	s.upgrade = s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
 		err := s.awaitWelcome(ctx, after)
 		s.figures.upgraded = time.Since(start)
-		return done{fmt.Sprintf("%s in the place of %s; add-ons paused, and followed", after, before), s.figures.upgraded}, err
+		return err
 	})
-	if err == nil {
-		s.screen.Command(kubectl() + ` patch tenantcluster ` + orderedName + ` -n ` + orderingNamespace +
-			` --type merge -p '{"spec":{"topology":{"version":"` + after + `"}}}'`)
-	}
-	return err
+	s.screen.Note("it is upgraded to " + after + " meanwhile")
+	s.screen.Command(kubectl() + ` patch tenantcluster ` + orderedName + ` -n ` + orderingNamespace + ` --type merge -p '` + change + `'`)
+	return nil
 }
 
 // awaitWelcome waits until the ordered cluster has a version, and the add-on knows of it.
@@ -149,21 +145,37 @@ func (s *story) awaitWelcome(ctx context.Context, version string) error {
 	})
 }
 
-func (s *story) removeCluster(ctx context.Context) error {
-	err := s.screen.Do("giving it back", func() (done, error) {
-		start := time.Now()
-		order := newOrder("")
-		if err := s.env.Admin.Delete(ctx, order); err != nil {
-			return done{}, fmt.Errorf("delete the TenantCluster: %w", err)
-		}
-		err := await(ctx, func(ctx context.Context) (sight, error) { return s.isRemoved(ctx, order) })
-		s.figures.returned = time.Since(start)
-		return done{"the cluster is gone, and its processes and data with it", s.figures.returned}, err
-	})
-	if err != nil {
+// returnCluster shows the cluster that was upgraded, and gives it back, which goes on beside the next acts.
+func (s *story) returnCluster(ctx context.Context) error {
+	versions := s.env.Fleet.KubernetesVersions()
+	if err := s.screen.Do("waiting for the upgrade", func() (done, error) {
+		err := s.upgrade.wait(ctx, io.Discard)
+		return done{fmt.Sprintf("%s in the place of %s; add-ons paused, and followed", versions[len(versions)-1], versions[0]), s.figures.upgraded}, err
+	}); err != nil {
 		return err
 	}
+	order, start := newOrder(""), time.Now()
+	if err := s.env.Admin.Delete(ctx, order); err != nil {
+		return fmt.Errorf("delete the TenantCluster: %w", err)
+	}
+	s.returned = s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
+		err := await(ctx, func(ctx context.Context) (sight, error) { return s.isRemoved(ctx, order) })
+		s.figures.returned = time.Since(start)
+		return err
+	})
+	s.screen.Note("it is given back, and goes meanwhile")
 	s.screen.Command(kubectl() + " delete tenantcluster " + orderedName + " -n " + orderingNamespace)
+	return nil
+}
+
+// awaitReturned shows that the cluster that was given back is gone, and removes its customer.
+func (s *story) awaitReturned(ctx context.Context) error {
+	if err := s.screen.Do("waiting for the end of the cluster that was given back", func() (done, error) {
+		err := s.returned.wait(ctx, io.Discard)
+		return done{"umbrella's cluster is gone, and its processes and data with it", s.figures.returned}, err
+	}); err != nil {
+		return err
+	}
 	if err := s.env.Admin.Delete(ctx, newWelcome()); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -26,8 +27,10 @@ type story struct {
 	figures   figures
 	// keep leaves the fleet with all that is in it.
 	keep bool
-	// versions of Kubernetes that only the last acts need are built beside the others; nil before the first step.
-	versions *background
+	// tasks go on beside the acts: versions of Kubernetes that only some need are built, and a cluster is ordered, upgraded and
+	// returned. Each is nil until an act begins it.
+	tasks                              []*background
+	versions, order, upgrade, returned *background
 	// env is nil before the first step.
 	env *environment.Environment
 }
@@ -66,9 +69,11 @@ func (s *story) allSteps() []step {
 		{"People change things by hand", s.revertEdits, acting},
 		{"A cluster dies while a new revision rolls out", s.surviveOutage, acting},
 		{"A Helm chart for all of them, out of a registry", s.deliverChart, acting},
+		{"A fourth customer orders a cluster", s.orderCluster, building},
 		{"A backup, and the proof that it can be restored", s.rehearseRecovery, acting},
+		{"The cluster that was ordered is there, and is upgraded", s.upgradeCluster, acting},
 		{"A certificate for each of them, its renewal, and a new authority", s.deliverCertificates, acting},
-		{"A cluster is ordered, upgraded and given back", s.orderCluster, building},
+		{"The cluster that was upgraded is given back", s.returnCluster, acting},
 		{"Somebody else's cluster is not to be had", s.refuseIntruder, acting},
 		{"Certificates and add-ons go, and then the customers", s.deleteEverything, acting},
 	}
@@ -87,9 +92,16 @@ func (s *story) take(ctx context.Context, step step) error {
 	return step.run(ctx)
 }
 
+// beside starts work that no act waits for. It ends with the story.
+func (s *story) beside(ctx context.Context, work func(context.Context, io.Writer) error) *background {
+	task := inBackground(context.WithoutCancel(ctx), work)
+	s.tasks = append(s.tasks, task)
+	return task
+}
+
 func (s *story) close() error {
-	if s.versions != nil {
-		s.versions.end()
+	for _, task := range s.tasks {
+		task.end()
 	}
 	if s.env == nil {
 		return nil
@@ -123,7 +135,9 @@ func (s *story) sumUp() {
 	s.screen.Figure("its authority rotated in all of them after", s.figures.rotated)
 	s.screen.Figure("cluster ordered, with its add-on, after", s.figures.ordered)
 	s.screen.Figure("upgraded by a minor version after", s.figures.upgraded)
-	s.screen.Figure("gone after", s.figures.returned)
+	if !s.keep {
+		s.screen.Figure("gone after", s.figures.returned)
+	}
 	s.screen.Figure("whole demo", time.Since(s.started))
 }
 
