@@ -3,6 +3,7 @@ package postponed
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -20,11 +21,13 @@ const parallelWrites = 16
 type Updates[S any] struct {
 	throttle.Writes
 
-	unsaved *S
+	// unsaved is atomic for the one case of two workers: when the manager ends, what is left is written while a reconcile goes on that
+	// did not end in time.
+	unsaved atomic.Pointer[S]
 }
 
 // Begin forgets what was put off: the reconcile that begins finds out anew.
-func (u *Updates[S]) Begin() { u.unsaved = nil }
+func (u *Updates[S]) Begin() { u.unsaved.Store(nil) }
 
 // PutOff keeps a status if its time has not come, and returns how long that is; zero if it is to be written now.
 func (u *Updates[S]) PutOff(status S, change throttle.Change, now time.Time) time.Duration {
@@ -32,23 +35,21 @@ func (u *Updates[S]) PutOff(status S, change throttle.Change, now time.Time) tim
 	if later <= 0 {
 		return 0
 	}
-	u.unsaved = &status
+	u.unsaved.Store(&status)
 	return later
 }
 
 // Memory holds the updates of all objects of a kind. The zero value is empty. It is safe for concurrent use.
 type Memory[S any] struct{ perobject.Memory[Updates[S]] }
 
-// WriteUnsaved has every status written that was put off. No reconcile may be under way, and none may follow.
+// WriteUnsaved has every status written that was put off. No reconcile may follow. One that is still under way, as it did not end in
+// time, writes its status itself.
 func (m *Memory[S]) WriteUnsaved(ctx context.Context, write func(ctx context.Context, object types.NamespacedName, status S) error) error {
-	return WriteAll(m.Where(func(u *Updates[S]) bool { return u.unsaved != nil }), func(object types.NamespacedName) error {
-		updates := m.Of(object)
-		unsaved := updates.unsaved
-		if unsaved == nil {
-			return nil // A reconcile that did not end in time has begun anew.
+	return WriteAll(m.Where(func(u *Updates[S]) bool { return u.unsaved.Load() != nil }), func(object types.NamespacedName) error {
+		if unsaved := m.Of(object).unsaved.Swap(nil); unsaved != nil {
+			return write(ctx, object, *unsaved)
 		}
-		defer updates.Begin()
-		return write(ctx, object, *unsaved)
+		return nil
 	})
 }
 

@@ -3,6 +3,7 @@ package postponed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"testing"
@@ -27,16 +28,15 @@ func becomes(status metav1.ConditionStatus) throttle.Change {
 	return throttle.Change{Mirrors: true, Before: ready(other), After: ready(status)}
 }
 
-// flapped are updates of an object that was seen in both states, the second of which was no news at the start.
-func flapped() *Updates[string] {
-	u := &Updates[string]{}
+// flapped returns the updates of an object that now was seen in both states, the second of which was no news at the start.
+func flapped(u *Updates[string]) *Updates[string] {
 	u.Wrote(becomes(metav1.ConditionTrue), throttle.Health, start)
 	u.Wrote(becomes(metav1.ConditionFalse), throttle.Health, start)
 	return u
 }
 
 func TestWhatOnlyMirrorsWaitsForTheEndOfThePause(t *testing.T) {
-	u := flapped()
+	u := flapped(&Updates[string]{})
 	for after, want := range map[time.Duration]time.Duration{
 		time.Second: 9 * time.Second, 9 * time.Second: time.Second, 10 * time.Second: 0, time.Minute: 0,
 	} {
@@ -54,8 +54,7 @@ func TestWhatOnlyMirrorsWaitsForTheEndOfThePause(t *testing.T) {
 func TestWhatIsLeftIsWrittenOnce(t *testing.T) {
 	var memory Memory[string]
 	put := func(name, status string) *Updates[string] {
-		u := memory.Of(types.NamespacedName{Namespace: "acme", Name: name})
-		*u = *flapped()
+		u := flapped(memory.Of(types.NamespacedName{Namespace: "acme", Name: name}))
 		u.PutOff(status, becomes(metav1.ConditionFalse), start.Add(time.Second))
 		return u
 	}
@@ -84,5 +83,36 @@ func TestWhatIsLeftIsWrittenOnce(t *testing.T) {
 	clear(wrote)
 	if err := memory.WriteUnsaved(t.Context(), write); err != nil || len(wrote) > 0 {
 		t.Errorf("wrote %v again, %v", wrote, err)
+	}
+}
+
+// TestAReconcileThatBeginsMeanwhileWritesItself lets one begin while as many statuses are being written as at a time are.
+func TestAReconcileThatBeginsMeanwhileWritesItself(t *testing.T) {
+	var memory Memory[string]
+	left := map[types.NamespacedName]bool{}
+	for i := range parallelWrites + 1 {
+		object := types.NamespacedName{Namespace: "acme", Name: fmt.Sprint("object-", i)}
+		flapped(memory.Of(object)).PutOff("broken", becomes(metav1.ConditionFalse), start.Add(time.Second))
+		left[object] = true
+	}
+	var mu sync.Mutex
+	begun := make(chan struct{})
+	if err := memory.WriteUnsaved(t.Context(), func(_ context.Context, object types.NamespacedName, _ string) error {
+		mu.Lock()
+		delete(left, object)
+		if len(left) == 1 {
+			for last := range left {
+				memory.Of(last).Begin()
+			}
+			close(begun)
+		}
+		mu.Unlock()
+		<-begun
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if len(left) != 1 {
+		t.Errorf("of %d statuses all but %d were written, and one was begun anew", parallelWrites+1, len(left))
 	}
 }
