@@ -47,6 +47,7 @@ func TestAClusterRestoredFromASnapshotIsBroughtBackToWhatIsDeclared(t *testing.T
 	for _, undeclared := range []string{"only-blue", "removed"} {
 		waitGone(t, c.workload(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: undeclared}})
 	}
+	c.awaitEvent("RemovedAgain", "a snapshot had brought back to "+name, "default/removed")
 	expect.Eventually(t, "Helm sees the release that is declared", func(context.Context) error {
 		status, err := helmOf(t, name).Status(types.NamespacedName{Namespace: "default", Name: "painted"}, 0)
 		if err != nil {
