@@ -26,11 +26,11 @@ type meter struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	stopped bool
-	// greedy: the rendering took all the time that it may, most of it of the processor.
-	greedy bool
-	// began, and the worker's processor time then.
-	began  time.Time
-	before time.Duration
+	// excess is the processor time that renderings took beyond courtesy, those before the one under way.
+	excess time.Duration
+	// began, and the worker's processor time then. Taken is what it has taken since, as of the last look.
+	began         time.Time
+	before, taken time.Duration
 	// asked is how long the lookups took that are answered; asking since when one is under way, or zero.
 	asked  time.Duration
 	asking time.Time
@@ -50,16 +50,23 @@ func startMeter(limits Limits, worker *process, end context.CancelCauseFunc) *me
 func (m *meter) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.began, m.before, m.asked = time.Now(), m.worker.processorTime(), 0
+	m.excess += m.excessNow()
+	m.began, m.before, m.taken, m.asked = time.Now(), m.worker.processorTime(), 0, 0
 }
 
-// stop returns whether the rendering took all the time that it may, most of it of the processor.
-func (m *meter) stop() (greedy bool) {
+// stop returns the processor time that the renderings took beyond courtesy each.
+func (m *meter) stop() (excess time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stopped = true
 	m.timer.Stop()
-	return m.greedy
+	return m.excess + m.excessNow()
+}
+
+// excessNow is that of the rendering under way.
+func (m *meter) excessNow() time.Duration {
+	// A worker that has ended tells nothing any more.
+	return max(0, m.taken-courtesy, m.worker.processorTime()-m.before-courtesy)
 }
 
 // lookup measures a lookup until the returned function is called.
@@ -83,18 +90,17 @@ func (m *meter) look() {
 	if !m.asking.IsZero() {
 		asked += time.Since(m.asking)
 	}
-	taken := m.worker.processorTime() - m.before
-	left := m.limits.Time - asked - taken
+	m.taken = m.worker.processorTime() - m.before
+	left := m.limits.Time - asked - m.taken
 	patient := patience*m.limits.Time - time.Since(m.began)
 	switch {
 	case m.stopped:
 	case left <= 0:
-		m.greedy = taken > asked
 		m.end(m.limits.timeExceeded(asked))
 	case patient <= 0:
 		m.end(m.limits.impatient())
-	case taken < courtesy:
-		m.timer.Reset(max(min(left, patient, courtesy-taken), meterPause))
+	case m.taken < courtesy:
+		m.timer.Reset(max(min(left, patient, courtesy-m.taken), meterPause))
 	default:
 		m.worker.giveWay()
 		m.timer.Reset(max(min(left, patient), meterPause))

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fairshare"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render/manifest"
@@ -31,10 +30,6 @@ var (
 
 // startTime bounds the start of a worker, which takes some 20 ms on an idle machine.
 const startTime = 30 * time.Second
-
-// greedyFor is how long the renderings of a tenant come last after one that took all its time. It is longer than the pauses of whoever
-// tries a failed rendering again.
-const greedyFor = 10 * time.Minute
 
 // Options of a Pool. The zero value is the default.
 type Options struct {
@@ -75,8 +70,8 @@ type Request struct {
 type Pool struct {
 	limits Limits
 	turns  *fairshare.Turns
-	// greedy are the tenants whose renderings come last, each for greedyFor.
-	greedy *cache.Expiring
+	// overuse decides whose renderings come last.
+	overuse *overuse
 	// open ends when the pool is closed.
 	open    context.Context
 	end     context.CancelFunc
@@ -93,7 +88,7 @@ type Pool struct {
 func NewPool(options Options) *Pool {
 	options = options.withDefaults()
 	open, end := context.WithCancel(context.Background())
-	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(options.shares()), greedy: cache.NewExpiring(), open: open, end: end}
+	return &Pool{limits: options.Limits, turns: fairshare.NewTurns(options.shares()), overuse: newOveruse(), open: open, end: end}
 }
 
 // Render returns the objects that the sources render to, in their order, checked and cleaned:
@@ -160,7 +155,7 @@ func (p *Pool) exchange(ctx context.Context, o order) ([]byte, error) {
 		return nil, err
 	}
 	defer release()
-	_, o.last = p.greedy.Get(o.tenant)
+	o.last = p.overuse.isTooMuch(o.tenant, time.Now())
 	var w *process // One that comes last is always a new one.
 	if !o.last {
 		w = p.takeIdle()
@@ -186,9 +181,7 @@ func (p *Pool) try(ctx context.Context, w *process, o order) ([]byte, error) {
 	release := context.AfterFunc(limited, w.kill)
 	measured := startMeter(p.limits, w, cancel)
 	answer, err := w.exchange(limited, o, measured)
-	if measured.stop() {
-		p.greedy.Set(o.tenant, nil, greedyFor)
-	}
+	p.overuse.add(o.tenant, measured.stop(), time.Now())
 	if release() && err == nil && !w.gaveWay {
 		p.putIdle(w)
 		return answer, nil
