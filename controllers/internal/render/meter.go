@@ -38,7 +38,7 @@ type meter struct {
 
 // startMeter measures from now on, until it is stopped.
 func startMeter(limits Limits, worker *process, end context.CancelCauseFunc) *meter {
-	m := &meter{limits: limits, worker: worker, end: end}
+	m := &meter{limits: limits, worker: worker, end: end, before: worker.processorTime()}
 	m.begin()
 	m.mu.Lock()
 	defer m.mu.Unlock()

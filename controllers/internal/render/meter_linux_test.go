@@ -202,6 +202,29 @@ func TestLongRenderingsOfATenantMakeItsNextOnesComeLast(t *testing.T) {
 	}
 }
 
+// TestShortRenderingsNeverComeLast has one worker take more in all than a rendering may before it gives way.
+func TestShortRenderingsNeverComeLast(t *testing.T) {
+	pool := newTestPool(t, Options{Workers: 1})
+	worker := 0
+	pool.onStart = func(pid int) {
+		if worker != 0 {
+			t.Error("the worker was replaced")
+		}
+		worker = pid
+	}
+	mustRender(t, pool)
+	request := chartRequest(t, valkey(""))
+	for !t.Failed() && sandbox.ProcessorTime(worker) < courtesy*3/2 {
+		request.Cluster.Labels = map[string]string{"taken": fmt.Sprint(sandbox.ProcessorTime(worker))}
+		if _, err := pool.RenderChart(context.Background(), request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := pool.overuse.of(request.Cluster.Namespace).TokensAt(time.Now()); left < float64(mostOveruse.Milliseconds()) {
+		t.Errorf("of the overuse that counts, %v ms are left", left)
+	}
+}
+
 // checkSessionNice compares with the nice value of a process's session, where the kernel has such.
 func checkSessionNice(t *testing.T, pid, want int) {
 	t.Helper()
