@@ -38,8 +38,7 @@ type meter struct {
 
 // startMeter measures from now on, until it is stopped.
 func startMeter(limits Limits, worker *process, end context.CancelCauseFunc) *meter {
-	m := &meter{limits: limits, worker: worker, end: end, before: worker.processorTime()}
-	m.begin()
+	m := &meter{limits: limits, worker: worker, end: end, began: time.Now(), before: worker.processorTime()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.timer = time.AfterFunc(min(courtesy, limits.Time), m.look)

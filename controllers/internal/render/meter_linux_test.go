@@ -89,20 +89,28 @@ func TestARenderingThatGetsNoProcessorIsNoFaultOfTheChart(t *testing.T) {
 
 // niceValues are those of all threads of a process.
 func niceValues(t *testing.T, pid int) map[int]bool {
+	return ofThreads(t, pid, func(thread int) (int, error) {
+		// The system call returns 20 less the nice value.
+		raw, err := unix.Getpriority(unix.PRIO_PROCESS, thread)
+		return 20 - raw, err
+	})
+}
+
+// ofThreads reads something of each thread of a process that has not ended meanwhile.
+func ofThreads[V comparable](t *testing.T, pid int, read func(thread int) (V, error)) map[V]bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[int]bool{}
+	found := map[V]bool{}
 	for _, thread := range threads {
 		id, err := strconv.Atoi(filepath.Base(thread))
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The system call returns 20 less the nice value.
-		if raw, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil {
-			found[20-raw] = true
+		if value, err := read(id); err == nil {
+			found[value] = true
 		}
 	}
 	return found
@@ -243,20 +251,11 @@ func checkSessionNice(t *testing.T, pid, want int) {
 
 // policies are those by which the threads of a process are scheduled.
 func policies(t *testing.T, pid int) map[uint32]bool {
-	t.Helper()
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[uint32]bool{}
-	for _, thread := range threads {
-		id, err := strconv.Atoi(filepath.Base(thread))
+	return ofThreads(t, pid, func(thread int) (uint32, error) {
+		is, err := unix.SchedGetAttr(thread, 0)
 		if err != nil {
-			t.Fatal(err)
+			return 0, err
 		}
-		if is, err := unix.SchedGetAttr(id, 0); err == nil {
-			found[is.Policy] = true
-		}
-	}
-	return found
+		return is.Policy, nil
+	})
 }

@@ -11,8 +11,8 @@ import (
 const (
 	// tolerated is the overuse of a tenant whose renderings still come when it is their turn.
 	tolerated = 5 * time.Second
-	// mostOveruse is the most that counts, and paidBack what is forgotten in each minute: so renderings come last for ten minutes at most
-	// after the last one that took too long. That is longer than the pauses of whoever tries a failed rendering again.
+	// mostOveruse is the most that counts, and paidBack what is forgotten in each minute: renderings come last for ten minutes at most.
+	// A controller tries a failed rendering again after five minutes at most.
 	mostOveruse = 15 * time.Second
 	paidBack    = time.Second
 )
