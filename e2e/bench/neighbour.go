@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -150,19 +149,17 @@ func (n *neighbour) leave(ctx context.Context, turn int) error {
 		rule.Remove()
 	}
 	n.slow = nil
-	gone := append(slowAddonsOf(turn), endlessAddonsOf(turn)...)
-	for _, addon := range gone {
+	for _, addon := range append(slowAddonsOf(turn), endlessAddonsOf(turn)...) {
 		if err := n.b.env.Admin.Delete(ctx, addon); err != nil {
 			return fmt.Errorf("delete an add-on of the slow neighbour: %w", err)
 		}
 	}
-	left := &addonsv1alpha1.SaaSAddonList{}
-	err := wait.PollUntilContextTimeout(ctx, time.Second, patience, true, func(ctx context.Context) (bool, error) {
+	if err := poll(ctx, "the add-ons of the slow neighbour are gone", func(ctx context.Context) (bool, error) {
+		left := &addonsv1alpha1.SaaSAddonList{}
 		err := n.b.env.Admin.List(ctx, left, client.InNamespace(neighbourNamespace))
 		return err == nil && len(left.Items) == 0, err
-	})
-	if err != nil {
-		return fmt.Errorf("add-ons of the slow neighbour that are still being deleted: %d: %w", len(left.Items), err)
+	}); err != nil {
+		return err
 	}
 	return n.b.quiet(ctx)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,15 +44,10 @@ func (s *story) orderCluster(ctx context.Context) error {
 		}
 	}
 	if err := s.screen.Do("ordering a cluster of Kubernetes "+version, func() (done, error) {
-		start := time.Now()
 		if err := s.env.Admin.Create(ctx, newOrder(version)); err != nil {
 			return done{}, fmt.Errorf("order the cluster: %w", err)
 		}
-		s.order = s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
-			err := s.awaitWelcome(ctx, version)
-			s.figures.ordered = time.Since(start)
-			return err
-		})
+		s.order = s.timedBeside(ctx, &s.figures.ordered, func(ctx context.Context) error { return s.awaitWelcome(ctx, version) })
 		return done{text: "umbrella orders a cluster of " + version + " with a worker; it starts meanwhile"}, nil
 	}); err != nil {
 		return err
@@ -107,16 +101,12 @@ func (s *story) upgradeCluster(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	order, start := newOrder(before), time.Now()
+	order := newOrder(before)
 	change := `{"spec":{"topology":{"version":"` + after + `"}}}`
 	if err := s.env.Admin.Patch(ctx, order, client.RawPatch(types.MergePatchType, []byte(change))); err != nil {
 		return fmt.Errorf("change the version: %w", err)
 	}
-	s.upgrade = s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
-		err := s.awaitWelcome(ctx, after)
-		s.figures.upgraded = time.Since(start)
-		return err
-	})
+	s.upgrade = s.timedBeside(ctx, &s.figures.upgraded, func(ctx context.Context) error { return s.awaitWelcome(ctx, after) })
 	s.screen.Note("it is upgraded to " + after + " meanwhile")
 	s.screen.Command(kubectl() + ` patch tenantcluster ` + orderedName + ` -n ` + orderingNamespace + ` --type merge -p '` + change + `'`)
 	return nil
@@ -154,14 +144,12 @@ func (s *story) returnCluster(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	order, start := newOrder(""), time.Now()
+	order := newOrder("")
 	if err := s.env.Admin.Delete(ctx, order); err != nil {
 		return fmt.Errorf("delete the TenantCluster: %w", err)
 	}
-	s.returned = s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
-		err := await(ctx, func(ctx context.Context) (sight, error) { return s.isRemoved(ctx, order) })
-		s.figures.returned = time.Since(start)
-		return err
+	s.returned = s.timedBeside(ctx, &s.figures.returned, func(ctx context.Context) error {
+		return await(ctx, func(ctx context.Context) (sight, error) { return s.isRemoved(ctx, order) })
 	})
 	s.screen.Note("it is given back, and goes meanwhile")
 	s.screen.Command(kubectl() + " delete tenantcluster " + orderedName + " -n " + orderingNamespace)

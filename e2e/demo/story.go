@@ -99,6 +99,16 @@ func (s *story) beside(ctx context.Context, work func(context.Context, io.Writer
 	return task
 }
 
+// timedBeside is beside for work whose duration is a figure. The figure may be read once the work has ended.
+func (s *story) timedBeside(ctx context.Context, took *time.Duration, work func(context.Context) error) *background {
+	start := time.Now()
+	return s.beside(ctx, func(ctx context.Context, _ io.Writer) error {
+		err := work(ctx)
+		*took = time.Since(start)
+		return err
+	})
+}
+
 func (s *story) close() error {
 	for _, task := range s.tasks {
 		task.end()
