@@ -66,6 +66,7 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content
 	if forHelm(o).IsSetBack() {
 		beginAnew(o)
 	}
+	loseHooks(forHelm(o).LostHooks())
 	return helm.RefuseForeign(forHelm(o), release)
 }
 
@@ -73,6 +74,17 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content
 func beginAnew(o *observation) {
 	o.Status.InputsHash, o.Status.Applying = "", ""
 	o.Status.Helm.Operation = nil
+}
+
+// loseHooks takes hooks as failed, so that they run again, and no more often than ones that fail.
+func loseHooks(runs []addonsv1alpha1.HookRun) {
+	for i := range runs {
+		run := &runs[i]
+		run.Phase, run.Message = addonsv1alpha1.HookFailed, "ran before the cluster was put back to an earlier state"
+		if run.CompletedAt == nil {
+			run.CompletedAt = &run.StartedAt
+		}
+	}
 }
 
 // revisionOf is the revision to work with: when the release ends, the one that is installed.

@@ -131,10 +131,25 @@ func ReadHistory(ctx context.Context, o Observation, release helmrecord.Release,
 	return helmrecord.NewHistory(release, secrets), nil
 }
 
-// IsSetBack is whether the cluster was put back to before the operation for the inputs, and the data that its hooks
-// changed with it.
+// IsSetBack is whether the cluster was put back to before the operation for the inputs, which was made to its end, and the
+// data that its hooks changed with it.
 func (o Observation) IsSetBack() bool {
-	return o.Settled && !o.Deleted && !o.Suspended && revertsRecord(o) && o.History.SetBack(o.Inputs)
+	return o.writesRecord() && o.Deployed == o.Inputs && o.History.SetBack(o.Inputs)
+}
+
+// LostHooks are the runs of hooks that count no more: the cluster was put back to before the operation that they are of,
+// which is under way. An operation has a record from before its first hook on.
+func (o Observation) LostHooks() []addonsv1alpha1.HookRun {
+	begun := begunFor(o, o.Inputs)
+	if begun == nil || !o.writesRecord() || o.Deployed == o.Inputs || !o.History.Precedes(o.Inputs) {
+		return nil
+	}
+	return begun.Hooks
+}
+
+// writesRecord is whether the release's record is to say that it is deployed.
+func (o Observation) writesRecord() bool {
+	return !o.Deleted && !o.Suspended && (!o.Settled || revertsRecord(o))
 }
 
 // RefuseForeign returns a target.Verdict for a release that another program made, unless it is to be adopted.

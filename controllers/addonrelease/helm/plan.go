@@ -42,7 +42,7 @@ func NewPlan(o Observation) Plan {
 	if o.Suspended {
 		return Plan{}
 	}
-	h := Plan{Record: !o.Settled || revertsRecord(o), Strays: o.History.HasStrays() || o.replaces()}
+	h := Plan{Record: o.writesRecord(), Strays: o.History.HasStrays() || o.replaces()}
 	if !o.Settled {
 		h.begin(o, operationFor(o))
 		return h

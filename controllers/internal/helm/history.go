@@ -145,10 +145,14 @@ func (h History) Foreign() []Entry {
 // our latest one is deployed and of other inputs, or of these and still under way.
 func (h History) SetBack(inputs string) bool {
 	latest := h.Latest()
-	if latest.Inputs == inputs {
-		return latest.IsOurs() && latest.Status.IsPending()
-	}
-	return latest.IsOurs() && latest.Status == common.StatusDeployed
+	return h.Precedes(inputs) || latest.Inputs == inputs && latest.IsOurs() && latest.Status.IsPending()
+}
+
+// Precedes is whether the records are of a time before an operation for inputs was begun: our latest one is deployed and of
+// other inputs.
+func (h History) Precedes(inputs string) bool {
+	latest := h.Latest()
+	return latest.Inputs != inputs && latest.IsOurs() && latest.Status == common.StatusDeployed
 }
 
 // Replaced is our record of other inputs that is deployed: the operation for inputs takes its place. The zero Entry if
