@@ -103,6 +103,14 @@ func timeouts() Timeouts {
 	}
 }
 
+// patient are for tests in which a connection is not to be lost, whatever else the machine does.
+func patient() Timeouts {
+	limits := timeouts()
+	limits.Connect, limits.Request = time.Minute, time.Minute
+	limits.PingAfter, limits.Ping, limits.Patience = time.Minute, time.Minute, time.Minute
+	return limits
+}
+
 // anywhere permits the loopback addresses that the API servers of tests have.
 func anywhere(types.NamespacedName) netguard.Guard { return netguard.Guard{Rule: netguard.All} }
 

@@ -31,7 +31,7 @@ func certified(t *testing.T) kubeconfig.Access {
 }
 
 func TestRenewedCredentialsCloseNothing(t *testing.T) {
-	r := newRig(t, timeouts())
+	r := newRig(t, patient())
 	access := certified(t)
 	cluster := r.connected(access)
 	object := r.watched(cluster)
@@ -56,7 +56,7 @@ func TestRenewedCredentialsCloseNothing(t *testing.T) {
 }
 
 func TestCredentialsForAnotherAddressTakeANewConnection(t *testing.T) {
-	r := newRig(t, timeouts())
+	r := newRig(t, patient())
 	access := certified(t)
 	before := r.connected(access)
 	other := access
