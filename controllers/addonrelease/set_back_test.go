@@ -117,6 +117,7 @@ func TestPlanHelmAfterTheClusterWasPutBack(t *testing.T) {
 	deployed := helmrecord.Entry{Version: 3, Status: common.StatusDeployed, Inputs: "new"}
 	drifted := func(o *observation) { o.Extra.RecordDrifted = true }
 	applying := func(o *observation) { o.Status.Applying = "new" }
+	unfinished := func(o *observation) { o.Unfinished = true }
 	suspended := func(o *observation) { o.Suspension.Active = true }
 	reporting := func(o *observation) { o.Target.Spec.Drift.Mode = metav1alpha1.DriftReport }
 	for _, row := range []struct {
@@ -131,7 +132,9 @@ func TestPlanHelmAfterTheClusterWasPutBack(t *testing.T) {
 		{"BeforeTheUpgradeWhereDriftIsReported", chartScene(upgraded, of(old), drifted, reporting), false, 0},
 		{"BeforeTheUpgradeAndSuspended", chartScene(upgraded, of(old), drifted, suspended), false, 0},
 		{"BeforeTheUpgradeAndApplying", chartScene(upgraded, of(old), applying), true, 0},
-		{"InTheUpgradeAndApplying", chartScene(upgraded, of(pending, old), applying), true, 0},
+		{"InTheUpgrade", chartScene(upgraded, of(pending, old), drifted), true, 0},
+		{"InTheUpgradeAndApplying", chartScene(upgraded, of(pending, old), drifted, applying), true, 0},
+		{"AStatusThatComesLateSaysThatItIsDone", chartScene(upgraded, of(pending, old), unfinished), false, 0},
 		{"TheUpgradeIsUnderWay", chartScene(begun(addonsv1alpha1.HookRunning, 0), of(pending, old)), false, 0},
 		{"TheUpgradeIsAboutToBegin", chartScene(of(old)), false, 0},
 		{"BeforeAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old)), false, 1},

@@ -134,7 +134,11 @@ func ReadHistory(ctx context.Context, o Observation, release helmrecord.Release,
 // IsSetBack is whether the cluster was put back to before the operation for the inputs, which was made to its end, and the
 // data that its hooks changed with it.
 func (o Observation) IsSetBack() bool {
-	return o.writesRecord() && o.Deployed == o.Inputs && o.History.SetBack(o.Inputs)
+	if !o.writesRecord() || o.Deployed != o.Inputs {
+		return false
+	}
+	// That the operation is under way is true as well where a status of before it, which came late, says that it is done.
+	return o.History.Precedes(o.Inputs) || revertsRecord(o) && o.History.IsWithin(o.Inputs)
 }
 
 // LostHooks are the runs of hooks that count no more: the cluster was put back to before the operation that they are of,

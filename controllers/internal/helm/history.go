@@ -141,18 +141,18 @@ func (h History) Foreign() []Entry {
 	return foreign
 }
 
-// SetBack is whether the records are of a time before inputs were deployed, as after a restore of the cluster's etcd:
-// our latest one is deployed and of other inputs, or of these and still under way.
-func (h History) SetBack(inputs string) bool {
-	latest := h.Latest()
-	return h.Precedes(inputs) || latest.Inputs == inputs && latest.IsOurs() && latest.Status.IsPending()
-}
-
-// Precedes is whether the records are of a time before an operation for inputs was begun: our latest one is deployed and of
-// other inputs.
+// Precedes is whether the records are of a time before an operation for inputs was begun, as after a restore of the
+// cluster's etcd: our latest one is deployed and of other inputs.
 func (h History) Precedes(inputs string) bool {
 	latest := h.Latest()
-	return latest.Inputs != inputs && latest.IsOurs() && latest.Status == common.StatusDeployed
+	return latest.IsOurs() && latest.Inputs != inputs && latest.Status == common.StatusDeployed
+}
+
+// IsWithin is whether the records are of a time in the course of an operation for inputs: our latest one is of these, and
+// says that it is under way.
+func (h History) IsWithin(inputs string) bool {
+	latest := h.Latest()
+	return latest.IsOurs() && latest.Inputs == inputs && latest.Status.IsPending()
 }
 
 // Replaced is our record of other inputs that is deployed: the operation for inputs takes its place. The zero Entry if

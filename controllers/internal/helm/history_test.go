@@ -116,22 +116,25 @@ func TestHistoryThatWasSetBack(t *testing.T) {
 	}
 	superseded := Entry{Version: 1, Status: common.StatusSuperseded, Inputs: "old"}
 	for _, row := range []struct {
-		name     string
-		history  History
-		setBack  bool
-		replaced int
+		name             string
+		history          History
+		precedes, within bool
+		replaced         int
 	}{
-		{"Nothing", nil, false, 0},
-		{"TheRecordOfNow", History{deployed(2, "new"), superseded}, false, 0},
-		{"TheRecordOfNowWasDeleted", History{superseded}, false, 0},
-		{"BeforeTheUpgrade", History{deployed(1, "old")}, true, 1},
-		{"InTheUpgrade", History{{Version: 2, Status: common.StatusPendingUpgrade, Inputs: "new"}, deployed(1, "old")}, true, 1},
-		{"AnUpgradeByHand", History{deployed(3, ""), deployed(2, "new"), superseded}, false, 0},
-		{"AnUpgradeByHandOfTheOneBefore", History{deployed(2, ""), deployed(1, "old")}, false, 1},
+		{"Nothing", nil, false, false, 0},
+		{"TheRecordOfNow", History{deployed(2, "new"), superseded}, false, false, 0},
+		{"TheRecordOfNowWasDeleted", History{superseded}, false, false, 0},
+		{"BeforeTheUpgrade", History{deployed(1, "old")}, true, false, 1},
+		{"InTheUpgrade", History{{Version: 2, Status: common.StatusPendingUpgrade, Inputs: "new"}, deployed(1, "old")}, false, true, 1},
+		{"AnUpgradeByHand", History{deployed(3, ""), deployed(2, "new"), superseded}, false, false, 0},
+		{"AnUpgradeByHandOfTheOneBefore", History{deployed(2, ""), deployed(1, "old")}, false, false, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := row.history.SetBack("new"); got != row.setBack {
-				t.Errorf("SetBack is %t", got)
+			if got := row.history.Precedes("new"); got != row.precedes {
+				t.Errorf("Precedes is %t", got)
+			}
+			if got := row.history.IsWithin("new"); got != row.within {
+				t.Errorf("IsWithin is %t", got)
 			}
 			if got := row.history.Replaced("new").Version; got != row.replaced {
 				t.Errorf("version %d is replaced, want %d", got, row.replaced)
