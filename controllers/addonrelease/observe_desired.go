@@ -63,10 +63,14 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content
 	if o.Extra.History, err = helm.ReadHistory(ctx, forHelm(o), release, cluster); err != nil {
 		return err
 	}
-	if forHelm(o).IsSetBack() {
-		beginAnew(o)
+	if o.Extra.RecordGone, err = helm.ReadRecord(ctx, forHelm(o), cluster); err != nil {
+		return err
 	}
-	loseHooks(forHelm(o).LostHooks())
+	if chart := forHelm(o); chart.IsSetBack() {
+		beginAnew(o)
+	} else {
+		loseHooks(chart.LostHooks())
+	}
 	return helm.RefuseForeign(forHelm(o), release)
 }
 

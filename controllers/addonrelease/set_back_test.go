@@ -117,6 +117,7 @@ func TestPlanHelmAfterTheClusterWasPutBack(t *testing.T) {
 	deployed := helmrecord.Entry{Version: 3, Status: common.StatusDeployed, Inputs: "new"}
 	drifted := func(o *observation) { o.Extra.RecordDrifted = true }
 	applying := func(o *observation) { o.Status.Applying = "new" }
+	gone := func(o *observation) { o.Extra.RecordGone = true }
 	unfinished := func(o *observation) { o.Unfinished = true }
 	suspended := func(o *observation) { o.Suspension.Active = true }
 	reporting := func(o *observation) { o.Target.Spec.Drift.Mode = metav1alpha1.DriftReport }
@@ -128,17 +129,18 @@ func TestPlanHelmAfterTheClusterWasPutBack(t *testing.T) {
 	}{
 		{"Upgraded", chartScene(upgraded, of(deployed)), false, 0},
 		{"UpgradedAndApplying", chartScene(upgraded, of(deployed), applying), false, 0},
-		{"BeforeTheUpgrade", chartScene(upgraded, of(old), drifted), true, 0},
-		{"BeforeTheUpgradeWhereDriftIsReported", chartScene(upgraded, of(old), drifted, reporting), false, 0},
-		{"BeforeTheUpgradeAndSuspended", chartScene(upgraded, of(old), drifted, suspended), false, 0},
-		{"BeforeTheUpgradeAndApplying", chartScene(upgraded, of(old), applying), true, 0},
+		{"BeforeTheUpgrade", chartScene(upgraded, of(old), drifted, gone), true, 0},
+		{"BeforeTheUpgradeAndApplying", chartScene(upgraded, of(old), applying, gone), true, 0},
+		{"AnOldList", chartScene(upgraded, of(old), applying), false, 0},
 		{"InTheUpgrade", chartScene(upgraded, of(pending, old), drifted), true, 0},
+		{"InTheUpgradeAndSuspended", chartScene(upgraded, of(pending, old), drifted, suspended), false, 0},
+		{"InTheUpgradeWhereDriftIsReported", chartScene(upgraded, of(pending, old), drifted, reporting), false, 0},
 		{"InTheUpgradeAndApplying", chartScene(upgraded, of(pending, old), drifted, applying), true, 0},
 		{"AStatusThatComesLateSaysThatItIsDone", chartScene(upgraded, of(pending, old), unfinished), false, 0},
 		{"TheUpgradeIsUnderWay", chartScene(begun(addonsv1alpha1.HookRunning, 0), of(pending, old)), false, 0},
 		{"TheUpgradeIsAboutToBegin", chartScene(of(old)), false, 0},
-		{"BeforeAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old)), false, 1},
-		{"BeforeAnUpgradeThatIsUnderWayAndSuspended", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old), suspended), false, 0},
+		{"BeforeAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old), gone), false, 1},
+		{"AnOldListOfAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old)), false, 0},
 		{"TheRecordsWereDeleted", chartScene(upgraded, of(), drifted), false, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
@@ -49,6 +50,8 @@ type Observation struct {
 	History helmrecord.History
 	// RecordDrifted: somebody changed the Helm release's record, or took its place.
 	RecordDrifted bool
+	// RecordGone: the record that was written last is not there, and the others are of a time before its operation.
+	RecordGone bool
 	// RecordPending: as far as is known, the record says that an operation is under way.
 	RecordPending bool
 	// RecordSeen is what the watch saw of it.
@@ -131,21 +134,42 @@ func ReadHistory(ctx context.Context, o Observation, release helmrecord.Release,
 	return helmrecord.NewHistory(release, secrets), nil
 }
 
+// ReadRecord finds out whether the record that was written last is gone, where the others are of a time before the operation
+// for the inputs, though that was made, or its hooks were begun. A list alone may be an old one.
+func ReadRecord(ctx context.Context, o Observation, cluster *fleet.Cluster) (gone bool, err error) {
+	ref, known := recordRef(o.Status)
+	begun := begunFor(o, o.Inputs)
+	made := o.Deployed == o.Inputs || begun != nil && len(begun.Hooks) > 0
+	if !known || !made || !o.writesRecord() || !o.History.Precedes(o.Inputs) {
+		return false, nil
+	}
+	if err := cluster.Confirm(ctx); err != nil {
+		return false, err
+	}
+	if _, err = cluster.Get(ctx, ref); apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up the record %s: %w", ref, err)
+	}
+	return false, nil
+}
+
 // IsSetBack is whether the cluster was put back to before the operation for the inputs, which was made to its end, and the
 // data that its hooks changed with it.
 func (o Observation) IsSetBack() bool {
-	if !o.writesRecord() || o.Deployed != o.Inputs {
+	if o.Deployed != o.Inputs {
 		return false
 	}
 	// That the operation is under way is true as well where a status of before it, which came late, says that it is done.
-	return o.History.Precedes(o.Inputs) || revertsRecord(o) && o.History.IsWithin(o.Inputs)
+	return o.RecordGone || o.writesRecord() && revertsRecord(o) && o.History.IsWithin(o.Inputs)
 }
 
 // LostHooks are the runs of hooks that count no more: the cluster was put back to before the operation that they are of,
 // which is under way. An operation has a record from before its first hook on.
 func (o Observation) LostHooks() []addonsv1alpha1.HookRun {
 	begun := begunFor(o, o.Inputs)
-	if begun == nil || !o.writesRecord() || o.Deployed == o.Inputs || !o.History.Precedes(o.Inputs) {
+	if begun == nil || !o.RecordGone || o.Deployed == o.Inputs {
 		return nil
 	}
 	return begun.Hooks
