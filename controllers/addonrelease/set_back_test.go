@@ -131,6 +131,7 @@ func TestPlanHelmAfterTheClusterWasPutBack(t *testing.T) {
 		{"UpgradedAndApplying", chartScene(upgraded, of(deployed), applying), false, 0},
 		{"BeforeTheUpgrade", chartScene(upgraded, of(old), drifted, gone), true, 0},
 		{"BeforeTheUpgradeAndApplying", chartScene(upgraded, of(old), applying, gone), true, 0},
+		{"BeforeALaterUpgradeInTheManagementCluster", chartScene(upgraded, of(helmrecord.Entry{Version: 4, Status: common.StatusDeployed, Inputs: "newer"}), drifted), true, 0},
 		{"AnOldList", chartScene(upgraded, of(old), applying), false, 0},
 		{"InTheUpgrade", chartScene(upgraded, of(pending, old), drifted), true, 0},
 		{"InTheUpgradeAndSuspended", chartScene(upgraded, of(pending, old), drifted, suspended), false, 0},

@@ -156,13 +156,14 @@ func ReadRecord(ctx context.Context, o Observation, cluster *fleet.Cluster) (gon
 }
 
 // IsSetBack is whether the cluster was put back to before the operation for the inputs, which was made to its end, and the
-// data that its hooks changed with it.
+// data that its hooks changed with it; or the management cluster to before a later one.
 func (o Observation) IsSetBack() bool {
 	if o.Deployed != o.Inputs {
 		return false
 	}
-	// That the operation is under way is true as well where a status of before it, which came late, says that it is done.
-	return o.RecordGone || o.writesRecord() && revertsRecord(o) && o.History.IsWithin(o.Inputs)
+	// Without a change of the record, the list may be an old one, or the status came late and says too early that all is done.
+	changed := o.writesRecord() && revertsRecord(o)
+	return o.RecordGone || changed && (o.History.Precedes(o.Inputs) || o.History.IsWithin(o.Inputs))
 }
 
 // LostHooks are the runs of hooks that count no more: the cluster was put back to before the operation that they are of,
