@@ -2,10 +2,7 @@ package addonrelease
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,13 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"helm.sh/helm/v4/pkg/chart/common"
-	helmchart "helm.sh/helm/v4/pkg/chart/v2"
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
-
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
-	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 )
 
 // The last words of a manager that was killed may reach the API server after the next one has begun the operation anew:
@@ -60,34 +52,15 @@ func TestAnUpgradeGoesOnThoughAStatusThatComesLateSaysItIsDone(t *testing.T) {
 // waitingChart stores a revision of a chart whose upgrade waits for a Job that somebody has to let run.
 func (a *addon) waitingChart(version string) string {
 	a.t.Helper()
-	made := &helmchart.Chart{Metadata: &helmchart.Metadata{APIVersion: helmchart.APIVersionV2, Name: "waiting", Version: version}}
-	made.Templates = []*common.File{{Name: "templates/all.yaml", Data: []byte(`apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings}
-data: {version: {{ .Chart.Version | quote }}}
----
-apiVersion: batch/v1
+	return a.packaged(map[string]string{
+		"templates/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {version: " + version + "}\n",
+		"templates/wait.yaml": `apiVersion: batch/v1
 kind: Job
 metadata: {name: wait, annotations: {helm.sh/hook: pre-upgrade}}
 spec:
   suspend: true
   template: {spec: {restartPolicy: Never, containers: [{name: wait, image: example/wait}]}}
-`)}}
-	file, err := chartutil.Save(made, a.t.TempDir())
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	archive, err := os.ReadFile(filepath.Clean(file))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return a.revisionOf(addoncontent.Content{
-		Namespace: a.namespace, CreateNamespace: true,
-		Chart: &addoncontent.Chart{
-			Repository: "oci://registry.example/charts", Name: "waiting", Version: version, Digest: "sha256:" + version,
-			Archive: archive, ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute,
-		},
-	})
+`})
 }
 
 // What people change beside a status is not in the way of writing it; another status is.

@@ -68,8 +68,8 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content
 	}
 	if chart := forHelm(o); chart.IsSetBack() {
 		beginAnew(o)
-	} else {
-		loseHooks(chart.LostHooks())
+	} else if operation := chart.WithoutLostHooks(); operation != nil {
+		o.Status.Helm.Operation = operation
 	}
 	return helm.RefuseForeign(forHelm(o), release)
 }
@@ -78,17 +78,6 @@ func (r *Reconciler) observeHistory(ctx context.Context, o *observation, content
 func beginAnew(o *observation) {
 	o.Status.InputsHash, o.Status.Applying = "", ""
 	o.Status.Helm.Operation = nil
-}
-
-// loseHooks takes hooks as failed, so that they run again, and no more often than ones that fail.
-func loseHooks(runs []addonsv1alpha1.HookRun) {
-	for i := range runs {
-		run := &runs[i]
-		run.Phase, run.Message = addonsv1alpha1.HookFailed, "ran before the cluster was put back to an earlier state"
-		if run.CompletedAt == nil {
-			run.CompletedAt = &run.StartedAt
-		}
-	}
 }
 
 // revisionOf is the revision to work with: when the release ends, the one that is installed.

@@ -125,32 +125,32 @@ func TestPlanHelmAfterTheClusterWasPutBack(t *testing.T) {
 		name    string
 		o       *observation
 		setBack bool
-		lost    int
+		lost    bool
 	}{
-		{"Upgraded", chartScene(upgraded, of(deployed)), false, 0},
-		{"UpgradedAndApplying", chartScene(upgraded, of(deployed), applying), false, 0},
-		{"BeforeTheUpgrade", chartScene(upgraded, of(old), drifted, gone), true, 0},
-		{"BeforeTheUpgradeAndApplying", chartScene(upgraded, of(old), applying, gone), true, 0},
-		{"BeforeALaterUpgradeInTheManagementCluster", chartScene(upgraded, of(helmrecord.Entry{Version: 4, Status: common.StatusDeployed, Inputs: "newer"}), drifted), true, 0},
-		{"AnOldList", chartScene(upgraded, of(old), applying), false, 0},
-		{"InTheUpgrade", chartScene(upgraded, of(pending, old), drifted), true, 0},
-		{"InTheUpgradeAndSuspended", chartScene(upgraded, of(pending, old), drifted, suspended), false, 0},
-		{"InTheUpgradeWhereDriftIsReported", chartScene(upgraded, of(pending, old), drifted, reporting), false, 0},
-		{"InTheUpgradeAndApplying", chartScene(upgraded, of(pending, old), drifted, applying), true, 0},
-		{"AStatusThatComesLateSaysThatItIsDone", chartScene(upgraded, of(pending, old), unfinished), false, 0},
-		{"TheUpgradeIsUnderWay", chartScene(begun(addonsv1alpha1.HookRunning, 0), of(pending, old)), false, 0},
-		{"TheUpgradeIsAboutToBegin", chartScene(of(old)), false, 0},
-		{"BeforeAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old), gone), false, 1},
-		{"AnOldListOfAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old)), false, 0},
-		{"TheRecordsWereDeleted", chartScene(upgraded, of(), drifted), false, 0},
+		{"Upgraded", chartScene(upgraded, of(deployed)), false, false},
+		{"UpgradedAndApplying", chartScene(upgraded, of(deployed), applying), false, false},
+		{"BeforeTheUpgrade", chartScene(upgraded, of(old), drifted, gone), true, false},
+		{"BeforeTheUpgradeAndApplying", chartScene(upgraded, of(old), applying, gone), true, false},
+		{"BeforeALaterUpgradeInTheManagementCluster", chartScene(upgraded, of(helmrecord.Entry{Version: 4, Status: common.StatusDeployed, Inputs: "newer"}), drifted), true, false},
+		{"AnOldList", chartScene(upgraded, of(old), applying), false, false},
+		{"InTheUpgrade", chartScene(upgraded, of(pending, old), drifted), true, false},
+		{"InTheUpgradeAndSuspended", chartScene(upgraded, of(pending, old), drifted, suspended), false, false},
+		{"InTheUpgradeWhereDriftIsReported", chartScene(upgraded, of(pending, old), drifted, reporting), false, false},
+		{"InTheUpgradeAndApplying", chartScene(upgraded, of(pending, old), drifted, applying), true, false},
+		{"AStatusThatComesLateSaysThatItIsDone", chartScene(upgraded, of(pending, old), unfinished), false, false},
+		{"TheUpgradeIsUnderWay", chartScene(begun(addonsv1alpha1.HookRunning, 0), of(pending, old)), false, false},
+		{"TheUpgradeIsAboutToBegin", chartScene(of(old)), false, false},
+		{"BeforeAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old), gone), false, true},
+		{"AnOldListOfAnUpgradeThatIsUnderWay", chartScene(begun(addonsv1alpha1.HookSucceeded, 0), of(old)), false, false},
+		{"TheRecordsWereDeleted", chartScene(upgraded, of(), drifted), false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			seen := forHelm(row.o)
 			if got := seen.IsSetBack(); got != row.setBack {
 				t.Errorf("it is set back: %t", got)
 			}
-			if lost := seen.LostHooks(); len(lost) != row.lost {
-				t.Errorf("the hooks %v are lost", lost)
+			if operation := seen.WithoutLostHooks(); (operation != nil) != row.lost {
+				t.Errorf("without its lost hooks, the operation is %v", operation)
 			}
 		})
 	}

@@ -166,14 +166,23 @@ func (o Observation) IsSetBack() bool {
 	return o.RecordGone || changed && (o.History.Precedes(o.Inputs) || o.History.IsWithin(o.Inputs))
 }
 
-// LostHooks are the runs of hooks that count no more: the cluster was put back to before the operation that they are of,
-// which is under way. An operation has a record from before its first hook on.
-func (o Observation) LostHooks() []addonsv1alpha1.HookRun {
+// WithoutLostHooks returns the operation for the inputs with its hooks taken as failed, so that they run again, and no more often
+// than ones that fail: the cluster was put back to before it, while it was under way. It returns nil where that did not happen, or
+// no hook ran. An operation has a record from before its first hook on.
+func (o Observation) WithoutLostHooks() *addonsv1alpha1.HelmOperation {
 	begun := begunFor(o, o.Inputs)
-	if begun == nil || !o.RecordGone || o.Deployed == o.Inputs {
+	if begun == nil || len(begun.Hooks) == 0 || !o.RecordGone || o.Deployed == o.Inputs {
 		return nil
 	}
-	return begun.Hooks
+	operation := begun.DeepCopy()
+	for i := range operation.Hooks {
+		run := &operation.Hooks[i]
+		run.Phase, run.Message = addonsv1alpha1.HookFailed, "ran before the cluster was put back to an earlier state"
+		if run.CompletedAt == nil {
+			run.CompletedAt = &run.StartedAt
+		}
+	}
+	return operation
 }
 
 // writesRecord is whether the release's record is to say that it is deployed.
