@@ -21,6 +21,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
 // packaged stores a revision with a chart of the given files, by their path in it.
@@ -47,7 +48,7 @@ func (a *addon) packaged(files map[string]string) string {
 		Namespace: a.namespace, CreateNamespace: true,
 		Chart: &addoncontent.Chart{
 			Repository: "oci://registry.example/charts", Name: made.Name(), Version: "1.0.0", Digest: "sha256:packaged",
-			Archive: archive, Values: []addoncontent.Source{{Name: "values", Text: "{}"}},
+			Archive: archive, Values: []render.ValuesLayer{{Name: "values", Text: "{}"}},
 			ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute,
 		},
 	})

@@ -22,6 +22,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	helmrecord "github.com/daytwo-dev/daytwo/controllers/internal/helm"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 	"github.com/daytwo-dev/daytwo/e2e/charts"
 	"github.com/daytwo-dev/daytwo/e2e/helmclient"
 )
@@ -45,7 +46,7 @@ func (a *addon) chart(name, version, values string) string {
 		Namespace: a.namespace, CreateNamespace: true,
 		Chart: &addoncontent.Chart{
 			Repository: "oci://registry.example/charts", Name: name, Version: version, Digest: "sha256:" + version,
-			Archive: archive, Values: []addoncontent.Source{{Name: "values", Text: values}},
+			Archive: archive, Values: []render.ValuesLayer{{Name: "values", Text: values}},
 			ReleaseName: a.releaseName(), CRDs: string(addonsv1alpha1.CRDCreateReplace), HookTimeout: time.Minute, AsksForAPIs: true,
 		},
 	})

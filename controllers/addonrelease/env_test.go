@@ -259,7 +259,7 @@ func (a *addon) start(revision string, change ...func(*addonsv1alpha1.AddonRelea
 func (a *addon) revision(text string) string {
 	a.t.Helper()
 	return a.revisionOf(addoncontent.Content{
-		Namespace: a.namespace, CreateNamespace: true, Sources: []addoncontent.Source{{Name: "inline", Text: text}},
+		Namespace: a.namespace, CreateNamespace: true, Sources: []render.Source{{Name: "inline", Text: text}},
 	})
 }
 

@@ -70,11 +70,7 @@ func (r *Reconciler) renderContent(ctx context.Context, o *observation, content 
 		}
 		return r.chartSet(ctx, content, rendered, cluster, o.Inventory)
 	}
-	request := render.Request{Cluster: parametersOf(o.Target)}
-	for _, source := range content.Sources {
-		request.Sources = append(request.Sources, render.Source{Name: source.Name, Text: source.Text})
-	}
-	list, err := r.Renderer.Render(ctx, request)
+	list, err := r.Renderer.Render(ctx, content.Request(parametersOf(o.Target)))
 	if err != nil {
 		return rendering{}, err
 	}

@@ -17,24 +17,15 @@ func (r *Reconciler) renderChart(ctx context.Context, o *observation, content ad
 	if name := helm.KeptRendering(o.Status.Helm, o.Inputs); name != "" {
 		return r.renderings(o.Target).Recall(ctx, name)
 	}
-	request := render.ChartRequest{
-		Archive: content.Chart.Archive,
-		Cluster: parametersOf(o.Target),
-		Release: render.Release{
-			Name: content.Chart.ReleaseName, Namespace: content.Namespace,
-			Revision: o.Extra.History.Latest().Version + 1, Upgrade: o.Extra.History.Installed().Version > 0,
-		},
-		Capabilities: render.Capabilities{KubeVersion: o.Target.Spec.Cluster.Version},
-		Lookup: func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
-			version, err := schema.ParseGroupVersion(apiVersion)
-			if err != nil {
-				return nil, err
-			}
-			return cluster.Lookup(ctx, objects.Ref{GroupVersionKind: version.WithKind(kind), Namespace: namespace, Name: name})
-		},
-	}
-	for _, values := range content.Chart.Values {
-		request.Values = append(request.Values, render.ValuesLayer{Name: values.Name, Text: values.Text})
+	request := content.ChartRequest(parametersOf(o.Target))
+	request.Release.Revision = o.Extra.History.Latest().Version + 1
+	request.Release.Upgrade = o.Extra.History.Installed().Version > 0
+	request.Lookup = func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
+		version, err := schema.ParseGroupVersion(apiVersion)
+		if err != nil {
+			return nil, err
+		}
+		return cluster.Lookup(ctx, objects.Ref{GroupVersionKind: version.WithKind(kind), Namespace: namespace, Name: name})
 	}
 	if content.Chart.AsksForAPIs {
 		var err error

@@ -17,6 +17,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
 // Content implements policy.Kind.
@@ -59,7 +60,7 @@ func (r *Reconciler) readContent(ctx context.Context, found *resolution) (addonc
 		return content, unusable, err
 	}
 	if manifests := addon.Spec.Source.Manifests; manifests != nil && manifests.Inline != "" {
-		content.Sources = append(content.Sources, addoncontent.Source{Name: "inline", Text: manifests.Inline})
+		content.Sources = append(content.Sources, render.Source{Name: addoncontent.Inline, Text: manifests.Inline})
 	}
 	for _, name := range configMapNames(addon) {
 		config, unusable, err := reference.ConfigMap(ctx, r.APIReader, keyOf(addon, name), "spec.source.manifests.configMapRefs")
@@ -81,18 +82,18 @@ func keyOf(addon *addonsv1alpha1.SaaSAddon, name string) types.NamespacedName {
 }
 
 // sourcesOf are the keys of a ConfigMap in alphabetical order.
-func sourcesOf(config *corev1.ConfigMap) ([]addoncontent.Source, *policy.Stall) {
+func sourcesOf(config *corev1.ConfigMap) ([]render.Source, *policy.Stall) {
 	if binary := slices.Sorted(maps.Keys(config.BinaryData)); len(binary) > 0 {
 		return nil, &policy.Stall{
 			Reason:  metav1alpha1.ReasonInvalidSpec,
 			Message: fmt.Sprintf("ConfigMap %s/%s holds binary data under %s: manifests are text, move it elsewhere", config.Namespace, config.Name, binary[0]),
 		}
 	}
-	var sources []addoncontent.Source
+	var sources []render.Source
 	for key, text := range config.Data {
-		sources = append(sources, addoncontent.Source{Name: "configmap/" + config.Name + "/" + key, Text: text})
+		sources = append(sources, render.Source{Name: "configmap/" + config.Name + "/" + key, Text: text})
 	}
-	slices.SortFunc(sources, func(a, b addoncontent.Source) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sources, func(a, b render.Source) int { return strings.Compare(a.Name, b.Name) })
 	return sources, nil
 }
 

@@ -10,14 +10,15 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/reference"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
 )
 
 // readValues reads the values in the order in which they are merged. Values that set nothing are left out, so that they
 // make the revision that none make.
-func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]addoncontent.Source, *policy.Stall, error) {
-	var values []addoncontent.Source
+func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSAddon) ([]render.ValuesLayer, *policy.Stall, error) {
+	var values []render.ValuesLayer
 	if addon.Spec.Values != nil && !isEmptyValues(string(addon.Spec.Values.Raw)) {
-		values = append(values, addoncontent.Source{Name: "values", Text: string(addon.Spec.Values.Raw)})
+		values = append(values, render.ValuesLayer{Name: addoncontent.Values, Text: string(addon.Spec.Values.Raw)})
 	}
 	for i, from := range addon.Spec.ValuesFrom {
 		data, unusable, err := r.readValuesFrom(ctx, addon, fmt.Sprintf("spec.valuesFrom[%d]", i), from)
@@ -33,7 +34,7 @@ func (r *Reconciler) readValues(ctx context.Context, addon *addonsv1alpha1.SaaSA
 			}, nil
 		}
 		if !isEmptyValues(text) {
-			values = append(values, addoncontent.Source{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
+			values = append(values, render.ValuesLayer{Name: strings.ToLower(from.Kind) + "/" + from.Name + "/" + key, Text: text})
 		}
 	}
 	return values, nil, nil

@@ -9,6 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/revision"
+	"github.com/daytwo-dev/daytwo/controllers/internal/render"
+)
+
+// The names of texts that stand in the SaaSAddon itself: their fields.
+const (
+	Inline = "spec.source.manifests.inline"
+	Values = "spec.values"
 )
 
 // Content is what a revision of a SaaSAddon holds.
@@ -18,7 +25,7 @@ type Content struct {
 	// CreateNamespace creates it where it is missing.
 	CreateNamespace bool `json:"createNamespace,omitempty"`
 	// Sources of manifests, in the order in which they are rendered.
-	Sources []Source `json:"sources,omitempty"`
+	Sources []render.Source `json:"sources,omitempty"`
 	// Chart is the source instead of manifests.
 	Chart *Chart `json:"chart,omitempty"`
 }
@@ -38,7 +45,7 @@ type Chart struct {
 	// Archive is the chart itself, so that a revision needs no repository.
 	Archive []byte `json:"archive"`
 	// Values in the order in which they are merged.
-	Values []Source `json:"values,omitempty"`
+	Values []render.ValuesLayer `json:"values,omitempty"`
 	// ReleaseName is the name of the Helm release; its namespace is the content's.
 	ReleaseName string `json:"releaseName"`
 	// CRDs is the source's spec.source.chart.crds.
@@ -57,6 +64,20 @@ func (c Content) NamespaceToCreate() string {
 	return c.Namespace
 }
 
+// Request to render manifests for a cluster.
+func (c Content) Request(cluster render.Cluster) render.Request {
+	return render.Request{Cluster: cluster, Sources: c.Sources}
+}
+
+// ChartRequest is the request to render the chart for a cluster of which nothing is known but its version.
+func (c Content) ChartRequest(cluster render.Cluster) render.ChartRequest {
+	return render.ChartRequest{
+		Archive: c.Chart.Archive, Values: c.Chart.Values, Cluster: cluster,
+		Release:      render.Release{Name: c.Chart.ReleaseName, Namespace: c.Namespace, Revision: 1},
+		Capabilities: render.Capabilities{KubeVersion: cluster.Version},
+	}
+}
+
 // Size is how much text it holds, in bytes.
 func (c Content) Size() int {
 	total := len(c.Namespace)
@@ -70,12 +91,4 @@ func (c Content) Size() int {
 		}
 	}
 	return total
-}
-
-// Source is one text of YAML documents with Go templates in it.
-type Source struct {
-	// Name tells people where the text is from: "inline", or "configmap/<name>/<key>".
-	Name string `json:"name"`
-	// Text as it was written.
-	Text string `json:"text"`
 }

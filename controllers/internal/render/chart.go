@@ -44,7 +44,7 @@ type ChartRequest struct {
 
 // ValuesLayer is one of several sets of values.
 type ValuesLayer struct {
-	// Name tells a person where the text is from: "values", "secret/cache/values.yaml".
+	// Name tells a person where the text is from: "spec.values", "secret/cache/values.yaml".
 	Name string `json:"name"`
 	// Text is a YAML mapping, UTF-8. Each string in it, though not the keys, is a template such as
 	// those of a Source; what it yields is a string as well.

@@ -14,7 +14,7 @@ import (
 
 // Source is one template and what to call it in errors.
 type Source struct {
-	// Name tells a person where the text is from: "inline", "configmap more-manifests/web.yaml".
+	// Name tells a person where the text is from: "spec.source.manifests.inline", "configmap/more-manifests/web.yaml".
 	Name string `json:"name"`
 	// Text is the template, UTF-8.
 	Text string `json:"text"`

@@ -20,6 +20,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/addoncontent"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollout"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/trial"
 	"github.com/daytwo-dev/daytwo/controllers/internal/render"
@@ -96,14 +97,12 @@ func unchecked(field string, err error) string {
 }
 
 // requestOf is what an add-on says itself, and the field where it does; an empty field if that is nothing.
-func requestOf(addon *addonsv1alpha1.SaaSAddon) (render.Request, string) {
+func requestOf(addon *addonsv1alpha1.SaaSAddon) (request render.Request, field string) {
 	switch manifests := addon.Spec.Source.Manifests; {
 	case manifests != nil && manifests.Inline != "":
-		field := try.FieldOf("inline")
-		return render.Request{Sources: []render.Source{{Name: "inline", Text: manifests.Inline}}}, field
+		return render.Request{Sources: []render.Source{{Name: "inline", Text: manifests.Inline}}}, addoncontent.Inline
 	case addon.Spec.Source.Chart != nil && addon.Spec.Values != nil:
-		field := try.FieldOf("values")
-		return render.Request{Values: []render.ValuesLayer{{Name: "values", Text: string(addon.Spec.Values.Raw)}}}, field
+		return render.Request{Values: []render.ValuesLayer{{Name: "values", Text: string(addon.Spec.Values.Raw)}}}, addoncontent.Values
 	}
 	return render.Request{}, ""
 }

@@ -53,10 +53,8 @@ func (t Trier) Trial(ctx context.Context, revision types.NamespacedName) (trial.
 }
 
 func (t Trier) manifests(ctx context.Context, content addoncontent.Content, cluster render.Cluster, tenant string) error {
-	request := render.Request{Cluster: cluster, Tenant: tenant}
-	for _, source := range content.Sources {
-		request.Sources = append(request.Sources, render.Source{Name: FieldOf(source.Name), Text: source.Text})
-	}
+	request := content.Request(cluster)
+	request.Tenant = tenant
 	_, err := t.Renderer.Render(ctx, request)
 	return Refused(err)
 }
@@ -64,14 +62,8 @@ func (t Trier) manifests(ctx context.Context, content addoncontent.Content, clus
 // chart tries the values of a chart. What its templates make of them may depend on what a cluster serves and has, so that the failure
 // of a template refuses nothing.
 func (t Trier) chart(ctx context.Context, content addoncontent.Content, cluster render.Cluster, tenant string) error {
-	request := render.ChartRequest{
-		Archive: content.Chart.Archive, Cluster: cluster, Tenant: tenant,
-		Release:      render.Release{Name: content.Chart.ReleaseName, Namespace: content.Namespace, Revision: 1},
-		Capabilities: render.Capabilities{KubeVersion: cluster.Version},
-	}
-	for _, values := range content.Chart.Values {
-		request.Values = append(request.Values, render.ValuesLayer{Name: FieldOf(values.Name), Text: values.Text})
-	}
+	request := content.ChartRequest(cluster)
+	request.Tenant = tenant
 	_, err := t.Renderer.RenderChart(ctx, request)
 	switch reason, _ := manifest.ReasonOf(err); reason {
 	case manifest.ValuesInvalid, manifest.ChartIncompatible, manifest.ReleaseInvalid, "":
@@ -94,15 +86,4 @@ func Refused(err error) error {
 func ClusterOf(cluster *tenancyv1alpha1.TenantCluster) render.Cluster {
 	parameters := clusterstate.ParametersOf(cluster)
 	return render.Cluster{Name: cluster.Name, Namespace: cluster.Namespace, Labels: parameters.Labels, Version: parameters.Version}
-}
-
-// FieldOf says where in an add-on a text of its content is from. The names of others say that themselves.
-func FieldOf(source string) string {
-	switch source {
-	case "inline":
-		return "spec.source.manifests.inline"
-	case "values":
-		return "spec.values"
-	}
-	return source
 }
