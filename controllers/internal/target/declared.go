@@ -15,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/managedfields"
+	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
@@ -100,6 +101,8 @@ type DeclaredObservation[T metav1alpha1.Target, S, X any] struct {
 	// Extra is what the kind finds out.
 	Extra X
 
+	// outranked are the objects of the target that targets demand which go before it.
+	outranked []objects.Key
 	// drift is what Observation.Drift points to.
 	drift metav1alpha1.DriftPolicy
 }
@@ -115,9 +118,12 @@ type Carried[S any] struct {
 // Work implements Kind: it observes, plans, applies and reports.
 func (d *Declared[T, S, X]) Work(ctx context.Context, target T, known *Known[T, S, struct{}]) (reconcile.Result, error) {
 	writer := d.Room.Writer(target)
-	o, cluster, err := d.observe(ctx, target, known, writer)
+	o, cluster, err := d.observe(ctx, target, known)
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if cluster != nil && len(o.outranked) > 0 {
+		return d.relinquish(ctx, o, cluster.Tracker, known, writer)
 	}
 	if o.IsWaiting() && !o.isObjectsAbandonable() {
 		return reconcile.Result{RequeueAfter: o.UntilGivenUp()}, nil

@@ -3,18 +3,19 @@ package target
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
-	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/recordable"
 )
 
 // observe reads everything once, after what the target has in its cluster is followed there. It returns the cluster to
-// work with, nil if there is none. It passes over what goes wrong where nothing is done in the cluster any more.
+// work with, nil if there is none. It passes over what goes wrong where nothing is done in the cluster any more, and looks no further
+// where objects are to be relinquished first.
 func (d *Declared[T, S, X]) observe(
-	ctx context.Context, target T, known *Known[T, S, struct{}], writer *statuses.Writer[T, S],
+	ctx context.Context, target T, known *Known[T, S, struct{}],
 ) (*DeclaredObservation[T, S, X], *fleet.Cluster, error) {
 	o, err := d.observeTarget(target, known)
 	var cluster *fleet.Cluster
@@ -22,9 +23,9 @@ func (d *Declared[T, S, X]) observe(
 		cluster, err = d.observeTenant(ctx, o)
 	}
 	if err == nil && cluster != nil {
-		err = d.observeClaims(ctx, o, cluster, known, writer)
+		err = d.observeClaims(ctx, o, cluster)
 	}
-	if err == nil && cluster != nil {
+	if err == nil && cluster != nil && len(o.outranked) == 0 {
 		err = d.observeCluster(ctx, o, cluster)
 	}
 	if err != nil && o.isObjectsAbandonable() {
@@ -36,10 +37,7 @@ func (d *Declared[T, S, X]) observe(
 // observeTarget takes in the target, and what is remembered of it.
 func (d *Declared[T, S, X]) observeTarget(target T, known *Known[T, S, struct{}]) (*DeclaredObservation[T, S, X], error) {
 	o := &DeclaredObservation[T, S, X]{Target: target, drift: d.Drift(target), Unfinished: known.unfinished}
-	from, restored := known.Postponed(target)
-	if !restored {
-		from = d.Status(target)
-	}
+	from, restored := d.latestStatus(target, known)
 	d.CopyStatus(&o.Status, from)
 	status := d.Parts(&o.Status)
 	var err error
@@ -49,6 +47,14 @@ func (d *Declared[T, S, X]) observeTarget(target T, known *Known[T, S, struct{}]
 		o.Inputs = cmp.Or(status.InputsHash, o.Inputs)
 	}
 	return o, err
+}
+
+// latestStatus is what waits to be written of a target, or else its status.
+func (d *Declared[T, S, X]) latestStatus(target T, known *Known[T, S, struct{}]) (status *S, postponed bool) {
+	if status, postponed = known.Postponed(target); postponed {
+		return status, true
+	}
+	return d.Status(target), false
 }
 
 // observeTenant finds the cluster, or why there is none to work with.
@@ -84,14 +90,14 @@ func (d *Declared[T, S, X]) MoveFrom(o *DeclaredObservation[T, S, X]) {
 	d.staged().Forget(&o.Status)
 }
 
-// observeClaims makes sure that the tracker of the cluster knows whose objects are there, and gives up those that go to others.
-func (d *Declared[T, S, X]) observeClaims(
-	ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster, known *Known[T, S, struct{}], writer *statuses.Writer[T, S],
-) error {
+// observeClaims makes sure that the tracker of the cluster knows whose objects are there, and finds those that others demand. What is held
+// beside the objects, such as a hook that runs, is free when it ends.
+func (d *Declared[T, S, X]) observeClaims(ctx context.Context, o *DeclaredObservation[T, S, X], cluster *fleet.Cluster) error {
 	if err := d.Room.Restore(ctx, ClusterKey(o.Target), cluster); err != nil {
 		return err
 	}
-	return d.giveWay(ctx, o, cluster.Tracker, known, writer)
+	o.outranked = slices.DeleteFunc(cluster.Tracker.Outranked(d.Room.Owner(o.Target)), d.staged().Beside(&o.Status).holds)
+	return nil
 }
 
 // observeCluster follows what is in the cluster, looks at it, and at what is to be there.

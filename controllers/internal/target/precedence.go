@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
@@ -40,36 +42,41 @@ func (r *Reconciler[T, S, M]) ObserveOwners(ctx context.Context, o *Observation,
 	}
 }
 
-// giveWay takes the objects that others demand out of the inventory, so that the target neither corrects nor removes them,
-// stores that, and yields them then: in no status are they of two targets, also if the manager dies in between. It comes
-// before anything else is done in the cluster, whether the target is suspended or deleted. What is declared is applied
-// anew, so that the target tells whose they are.
-func (d *Declared[T, S, X]) giveWay(
+// relinquish takes the objects that others demand out of the inventory, so that the target neither corrects nor removes them,
+// stores that, and hands them over then: in no status are they of two targets, also if the manager dies in between. It comes
+// before anything else is done in the cluster, whether the target is suspended or deleted, and the target is looked at again
+// then. What is declared is applied anew, so that the target tells whose they are.
+func (d *Declared[T, S, X]) relinquish(
 	ctx context.Context, o *DeclaredObservation[T, S, X], tracked *tracker.Tracker, known *Known[T, S, struct{}], writer *statuses.Writer[T, S],
-) error {
-	owner, beside := d.Room.Owner(o.Target), d.staged().Beside(&o.Status)
-	// What is held beside the objects, such as a hook that runs, is free when it ends.
-	demanded := slices.DeleteFunc(tracked.Outranked(owner), beside.holds)
-	if len(demanded) == 0 {
-		return nil
+) (reconcile.Result, error) {
+	var status S
+	from, _ := d.latestStatus(o.Target, known)
+	d.CopyStatus(&status, from)
+	parts := d.Parts(&status)
+	before, err := apply.ReadInventory(parts.Inventory)
+	if err != nil {
+		return reconcile.Result{}, err
 	}
-	before := maps.Clone(o.Inventory)
-	maps.DeleteFunc(o.Inventory, func(key objects.Key, _ apply.Entry) bool { return slices.Contains(demanded, key) })
-	status := d.Parts(&o.Status)
-	status.Inventory = o.Inventory.Stored()
+	inventory := maps.Clone(before)
+	maps.DeleteFunc(inventory, func(key objects.Key, _ apply.Entry) bool { return slices.Contains(o.outranked, key) })
+	parts.Inventory = inventory.Stored()
 	if !o.isDeleted() {
-		status.InputsHash = ""
+		parts.InputsHash = ""
 	}
-	if err := writer.Record(ctx, o.Status); err != nil {
-		return fmt.Errorf("record which objects go to others: %w", err)
+	if err := writer.Record(ctx, status); err != nil {
+		return reconcile.Result{}, fmt.Errorf("record which objects go to others: %w", err)
 	}
 	known.unsaved = nil
-	for _, key := range demanded {
-		if e, listed := before[key]; !tracked.Yield(owner, key) && listed {
-			o.Inventory[key] = e // Nobody demands it by now.
+	for _, key := range o.outranked {
+		if e, listed := before[key]; !tracked.Relinquish(d.Room.Owner(o.Target), key) && listed {
+			inventory[key] = e // Nobody demands it by now.
 		}
 	}
-	return nil
+	parts.Inventory = inventory.Stored()
+	if err := writer.Write(ctx, status); err != nil {
+		return reconcile.Result{}, fmt.Errorf("record which objects stay: %w", err)
+	}
+	return nextSlice(), nil
 }
 
 // precedes is whether a target gets what another one has: the provider's targets go before those of customers. Between two

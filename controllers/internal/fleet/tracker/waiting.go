@@ -4,7 +4,7 @@ import "github.com/daytwo-dev/daytwo/controllers/internal/objects"
 
 // queue is who else declares an object that somebody has.
 type queue struct {
-	// demander goes before the holder, who is to yield the object to it; nil for nobody.
+	// demander goes before the holder, who is to relinquish it; nil for nobody.
 	demander *Owner
 	// others are told when the object is free.
 	others map[Owner]bool
@@ -22,7 +22,7 @@ func (t *Tracker) Await(owner, holder Owner, key objects.Key) bool {
 	return true
 }
 
-// Demand has the holder told that it is to yield an object to an owner that goes before it. The object stays the holder's
+// Demand has the holder told that it is to relinquish an object to an owner that goes before it. The object stays the holder's
 // until it does. Of several that demand an object, the first one gets it, and the others are told when it is free. Demand
 // returns false, and does nothing, if the holder does not have the object.
 func (t *Tracker) Demand(owner, holder Owner, key objects.Key) bool {
@@ -57,10 +57,10 @@ func (t *Tracker) Outranked(owner Owner) []objects.Key {
 	return demanded
 }
 
-// Yield makes an object the one's who demands it, so that no third one can claim it in between, and has the owner told when it
-// is free again. The owner must have no apply of it in flight, and must not have it on record any more. Yield returns
+// Relinquish hands an object to the owner that demands it, so that no third one can claim it in between, and has the former owner told
+// when it is free again. The owner must have no apply of it in flight, and must not have it on record any more. Relinquish returns
 // false, and the object stays the owner's, if nobody demands it by now.
-func (t *Tracker) Yield(owner Owner, key objects.Key) bool {
+func (t *Tracker) Relinquish(owner Owner, key objects.Key) bool {
 	t.mu.Lock()
 	waiting := t.waiting[key]
 	if !t.holds(owner, key) || waiting == nil || waiting.demander == nil {

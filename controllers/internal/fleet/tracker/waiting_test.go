@@ -71,7 +71,7 @@ func TestWhoDeclaresAnObjectNoMoreIsNotTold(t *testing.T) {
 	told.expect(t)
 }
 
-func TestADemandedObjectIsTheHoldersUntilItYields(t *testing.T) {
+func TestADemandedObjectIsTheHoldersUntilItIsRelinquished(t *testing.T) {
 	tracker, told := applied(t)
 	if !tracker.Demand(agent, release, settings) {
 		t.Error("the object cannot be demanded")
@@ -83,7 +83,7 @@ func TestADemandedObjectIsTheHoldersUntilItYields(t *testing.T) {
 	if holder, ok := tracker.Claim(agent, settings); ok || holder != release {
 		t.Errorf("it is %v before it was yielded", holder)
 	}
-	if !tracker.Yield(release, settings) {
+	if !tracker.Relinquish(release, settings) {
 		t.Error("it cannot be yielded")
 	}
 	told.expect(t, agentHears)
@@ -102,15 +102,15 @@ func TestADemandedObjectIsTheHoldersUntilItYields(t *testing.T) {
 	told.expect(t, news) // The first one has waited.
 }
 
-func TestNothingIsYieldedThatNobodyDemands(t *testing.T) {
+func TestNothingIsRelinquishedThatNobodyDemands(t *testing.T) {
 	tracker, told := applied(t)
 	tracker.Await(third, release, settings)
-	if tracker.Yield(release, settings) || tracker.Yield(third, settings) {
+	if tracker.Relinquish(release, settings) || tracker.Relinquish(third, settings) {
 		t.Error("it was yielded")
 	}
 	tracker.Demand(agent, release, settings)
 	tracker.Await(agent, release, settings) // It was suspended meanwhile.
-	if tracker.Yield(release, settings) {
+	if tracker.Relinquish(release, settings) {
 		t.Error("it was yielded though the demand has ended")
 	}
 	if holder, _ := tracker.OwnerOf(settings); holder != release {
@@ -123,7 +123,7 @@ func TestOfSeveralThatDemandAnObjectTheFirstGetsIt(t *testing.T) {
 	tracker, told := applied(t)
 	tracker.Demand(agent, release, settings)
 	tracker.Demand(scanner, release, settings)
-	tracker.Yield(release, settings)
+	tracker.Relinquish(release, settings)
 	if holder, _ := tracker.OwnerOf(settings); holder != agent {
 		t.Errorf("it is %v", holder)
 	}
@@ -142,11 +142,11 @@ func TestWhoDemandsAnObjectHearsThatItIsFree(t *testing.T) {
 	told.expect(t, agentHears)
 }
 
-func TestAListBegunBeforeAnObjectWasYieldedDoesNotMakeItGone(t *testing.T) {
+func TestAListBegunBeforeAnObjectWasRelinquishedDoesNotMakeItGone(t *testing.T) {
 	tracker, told := applied(t)
 	before := tracker.Horizon(configMaps)
 	tracker.Demand(agent, release, settings)
-	tracker.Yield(release, settings)
+	tracker.Relinquish(release, settings)
 	*told = nil
 	tracker.Replace(configMaps, map[objects.Key]Seen{}, "12", before, seenAt("", "").At)
 	if seen, _ := tracker.Look(settings); seen != nil {
