@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -37,6 +38,10 @@ const (
 // clusters and renderings that never end, beside the same while that customer's clusters are as quick as any. The two take turns,
 // so that what else happens on the machine meets both.
 func (b *bench) slowNeighbour(ctx context.Context) ([]result, error) {
+	if dividesBySession(os.DirFS("/")) {
+		b.progressf("the kernel divides the processors among login sessions first, so that the priority of renderings counts little; " +
+			"run this within a control group, as docs/benchmarks.md says")
+	}
 	if err := b.populate(ctx, b.clusters); err != nil {
 		return nil, err
 	}

@@ -18,12 +18,19 @@ const (
 	restartWritesRow  = "restart_writes"
 )
 
+// restartAfter is longer than a status waits that only mirrors what is so in clusters: what is not written yet when the manager is
+// killed, its successor writes.
+const restartAfter = 15 * time.Second
+
 // restart kills the manager in a fleet that needs nothing, starts it again, and measures how long it
 // takes until every target was looked at, which needs all watches, and what it writes on the way:
 // requests to workload clusters, and changes of Daytwo's own objects. The floor is another process
 // that starts, connects to the same clusters and lists the same kinds.
 func (b *bench) restart(ctx context.Context) ([]result, error) {
 	if err := b.populate(ctx, b.clusters); err != nil {
+		return nil, err
+	}
+	if err := pause(ctx, restartAfter); err != nil {
 		return nil, err
 	}
 	var ours, writes, floors []float64
