@@ -71,7 +71,7 @@ func summarizeHelm(h helm.Plan) string {
 	for _, one := range []struct {
 		said string
 		is   bool
-	}{{"blocked ", h.Blocked != nil}, {"record ", h.Record}, {"strays ", h.Strays}, {"purge ", h.Purge}, {"tests " + h.Tests, h.Tests != ""}} {
+	}{{"blocked ", h.Blocked != nil}, {"record ", h.Record}, {"unlisted ", h.Unlisted}, {"purge ", h.Purge}, {"tests " + h.Tests, h.Tests != ""}} {
 		if one.is {
 			text += one.said
 		}
@@ -98,14 +98,14 @@ func TestPlanHelm(t *testing.T) {
 		{"AFailedHookIsTriedAgainLater", chartScene(begun(addonsv1alpha1.HookFailed, apply.RetryStalled)), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AFailedHookIsTriedAgainOnRequest", chartScene(begun(addonsv1alpha1.HookFailed, time.Minute), func(o *observation) { o.Request = "now" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record "},
 		{"AnotherRevisionForgetsAFailedHook", chartScene(begun(addonsv1alpha1.HookFailed, 0), func(o *observation) { o.Inputs = "newer" }), "Upgrade newer-3 pre-upgrade..post-upgrade (0 run) record "},
-		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.Extra.RecordDrifted = true }), "record strays "},
+		{"AnUpgradeByHandIsTakenBackWithoutHooks", chartScene(settled, foreign, func(o *observation) { o.Extra.RecordDrifted = true }), "record unlisted "},
 		{"AnUpgradeByHandIsOnlyReported", chartScene(settled, foreign, func(o *observation) {
 			o.Extra.RecordDrifted, o.Target.Spec.Drift.Mode = true, metav1alpha1.DriftReport
-		}), "strays "},
+		}), "unlisted "},
 		{"Adoption", chartScene(func(o *observation) {
 			o.Extra.History = helmrecord.History{{Version: 4, Status: common.StatusDeployed}}
-		}), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record strays "},
-		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observation) { o.Status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record strays "},
+		}), "Upgrade new-5 pre-upgrade..post-upgrade (0 run) record unlisted "},
+		{"TheReleaseOfBeforeIsReplacedUnseen", chartScene(func(o *observation) { o.Status.InputsHash = "" }), "Upgrade new-3 pre-upgrade..post-upgrade (0 run) record unlisted "},
 		{"SuspensionHoldsAll", chartScene(func(o *observation) { o.Suspension = suspension.Suspension{Active: true} }), ""},
 		{"Uninstall", chartScene(deleting), "Uninstall uninstall-new pre-delete..post-delete (0 run) purge "},
 		{"UninstallWithoutHooks", chartScene(deleting, skippingHooks), "Uninstall uninstall-without-hooks-new .. (0 run) purge "},

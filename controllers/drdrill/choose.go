@@ -45,7 +45,7 @@ func (r *Reconciler) choose(ctx context.Context, v view) (func(*backupv1alpha1.D
 	if err != nil {
 		return nil, err
 	}
-	found, err := survey(ctx, store, chosen.Name)
+	found, err := listArchive(ctx, store, chosen.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -133,15 +133,15 @@ func chance(drill types.UID, what string) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256([]byte(string(drill) + "/" + what)))) //nolint:gosec // Nobody gains from guessing which backup is tried.
 }
 
-// surveyed is what an archive has.
-type surveyed struct {
+// archiveContents is what an archive has.
+type archiveContents struct {
 	// namespaces, each with the resources of its objects.
 	namespaces map[string]map[schema.GroupResource]bool
 	// cluster has the resources of objects without a namespace.
 	cluster map[schema.GroupResource]bool
 }
 
-func (s surveyed) resourcesIn(namespaces []backupv1alpha1.DrillNamespace) []schema.GroupResource {
+func (s archiveContents) resourcesIn(namespaces []backupv1alpha1.DrillNamespace) []schema.GroupResource {
 	all := map[schema.GroupResource]bool{}
 	for _, namespace := range namespaces {
 		maps.Copy(all, s.namespaces[namespace.Name])
@@ -149,9 +149,9 @@ func (s surveyed) resourcesIn(namespaces []backupv1alpha1.DrillNamespace) []sche
 	return slices.Collect(maps.Keys(all))
 }
 
-// survey reads an archive for what it has.
-func survey(ctx context.Context, store *backupstore.Store, backup string) (surveyed, error) {
-	found := surveyed{namespaces: map[string]map[schema.GroupResource]bool{}, cluster: map[schema.GroupResource]bool{}}
+// listArchive reads an archive for what it has.
+func listArchive(ctx context.Context, store *backupstore.Store, backup string) (archiveContents, error) {
+	found := archiveContents{namespaces: map[string]map[schema.GroupResource]bool{}, cluster: map[schema.GroupResource]bool{}}
 	err := readArchive(ctx, store, backup, func(item recovery.Item, _ *unstructured.Unstructured) error {
 		if item.Namespace == "" {
 			found.cluster[item.Resource] = true

@@ -45,7 +45,7 @@ func (r *reconciler) confirmLeft(ctx context.Context, o observation) error {
 	switch {
 	case err != nil || kind == nil:
 		return err
-	case len(o.left.targets) > 0:
+	case len(o.blockers.targets) > 0:
 		return fmt.Errorf("%s %s came to TenantCluster %s when that had nothing left to remove: delete it", kind.Kind, name, o.key)
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(kind.GroupVersionKind)

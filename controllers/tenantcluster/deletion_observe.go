@@ -7,30 +7,30 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/remaining"
 )
 
-// leavings is what keeps a cluster that is being deleted.
-type leavings struct {
+// blockers are what keeps a cluster that is being deleted.
+type blockers struct {
 	targets []deletion.Target
 	drills  []string
 	backups []deletion.Enrollment
 }
 
-// observeLeavings reads what keeps a cluster that is being deleted: drills and backups only until add-ons may go.
-func (r *reconciler) observeLeavings(ctx context.Context, o *observation) (err error) {
+// observeBlockers reads what keeps a cluster that is being deleted: drills and backups only until add-ons may go.
+func (r *reconciler) observeBlockers(ctx context.Context, o *observation) (err error) {
 	if !o.deleting() {
 		return nil
 	}
 	left := r.remaining()
-	if o.left.targets, err = left.Targets(ctx, o.key); err != nil {
+	if o.blockers.targets, err = left.Targets(ctx, o.key); err != nil {
 		return err
 	}
 	if !o.cluster.KeepsTargets() {
 		return nil
 	}
-	if o.left.drills, err = left.Runs(ctx, o.key); err != nil {
+	if o.blockers.drills, err = left.Runs(ctx, o.key); err != nil {
 		return err
 	}
 	if o.cluster.Spec.Deletion.FinalBackup {
-		o.left.backups, err = left.Enrollments(ctx, o.key)
+		o.blockers.backups, err = left.Enrollments(ctx, o.key)
 	}
 	return err
 }

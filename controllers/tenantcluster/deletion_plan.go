@@ -14,7 +14,7 @@ import (
 func leavingOf(o observation) deletion.Situation {
 	return deletion.Situation{
 		Now: o.now, Cluster: o.cluster, Unreachable: unreachableOf(o),
-		Drills: o.left.drills, Enrollments: o.left.backups, Targets: o.left.targets, Removal: removalOf(o),
+		Drills: o.blockers.drills, Enrollments: o.blockers.backups, Targets: o.blockers.targets, Removal: removalOf(o),
 	}
 }
 

@@ -297,7 +297,7 @@ func TestNothingIsLetGoWhileTheAPIServerHasATarget(t *testing.T) {
 	if done := r.release(t.Context(), o, plan{}); !done.released || !apierrors.IsConflict(done.err) || len(connections.calls) > 0 {
 		t.Errorf("with a cache that is behind: %+v, calls %v", done, connections.calls)
 	}
-	o.left.targets = []deletion.Target{{NamespacedName: client.ObjectKeyFromObject(target)}}
+	o.blockers.targets = []deletion.Target{{NamespacedName: client.ObjectKeyFromObject(target)}}
 	if err := r.confirmLeft(t.Context(), o); err == nil || apierrors.IsConflict(err) || !strings.Contains(err.Error(), tenant.namespace+"/cache-unseen") {
 		t.Errorf("with one that came late: %v", err)
 	}

@@ -56,8 +56,8 @@ type observation struct {
 	forbidden types.UID
 	// duplicates are other TenantClusters on record with the identity of the connected cluster.
 	duplicates []tenancyv1alpha1.TenantCluster
-	// left is what keeps the cluster; read only while it is deleted.
-	left leavings
+	// blockers are what keeps the cluster; read only while it is deleted.
+	blockers blockers
 	// orphans are the OrphanRecords of the cluster, the oldest first.
 	orphans []tenancyv1alpha1.OrphanRecord
 	// held are the Secrets of the namespace that have our finalizer.
@@ -103,7 +103,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeRenewal(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := r.observeLeavings(ctx, o); err != nil {
+	if err := r.observeBlockers(ctx, o); err != nil {
 		return nil, err
 	}
 	if o.orphans, err = r.observeOrphans(ctx, cluster); err != nil {

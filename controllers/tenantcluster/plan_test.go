@@ -54,7 +54,7 @@ func deleted(o *observation) {
 // stillThere are targets that are in the cluster still.
 func stillThere(o *observation, names ...string) {
 	for _, name := range names {
-		o.left.targets = append(o.left.targets, deletion.Target{Kind: "AddonRelease", PolicyKind: "SaaSAddon", NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
+		o.blockers.targets = append(o.blockers.targets, deletion.Target{Kind: "AddonRelease", PolicyKind: "SaaSAddon", NamespacedName: types.NamespacedName{Namespace: "acme", Name: name}})
 	}
 }
 

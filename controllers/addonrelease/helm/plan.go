@@ -22,9 +22,9 @@ type Plan struct {
 	Blocked *addonsv1alpha1.HookRun
 	// Record: the release's record is to say that it is deployed.
 	Record bool
-	// Strays: what is deployed is the record of another program, or one of ours that no inventory knows; what only that one
+	// Unlisted: what is deployed is the record of another program, or one of ours that no inventory knows; what only that one
 	// brought has to go.
-	Strays bool
+	Unlisted bool
 	// Purge removes the records.
 	Purge bool
 	// Tests is the token of a run of the test hooks that is to be made, or under way.
@@ -42,7 +42,7 @@ func NewPlan(o Observation) Plan {
 	if o.Suspended {
 		return Plan{}
 	}
-	h := Plan{Record: o.writesRecord(), Strays: o.History.HasStrays() || o.replaces()}
+	h := Plan{Record: o.writesRecord(), Unlisted: o.History.HasUnlisted() || o.replaces()}
 	if !o.Settled {
 		h.begin(o, operationFor(o))
 		return h

@@ -100,8 +100,8 @@ func (w *kindWatch) list(ctx context.Context, source source) (string, error) {
 	now := w.cluster.connection.fleet.clock.Now()
 	unrecorded := map[objects.Key]types.UID{}
 	version, err := source.each(ctx, w.selector(), w.fields(), func(item runtime.Object) error {
-		if key, sighting, ok := w.look(item, now); ok {
-			seen[key] = sighting
+		if key, observation, ok := w.look(item, now); ok {
+			seen[key] = observation
 		}
 		return nil
 	}, func(head bounded.Head) {
@@ -135,12 +135,12 @@ func (w *kindWatch) handle(event watch.Event) error {
 	return nil
 }
 
-// look makes a sighting of an object of the watched kind.
+// look makes an observation of an object of the watched kind.
 func (w *kindWatch) look(object runtime.Object, now time.Time) (objects.Key, tracker.Seen, bool) {
 	return w.cluster.look(w.kind.GroupKind(), object, now)
 }
 
-// look makes a sighting of an object; false for one that no target claimed.
+// look makes an observation of an object; false for one that no target claimed.
 func (c *Cluster) look(kind schema.GroupKind, object runtime.Object, now time.Time) (objects.Key, tracker.Seen, bool) {
 	accessor, err := meta.Accessor(object)
 	if err != nil {

@@ -169,8 +169,8 @@ func (h History) Replaced(inputs string) Entry {
 // HasOurs is whether Daytwo wrote any of the records.
 func (h History) HasOurs() bool { return slices.ContainsFunc(h, Entry.IsOurs) }
 
-// HasStrays is whether there may be objects that only others' records brought.
-func (h History) HasStrays() bool { return len(h.Foreign()) > 0 }
+// HasUnlisted is whether there may be objects that only others' records brought.
+func (h History) HasUnlisted() bool { return len(h.Foreign()) > 0 }
 
 func wasDeployed(status common.Status) bool {
 	return status == common.StatusDeployed || status == common.StatusSuperseded

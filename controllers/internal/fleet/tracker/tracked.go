@@ -6,7 +6,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 )
 
-// drifted: there is an expectation, and a sighting that is no older and not the same.
+// drifted: there is an expectation, and an observation that is no older and not the same.
 func (e *tracked) drifted() bool {
 	if e.seen == nil || e.expected.Fingerprint == "" || e.older() {
 		return false
@@ -17,10 +17,10 @@ func (e *tracked) drifted() bool {
 // trying: the owner has yet to succeed with an apply.
 func (e *tracked) trying() bool { return e.inFlight > 0 || e.failed }
 
-// older: the sighting is from before our last apply.
+// older: the observation is from before our last apply.
 func (e *tracked) older() bool { return IsOlder(e.seen.ResourceVersion, e.expected.ResourceVersion) }
 
-// take keeps a sighting and says whether the owner should hear of it.
+// take keeps an observation and says whether the owner should hear of it.
 func (e *tracked) take(seen Seen) (tell, drifted bool) {
 	healthChanged := e.seen == nil || e.seen.Health != seen.Health || e.seen.Gone != seen.Gone ||
 		!slices.Equal(e.seen.Tolerated, seen.Tolerated)
@@ -39,7 +39,7 @@ func (e *tracked) take(seen Seen) (tell, drifted bool) {
 	return drifted || healthChanged, drifted
 }
 
-// ObserveFirst takes a sighting of an object that has none. The owner, who asked for it, is not notified.
+// ObserveFirst takes an observation of an object that has none. The owner, who asked for it, is not notified.
 func (t *Tracker) ObserveFirst(key objects.Key, seen Seen) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -46,7 +46,7 @@ type Expectation struct {
 	UID         types.UID
 	Fingerprint string
 	// ResourceVersion of the answer to our last apply; older sightings say nothing. Empty after a
-	// restart of the manager, when every sighting counts.
+	// restart of the manager, when every observation counts.
 	ResourceVersion string
 }
 
@@ -181,8 +181,8 @@ func (t *Tracker) Look(key objects.Key) (seen *Seen, drifted bool) {
 	if entry == nil || entry.seen == nil {
 		return nil, false
 	}
-	sighting := *entry.seen
-	return &sighting, entry.drifted()
+	observation := *entry.seen
+	return &observation, entry.drifted()
 }
 
 // Current returns what was last seen of a claimed object, and whether that is no older than our last
@@ -208,7 +208,7 @@ func (t *Tracker) Forget() {
 	}
 }
 
-// Observe takes one sighting from a watch.
+// Observe takes one observation from a watch.
 func (t *Tracker) Observe(key objects.Key, seen Seen) {
 	t.mu.Lock()
 	entry := t.objects[key]

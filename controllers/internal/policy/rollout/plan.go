@@ -45,9 +45,9 @@ func (p Plan) Record() *metav1alpha1.WithdrawalRecord {
 	for i := range p.Create {
 		created[p.Create[i].Namespace]++
 	}
-	for _, namespace := range ledgersIn(*record) {
-		if l := ledgerOf(*record, namespace); l.Underway != nil {
-			l.Underway.Clusters += created[namespace]
+	for _, namespace := range namespacesIn(*record) {
+		if c := countsOf(*record, namespace); c.Underway != nil {
+			c.Underway.Clusters += created[namespace]
 		}
 	}
 	return record

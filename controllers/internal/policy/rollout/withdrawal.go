@@ -89,15 +89,15 @@ func (in Input) withdraw(unselected []*Target) Withdrawal {
 	found := Withdrawal{Clusters: clustersOf(&in.Policy, wanted), held: sets.New[string]()}
 	record, underway := in.Withdrawals, false
 	for _, g := range in.groups(wanted) {
-		one, l := in.decide(g, record)
+		one, c := in.decide(g, record)
 		found.groups = append(found.groups, one)
 		found.Held, found.Confirmed = found.Held || one.held, found.Confirmed || one.confirmed
 		found.Again = times.Earliest(found.Again, one.again)
 		if one.held {
 			found.held.Insert(namesOf(g.targets)...)
 		}
-		if l.Underway != nil {
-			record, underway = withLedger(record, g.namespace, l), true
+		if c.Underway != nil {
+			record, underway = withCounts(record, g.namespace, c), true
 		}
 	}
 	if underway {
@@ -107,29 +107,29 @@ func (in Input) withdraw(unselected []*Target) Withdrawal {
 }
 
 // decide says whether the targets of a group go, and what is to be on record before they do.
-func (in Input) decide(g group, record metav1alpha1.WithdrawalRecord) (decided, ledger) {
+func (in Input) decide(g group, record metav1alpha1.WithdrawalRecord) (decided, guardCounts) {
 	guard := in.Policy.Guard
-	l := ledgerOf(record, g.namespace).resolved(len(g.targets), g.has, in.Now)
-	fresh := max(len(g.targets)-l.confirmedRest(), 0)
-	recent, peak := l.recently(g.has, in.Now)
+	c := countsOf(record, g.namespace).resolved(len(g.targets), g.has, in.Now)
+	fresh := max(len(g.targets)-c.confirmedRest(), 0)
+	recent, peak := c.recently(g.has, in.Now)
 	found := decided{
 		namespace: g.namespace, clusters: clustersOf(&in.Policy, g.targets), has: g.has, recent: recent, limit: guard.limit(peak),
-		confirmation: g.confirmation, confirmedBy: g.confirmedBy(), spent: g.confirmation == l.SpentConfirmation,
+		confirmation: g.confirmation, confirmedBy: g.confirmedBy(), spent: g.confirmation == c.SpentConfirmation,
 	}
 	switch {
 	case len(g.targets) == 0:
 	case isRecordFull(record, g.namespace):
 		found.held, found.full, found.again = true, true, roomAt(record)
 	case fresh == 0 || guard.allows(recent+fresh, peak):
-		l = l.begun(len(g.targets), len(g.targets)-fresh, g.has)
+		c = c.begun(len(g.targets), len(g.targets)-fresh, g.has)
 	case found.confirmation == found.confirmedBy && !found.spent:
 		found.confirmed = true
-		l = l.confirmed(len(g.targets), g.confirmation).begun(len(g.targets), len(g.targets), g.has)
+		c = c.confirmed(len(g.targets), g.confirmation).begun(len(g.targets), len(g.targets), g.has)
 	default:
 		found.held = true
-		found.again = guard.allowedAt(l, fresh, g.has, in.Now)
+		found.again = guard.allowedAt(c, fresh, g.has, in.Now)
 	}
-	return found, l
+	return found, c
 }
 
 // confirmedBy is what confirms that the targets of the group go.
@@ -142,10 +142,10 @@ func (g *group) confirmedBy() string {
 }
 
 // allowedAt is when enough of the earlier withdrawals do not count any more; zero for never.
-func (g Guard) allowedAt(l ledger, fresh, has int, now time.Time) time.Time {
-	for _, minute := range l.Recent {
-		end := l.endOf(minute)
-		recent, peak := l.recently(has, end)
+func (g Guard) allowedAt(c guardCounts, fresh, has int, now time.Time) time.Time {
+	for _, minute := range c.Recent {
+		end := c.endOf(minute)
+		recent, peak := c.recently(has, end)
 		if end.After(now) && g.allows(recent+fresh, peak) {
 			return end
 		}

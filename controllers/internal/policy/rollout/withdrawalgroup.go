@@ -34,7 +34,7 @@ func (in *Input) groups(wanted []*Target) []group {
 		return []group{{targets: wanted, has: in.has(), confirmation: cut(in.Policy.Confirmation)}}
 	}
 	confirmed := in.confirmations()
-	names := sets.New(ledgersIn(in.Withdrawals)...)
+	names := sets.New(namespacesIn(in.Withdrawals)...)
 	for namespace := range confirmed {
 		names.Insert(namespace)
 	}
@@ -109,7 +109,7 @@ func cut(confirmation string) string {
 	return strings.ToValidUTF8(confirmation[:min(len(confirmation), maxConfirmation)], "")
 }
 
-// isRecordFull is whether there is no room for the ledger of another namespace.
+// isRecordFull is whether there is no room for the counts of another namespace.
 func isRecordFull(record metav1alpha1.WithdrawalRecord, namespace string) bool {
 	_, known := findNamespace(record, namespace)
 	return namespace != "" && !known && len(record.Namespaces) >= maxRecordedNamespaces
@@ -118,11 +118,11 @@ func isRecordFull(record metav1alpha1.WithdrawalRecord, namespace string) bool {
 // roomAt is when the first of the namespaces is forgotten; zero if none is by itself.
 func roomAt(record metav1alpha1.WithdrawalRecord) (at time.Time) {
 	for i := range record.Namespaces {
-		l := ledgerOf(record, record.Namespaces[i].Namespace)
-		if len(l.Recent) == 0 || l.Underway != nil || l.SpentConfirmation != "" {
+		c := countsOf(record, record.Namespaces[i].Namespace)
+		if len(c.Recent) == 0 || c.Underway != nil || c.SpentConfirmation != "" {
 			continue
 		}
-		at = times.Earliest(at, l.endOf(l.Recent[len(l.Recent)-1]))
+		at = times.Earliest(at, c.endOf(c.Recent[len(c.Recent)-1]))
 	}
 	return at
 }

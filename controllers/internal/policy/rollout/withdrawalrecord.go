@@ -22,41 +22,41 @@ const (
 	maxRecordedNamespaces = 256
 )
 
-// ledger is what counts for one guard, and its precision.
-type ledger struct {
+// guardCounts is what counts for one guard, and its precision.
+type guardCounts struct {
 	metav1alpha1.WithdrawalCounts
 	span time.Duration
 }
 
-// ledgerOf is that of a namespace in a record; of the policy itself, if the namespace is empty.
-func ledgerOf(record metav1alpha1.WithdrawalRecord, namespace string) ledger {
+// countsOf is that of a namespace in a record; of the policy itself, if the namespace is empty.
+func countsOf(record metav1alpha1.WithdrawalRecord, namespace string) guardCounts {
 	if namespace == "" {
-		return ledger{record.WithdrawalCounts, recordedSpan}
+		return guardCounts{record.WithdrawalCounts, recordedSpan}
 	}
-	found := ledger{span: recordedSpanOfNamespace}
+	found := guardCounts{span: recordedSpanOfNamespace}
 	if at, known := findNamespace(record, namespace); known {
 		found.WithdrawalCounts = record.Namespaces[at].WithdrawalCounts
 	}
 	return found
 }
 
-// withLedger is a copy of the record with the ledger of a namespace; of the policy itself, if the namespace is empty. One that holds
+// withCounts is a copy of the record with the counts of a namespace; of the policy itself, if the namespace is empty. One that holds
 // nothing is forgotten.
-func withLedger(record metav1alpha1.WithdrawalRecord, namespace string, l ledger) metav1alpha1.WithdrawalRecord {
+func withCounts(record metav1alpha1.WithdrawalRecord, namespace string, c guardCounts) metav1alpha1.WithdrawalRecord {
 	if namespace == "" {
-		record.WithdrawalCounts = l.WithdrawalCounts
+		record.WithdrawalCounts = c.WithdrawalCounts
 		return record
 	}
 	at, known := findNamespace(record, namespace)
 	record.Namespaces = slices.Clone(record.Namespaces)
-	empty := len(l.Recent) == 0 && l.Underway == nil && l.SpentConfirmation == ""
+	empty := len(c.Recent) == 0 && c.Underway == nil && c.SpentConfirmation == ""
 	switch {
 	case known && empty:
 		record.Namespaces = slices.Delete(record.Namespaces, at, at+1)
 	case known:
-		record.Namespaces[at].WithdrawalCounts = l.WithdrawalCounts
+		record.Namespaces[at].WithdrawalCounts = c.WithdrawalCounts
 	case !empty && !isRecordFull(record, namespace):
-		added := metav1alpha1.NamespaceWithdrawals{Namespace: namespace, WithdrawalCounts: l.WithdrawalCounts}
+		added := metav1alpha1.NamespaceWithdrawals{Namespace: namespace, WithdrawalCounts: c.WithdrawalCounts}
 		record.Namespaces = slices.Insert(record.Namespaces, at, added)
 	}
 	return record
@@ -70,17 +70,17 @@ func findNamespace(record metav1alpha1.WithdrawalRecord, namespace string) (int,
 }
 
 // endOf is when what was recorded does not count any more.
-func (l ledger) endOf(minute metav1alpha1.WithdrawalMinute) time.Time {
-	return minute.Minute.Add(l.span + guardedSpan)
+func (c guardCounts) endOf(minute metav1alpha1.WithdrawalMinute) time.Time {
+	return minute.Minute.Add(c.span + guardedSpan)
 }
 
 // recently is how many clusters were lost without confirmation in the hour before now, and the most
 // that the policy had in it, apart from those that somebody let go. It has fewer only by losing some,
 // and then the record has the number before; so the most is one of those, or what it has now.
-func (l ledger) recently(has int, now time.Time) (count, peak int) {
-	peak = has - l.confirmedRest()
-	for _, minute := range l.Recent {
-		if l.endOf(minute).After(now) {
+func (c guardCounts) recently(has int, now time.Time) (count, peak int) {
+	peak = has - c.confirmedRest()
+	for _, minute := range c.Recent {
+		if c.endOf(minute).After(now) {
 			count += int(minute.Count)
 			peak = max(peak, int(minute.Clusters))
 		}
@@ -88,78 +88,78 @@ func (l ledger) recently(has int, now time.Time) (count, peak int) {
 	return count, peak
 }
 
-// begun is the ledger of withdrawals that are about to happen.
-func (l ledger) begun(count, confirmed, has int) ledger {
-	l.Underway = &metav1alpha1.WithdrawalsUnderway{Count: int32(count), Confirmed: int32(confirmed), Clusters: int32(has)}
-	return l
+// begun returns the counts of withdrawals that are about to happen.
+func (c guardCounts) begun(count, confirmed, has int) guardCounts {
+	c.Underway = &metav1alpha1.WithdrawalsUnderway{Count: int32(count), Confirmed: int32(confirmed), Clusters: int32(has)}
+	return c
 }
 
-// resolved is the ledger with those counted that were under way and have happened. That shows in the
+// resolved returns the counts with those added that were under way and have happened. That shows in the
 // number of clusters, whether or not anybody wrote it down. Where some were confirmed and others
 // were not, the latter came first. Of the rest, no more are under way than wait.
-func (l ledger) resolved(waiting, has int, now time.Time) ledger {
-	begun := l.Underway
+func (c guardCounts) resolved(waiting, has int, now time.Time) guardCounts {
+	begun := c.Underway
 	if begun == nil {
-		return l
+		return c
 	}
 	happened := min(max(begun.Clusters-int32(has), 0), begun.Count)
 	unconfirmed := min(happened, begun.Count-begun.Confirmed)
 	if unconfirmed > 0 {
-		l = l.counted(unconfirmed, begun.Clusters-begun.Confirmed, now)
+		c = c.counted(unconfirmed, begun.Clusters-begun.Confirmed, now)
 	}
-	l.Underway = &metav1alpha1.WithdrawalsUnderway{
+	c.Underway = &metav1alpha1.WithdrawalsUnderway{
 		Count:     min(begun.Count-happened, int32(waiting)),
 		Confirmed: min(begun.Confirmed-(happened-unconfirmed), int32(waiting)),
 		Clusters:  int32(has),
 	}
-	return l
+	return c
 }
 
 // confirmedRest is how many clusters may be lost since somebody confirmed it before.
-func (l ledger) confirmedRest() int {
-	if l.Underway == nil {
+func (c guardCounts) confirmedRest() int {
+	if c.Underway == nil {
 		return 0
 	}
-	return int(l.Underway.Confirmed)
+	return int(c.Underway.Confirmed)
 }
 
-// counted is the ledger with further withdrawals, of so many clusters.
-func (l ledger) counted(count, clusters int32, now time.Time) ledger {
-	l.Recent = l.current(now)
-	this := now.Truncate(l.span)
+// counted returns the counts with further withdrawals, of so many clusters.
+func (c guardCounts) counted(count, clusters int32, now time.Time) guardCounts {
+	c.Recent = c.current(now)
+	this := now.Truncate(c.span)
 	// Never before the last one, though the clock was set back: the record stays in order and bounded.
-	if last := len(l.Recent) - 1; last >= 0 && !l.Recent[last].Minute.Time.Before(this) {
-		l.Recent[last].Count += count
-		l.Recent[last].Clusters = max(l.Recent[last].Clusters, clusters)
-		return l
+	if last := len(c.Recent) - 1; last >= 0 && !c.Recent[last].Minute.Time.Before(this) {
+		c.Recent[last].Count += count
+		c.Recent[last].Clusters = max(c.Recent[last].Clusters, clusters)
+		return c
 	}
-	l.Recent = append(l.Recent, metav1alpha1.WithdrawalMinute{Minute: metav1.NewTime(this), Count: count, Clusters: clusters})
-	return l
+	c.Recent = append(c.Recent, metav1alpha1.WithdrawalMinute{Minute: metav1.NewTime(this), Count: count, Clusters: clusters})
+	return c
 }
 
-// confirmed is the ledger after so many withdrawals that somebody confirmed: as if the policy had
+// confirmed returns the counts after so many withdrawals that somebody confirmed: as if the policy had
 // never had those clusters. They neither count nor raise what may go later. The confirmation is spent.
-func (l ledger) confirmed(count int, confirmation string) ledger {
-	l.Recent = slices.Clone(l.Recent)
-	for i := range l.Recent {
-		l.Recent[i].Clusters = max(l.Recent[i].Clusters-int32(count), 0)
+func (c guardCounts) confirmed(count int, confirmation string) guardCounts {
+	c.Recent = slices.Clone(c.Recent)
+	for i := range c.Recent {
+		c.Recent[i].Clusters = max(c.Recent[i].Clusters-int32(count), 0)
 	}
-	l.SpentConfirmation = confirmation
-	return l
+	c.SpentConfirmation = confirmation
+	return c
 }
 
 // CurrentWithdrawals is the record without what does not count any more: for a status that is written anyway.
 func CurrentWithdrawals(record metav1alpha1.WithdrawalRecord, now time.Time) metav1alpha1.WithdrawalRecord {
-	for _, namespace := range ledgersIn(record) {
-		l := ledgerOf(record, namespace)
-		l.Recent = l.current(now)
-		record = withLedger(record, namespace, l)
+	for _, namespace := range namespacesIn(record) {
+		c := countsOf(record, namespace)
+		c.Recent = c.current(now)
+		record = withCounts(record, namespace, c)
 	}
 	return record
 }
 
-// ledgersIn are the namespaces of which a record has a ledger, and "" for the policy itself.
-func ledgersIn(record metav1alpha1.WithdrawalRecord) []string {
+// namespacesIn are the namespaces of which a record has counts, and "" for the policy itself.
+func namespacesIn(record metav1alpha1.WithdrawalRecord) []string {
 	names := []string{""}
 	for i := range record.Namespaces {
 		names = append(names, record.Namespaces[i].Namespace)
@@ -168,10 +168,10 @@ func ledgersIn(record metav1alpha1.WithdrawalRecord) []string {
 }
 
 // current is a copy of the minutes that still count.
-func (l ledger) current(now time.Time) []metav1alpha1.WithdrawalMinute {
+func (c guardCounts) current(now time.Time) []metav1alpha1.WithdrawalMinute {
 	var left []metav1alpha1.WithdrawalMinute
-	for _, minute := range l.Recent {
-		if l.endOf(minute).After(now) {
+	for _, minute := range c.Recent {
+		if c.endOf(minute).After(now) {
 			left = append(left, minute)
 		}
 	}
@@ -187,14 +187,14 @@ func (in *Input) settle() {
 	_, unselected := match(*in)
 	groups := in.groups(staying(unselected))
 	for _, g := range groups {
-		l := ledgerOf(in.Withdrawals, g.namespace).resolved(len(g.targets), g.has, in.Now)
-		if begun := l.Underway; begun != nil && begun.Count == 0 {
-			l.Underway = nil
+		c := countsOf(in.Withdrawals, g.namespace).resolved(len(g.targets), g.has, in.Now)
+		if begun := c.Underway; begun != nil && begun.Count == 0 {
+			c.Underway = nil
 		}
 		if g.confirmation == "" || len(g.targets) == 0 {
-			l.SpentConfirmation = g.confirmation
+			c.SpentConfirmation = g.confirmation
 		}
-		in.Withdrawals = withLedger(in.Withdrawals, g.namespace, l)
+		in.Withdrawals = withCounts(in.Withdrawals, g.namespace, c)
 	}
 	if !in.Policy.Shared {
 		in.Withdrawals.Namespaces = nil

@@ -31,8 +31,8 @@ type Stages interface {
 	Begin(ctx context.Context) error
 	// Before comes when namespaces and definitions are there. It returns whether the rest may follow.
 	Before(ctx context.Context) (bool, error)
-	// Strays returns what else is to be removed: objects that belong to the target though no inventory lists them.
-	Strays(ctx context.Context) ([]Removal, error)
+	// Unlisted returns what else is to be removed: objects that belong to the target though no inventory lists them.
+	Unlisted(ctx context.Context) ([]Removal, error)
 	// After comes when everything is applied, and before namespaces and definitions are removed. It returns whether they
 	// may be.
 	After(ctx context.Context) (bool, error)
@@ -49,8 +49,8 @@ func (NoStages) Begin(context.Context) error { return nil }
 // Before implements Stages.
 func (NoStages) Before(context.Context) (bool, error) { return true, nil }
 
-// Strays implements Stages.
-func (NoStages) Strays(context.Context) ([]Removal, error) { return nil, nil }
+// Unlisted implements Stages.
+func (NoStages) Unlisted(context.Context) ([]Removal, error) { return nil, nil }
 
 // After implements Stages.
 func (NoStages) After(context.Context) (bool, error) { return true, nil }

@@ -42,21 +42,21 @@ func TestTheNextMoveOfARemoval(t *testing.T) {
 		change func(*Removal)
 		want   step
 	}{
-		"what is there is asked to go":                {widget, func(*Removal) {}, ask},
-		"what no watch has shown is asked to go":      {widget, func(r *Removal) { r.seen = nil }, ask},
-		"what is kept stays":                          {widget, func(r *Removal) { r.Kept = true }, leave},
-		"what was only intended is looked at":         {widget, func(r *Removal) { r.UID = "" }, look},
-		"what a namespace holds is looked at":         {namespaceRef("acme"), func(*Removal) {}, look},
-		"what was asked to go is given time":          {widget, func(r *Removal) { r.Deletion = waiting }, await},
-		"what did not go in time is looked at":        {widget, func(r *Removal) { r.Deletion = due }, look},
-		"what vanished is looked at":                  {widget, func(r *Removal) { r.seen = &tracker.Seen{Gone: true, At: noon} }, look},
-		"at once, though there was time":              {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &tracker.Seen{Gone: true, At: noon} }, look},
-		"but not again because of the same sighting":  {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &tracker.Seen{Gone: true, At: noon.Add(-time.Minute)} }, await},
-		"so is what another took the place of":        {widget, func(r *Removal) { r.Deletion = due; r.seen.UID = "other" }, look},
-		"what is seen to be going is waited for":      {widget, func(r *Removal) { r.Deletion = due; r.seen.Object = terminating(live(widget, "u", "f")) }, await},
-		"also if it was not asked to":                 {widget, func(r *Removal) { r.seen.Object = terminating(live(widget, "u", "f")) }, await},
-		"whoever holds it is looked up if need be":    {widget, func(r *Removal) { r.seen.Health.Status = status.TerminatingStatus }, look},
-		"a namespace that is going is waited for too": {namespaceRef("acme"), func(r *Removal) { r.seen.Object = terminating(live(namespaceRef("acme"), "u")) }, await},
+		"what is there is asked to go":                  {widget, func(*Removal) {}, ask},
+		"what no watch has shown is asked to go":        {widget, func(r *Removal) { r.seen = nil }, ask},
+		"what is kept stays":                            {widget, func(r *Removal) { r.Kept = true }, leave},
+		"what was only intended is looked at":           {widget, func(r *Removal) { r.UID = "" }, look},
+		"what a namespace holds is looked at":           {namespaceRef("acme"), func(*Removal) {}, look},
+		"what was asked to go is given time":            {widget, func(r *Removal) { r.Deletion = waiting }, await},
+		"what did not go in time is looked at":          {widget, func(r *Removal) { r.Deletion = due }, look},
+		"what vanished is looked at":                    {widget, func(r *Removal) { r.seen = &tracker.Seen{Gone: true, At: noon} }, look},
+		"at once, though there was time":                {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &tracker.Seen{Gone: true, At: noon} }, look},
+		"but not again because of the same observation": {widget, func(r *Removal) { r.Deletion = waiting; r.seen = &tracker.Seen{Gone: true, At: noon.Add(-time.Minute)} }, await},
+		"so is what another took the place of":          {widget, func(r *Removal) { r.Deletion = due; r.seen.UID = "other" }, look},
+		"what is seen to be going is waited for":        {widget, func(r *Removal) { r.Deletion = due; r.seen.Object = terminating(live(widget, "u", "f")) }, await},
+		"also if it was not asked to":                   {widget, func(r *Removal) { r.seen.Object = terminating(live(widget, "u", "f")) }, await},
+		"whoever holds it is looked up if need be":      {widget, func(r *Removal) { r.seen.Health.Status = status.TerminatingStatus }, look},
+		"a namespace that is going is waited for too":   {namespaceRef("acme"), func(r *Removal) { r.seen.Object = terminating(live(namespaceRef("acme"), "u")) }, await},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {

@@ -17,16 +17,16 @@ const DefaultWebhookPatience = time.Minute
 
 // remove removes what left the source, stage by stage: the next begins when all of one is gone or stays.
 func (a *Applier) remove(ctx context.Context, o Observation, removals []Removal, s *slice, done *Result) {
-	strays, err := a.Stages.Strays(ctx)
+	unlisted, err := a.Stages.Unlisted(ctx)
 	if err != nil {
 		done.Err = err
 		return
 	}
-	for i := range strays {
-		strays[i].Deletion = o.Deletions[strays[i].Key()]
+	for i := range unlisted {
+		unlisted[i].Deletion = o.Deletions[unlisted[i].Key()]
 	}
 	remover := &remover{slice: s, cluster: a.Cluster, installation: a.Installation, owns: a.Stages.Owns, now: o.Now}
-	grouped := teardown.Group(append(slices.Clip(removals), strays...), Removal.stage)
+	grouped := teardown.Group(append(slices.Clip(removals), unlisted...), Removal.stage)
 	finished := false
 	for i, stage := range grouped {
 		if at := stage[0].stage(); at >= teardown.Definitions && !finished {

@@ -7,10 +7,10 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
 )
 
-// Strays implements apply.Stages: the objects that a record brought, the inventory does not list and the chart does not
+// Unlisted implements apply.Stages: the objects that a record brought, the inventory does not list and the chart does not
 // declare. The cluster tells which of them carry the release's marks: others are not touched, nor is what another target has by now.
-func (s *Stages) Strays(ctx context.Context) ([]apply.Removal, error) {
-	if !s.plan.Strays || s.records == nil {
+func (s *Stages) Unlisted(ctx context.Context) ([]apply.Removal, error) {
+	if !s.plan.Unlisted || s.records == nil {
 		return nil, nil
 	}
 	refs, err := s.brought()
