@@ -3,6 +3,7 @@ package environment
 import (
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/daytwo-dev/daytwo/apis"
@@ -30,7 +31,11 @@ func (e *Environment) Workload(name string) (client.WithWatch, error) {
 }
 
 func newClient(cluster *localfleet.Cluster) (client.WithWatch, error) {
-	made, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: apis.NewScheme()})
+	scheme := apis.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	made, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("make a client of cluster %s: %w", cluster.Name(), err)
 	}
