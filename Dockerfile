@@ -1,4 +1,5 @@
-FROM golang:1.26.8-bookworm AS build
+# The digest decides which image this is, and the tag tells people: both change with the version of Go in go.mod.
+FROM golang:1.26.8-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 COPY tools/go.mod tools/go.sum tools/
