@@ -72,6 +72,13 @@ func (w *witness) note(event watch.Event) {
 	w.now[key] = told
 }
 
+// count is how often something happened to an object.
+func (w *witness) count(key client.ObjectKey) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.seen[key])
+}
+
 // testimony is what happened in a namespace to objects with a name that starts with a prefix, a line for each.
 func (w *witness) testimony(namespace, prefix string) []string {
 	w.mu.Lock()

@@ -240,7 +240,7 @@ func (b *base) setUpDrills() error {
 		},
 		Installation: b.options.Installation, Storage: backupstore.Options{Guard: b.storageGuard()}, Signer: signer,
 	}
-	return setUp("drdrill", drills.SetupWithManager(b.Manager, run.Options{Wrap: b.wrap}))
+	return setUp("drdrill", drills.SetupWithManager(b.Manager, run.Options{Wrap: b.wrap, AtEnd: b.atEnd}))
 }
 
 // evidenceSigner signs with the key that the provider gave; nil for none.

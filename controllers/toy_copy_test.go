@@ -136,7 +136,7 @@ func (copyRuns) Object(_ context.Context, view run.View[*CopyRun], _ string) (*u
 func (copyRuns) Decide(_ *CopyRun, _ metav1alpha1.Action, object *unstructured.Unstructured) action.Verdict {
 	switch verdict := object.GetAnnotations()["checked"]; verdict {
 	case "":
-		return action.Verdict{Message: "waits to be checked"}
+		return action.Verdict{Message: object.GetAnnotations()["remark"] + "waits to be checked"}
 	case "good":
 		return action.Verdict{Outcome: metav1alpha1.ActionSucceeded}
 	default:

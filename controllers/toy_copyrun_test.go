@@ -11,11 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/throttle"
 )
 
 // aRun lets CopyRuns live on real API servers.
@@ -28,6 +30,7 @@ func aRun(t *testing.T, w *toyEnv) {
 		"FailsWhenSomebodyRemovesItsObject":           (*toyEnv).copyAndLose,
 		"TimesOut":                                    (*toyEnv).copyTooSlowly,
 		"WaitsForAClusterThatIsKnownLate":             (*toyEnv).copyLate,
+		"WritesLittleHoweverOftenItsClusterRemarks":   (*toyEnv).copyWithRemarks,
 		"IsCancelled":                                 (*toyEnv).cancelCopy,
 		"IsDeletedOnTheWay":                           (*toyEnv).deleteCopy,
 		"GoesOnWhenItsClusterIsBack":                  (*toyEnv).copyToALostCluster,
@@ -226,6 +229,37 @@ func (w *toyEnv) copyLate(name string) {
 		return ""
 	})
 	w.labelCluster("two", name)
+	w.await(func() string { return w.check("two", name, "good") })
+	w.await(func() string {
+		return w.finished(name, metav1alpha1.RunSucceeded, "True Succeeded: copied to two", "two")
+	})
+}
+
+// copyWithRemarks has the owner of a cluster say something else of a copy again and again, as they may.
+func (w *toyEnv) copyWithRemarks(name string) {
+	const remarks = 200
+	w.createCopy(name, "two", asItIs)
+	w.await(func() string { return w.underWay(name) })
+	writes := newWitness(w.t, w.management, &CopyRunList{}, client.Object.GetResourceVersion)
+	began := time.Now()
+	for i := range remarks {
+		patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"remark":"remark %d; "}}}`, i))
+		if err := w.clusters["two"].Patch(w.t.Context(), &w.copiesIn("two", name)[0], patch); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.await(func() string {
+		ready := meta.FindStatusCondition(w.copyRun(name).Status.Conditions, metav1alpha1.ConditionReady)
+		if last := fmt.Sprintf("remark %d; ", remarks-1); !strings.Contains(ready.Message, last) {
+			return "the latest is not told: " + ready.Message
+		}
+		return ""
+	})
+	// One is what the watch began with.
+	wrote := writes.count(client.ObjectKey{Namespace: "default", Name: name}) - 1
+	if most := throttle.MaxSteps + 1 + int(time.Since(began)/throttle.StepEvery); wrote > most {
+		w.t.Errorf("%d remarks led to %d writes, more than %d", remarks, wrote, most)
+	}
 	w.await(func() string { return w.check("two", name, "good") })
 	w.await(func() string {
 		return w.finished(name, metav1alpha1.RunSucceeded, "True Succeeded: copied to two", "two")

@@ -17,8 +17,10 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet/tracker"
 	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
+	"github.com/daytwo-dev/daytwo/controllers/internal/postponed"
 	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/statuses"
+	"github.com/daytwo-dev/daytwo/controllers/internal/times"
 )
 
 // Reconciler works on the runs of one kind.
@@ -40,6 +42,7 @@ type Reconciler[R metav1alpha1.Run, S any] struct {
 
 	clusters clusterwatch.Watch[R]
 	written  statuses.Memory[R]
+	updates  postponed.Memory[R]
 	tasks    *background.Tasks[func(*S)]
 }
 
@@ -52,12 +55,12 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 	if err := r.Client.Get(ctx, request.NamespacedName, run); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.written.Forget(request.NamespacedName)
+			r.updates.Forget(request.NamespacedName)
 			r.tasks.Forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	latest := r.written.Of(request.NamespacedName)
-	run = latest.Of(run)
+	run = r.written.Of(request.NamespacedName).Of(run)
 	o, err := r.observe(ctx, run, r.Clock.Now())
 	if err != nil {
 		return secretaccess.Retry(err)
@@ -73,15 +76,16 @@ func (r *Reconciler[R, S]) Reconcile(ctx context.Context, request reconcile.Requ
 		return reconcile.Result{}, done.err
 	}
 	report(status, run.GetGeneration(), o.Now, done)
-	writer := statuses.NewWriter[R, S](r.Client, r.APIReader, r.Kind, latest, run)
-	if err := writer.Write(ctx, *r.Kind.Status(next)); err != nil {
+	later, err := r.publish(ctx, o, next, done.err != nil)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.tell(run, status)
 	if done.err != nil {
 		return secretaccess.Retry(done.err)
 	}
-	return resultOf(p, done, o.Now), nil
+	again := resultOf(p, done, o.Now)
+	again.RequeueAfter = times.Sooner(again.RequeueAfter, later)
+	return again, nil
 }
 
 // resultOf says when a run is brought up again. One that failed has its backoff.

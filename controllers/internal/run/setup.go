@@ -28,6 +28,9 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Wrap decorates the reconciler, if it is not nil.
 	Wrap func(reconcile.Reconciler) reconcile.Reconciler
+	// AtEnd has something done once the manager was told to stop and no reconcile is under way; nil where statuses that were
+	// put off need not be written then.
+	AtEnd func(do func(ctx context.Context) error) error
 }
 
 // SetupWithManager starts the controller with the manager, under the name of the kind.
@@ -35,6 +38,11 @@ func (r *Reconciler[R, S]) SetupWithManager(mgr ctrl.Manager, options Options) e
 	name := r.Kind.Name()
 	if options.MaxConcurrentReconciles == 0 {
 		options.MaxConcurrentReconciles = 8
+	}
+	if options.AtEnd != nil {
+		if err := options.AtEnd(r.WriteUnsaved); err != nil {
+			return err
+		}
 	}
 	var reconciler reconcile.Reconciler = r
 	if options.Wrap != nil {
