@@ -3,7 +3,9 @@ package certificates
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -16,8 +18,13 @@ import (
 	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
-// beyond is more requests than are looked at.
-const beyond = 550
+const (
+	// beyond is more requests than are looked at.
+	beyond = 550
+	// stepsAtOnce are told at once, and one more in each stepEvery, as docs/limits.md says.
+	stepsAtOnce = 6
+	stepEvery   = 10 * time.Second
+)
 
 // TestAFloodOfRequestsHoldsNobodyUp makes more requests in one cluster than are looked at. All of them are answered in the end,
 // and another cluster's request is answered meanwhile.
@@ -55,6 +62,58 @@ func TestAFloodOfRequestsHoldsNobodyUp(t *testing.T) {
 	if made := s.certificateRequests(t.Context()); len(made) != 2 {
 		t.Errorf("%d CertificateRequests were made for two requests that are allowed", len(made))
 	}
+}
+
+// TestRequestsThatComeAllTheTimeAreToldSeldom makes requests one after the other, for longer than steps are told at once.
+func TestRequestsThatComeAllTheTimeAreToldSeldom(t *testing.T) {
+	t.Parallel()
+	s := newSuite(t, "trickle")
+	s.createIssuer()
+	bundle := s.create(s.relayBundle("workload-2"))
+	s.awaitReady(bundle)
+	s.withManager(func() { s.trickle(bundle, "workload-2") }) // One that begins anew may tell as many steps at once again.
+}
+
+// trickle makes requests one after the other, and counts what is written of them.
+func (s *suite) trickle(bundle *certificatesv1alpha1.CertificateBundle, cluster string) {
+	s.Helper()
+	began, versions := time.Now(), s.versionsOf(bundle, cluster)
+	first, _ := s.makeRequest(cluster, "0", s.signer(), "evil.test")
+	requests, often := 1, time.NewTicker(time.Second/4)
+	defer often.Stop()
+	for ; time.Since(began) < 3*stepsAtOnce*time.Second; requests++ {
+		<-often.C
+		copied := first.DeepCopy()
+		copied.ObjectMeta, copied.Status = metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.name, requests)}, certificatesv1.CertificateSigningRequestStatus{}
+		must(s, s.workload(cluster).Create(s.Context(), copied))
+	}
+	expect.Eventually(s, "the latest is told", func(ctx context.Context) error {
+		delivery, err := s.delivery(ctx, bundle, cluster)
+		if err == nil && (delivery.Status.Requests == nil || int(delivery.Status.Requests.Denied) != requests) {
+			err = fmt.Errorf("%d were made, and told are %+v", requests, delivery.Status.Requests)
+		}
+		return err
+	})
+	// Beside the steps, the watch begins with what is there, and conditions tell first what they come to.
+	if wrote, most := versions(), stepsAtOnce+4+int(time.Since(began)/stepEvery); wrote > most {
+		s.Errorf("%d requests are %d writes of the delivery in %s, want %d at most", requests, wrote, time.Since(began), most)
+	}
+}
+
+// versionsOf counts how often the delivery of a bundle in a cluster is written from now on.
+func (s *suite) versionsOf(bundle *certificatesv1alpha1.CertificateBundle, cluster string) func() int {
+	s.Helper()
+	watching, err := env.Admin.Watch(s.Context(), &certificatesv1alpha1.CertificateDeliveryList{}, client.InNamespace(customer),
+		client.MatchingLabels{metav1alpha1.LabelPolicy: bundle.Name, metav1alpha1.LabelCluster: cluster})
+	must(s, err)
+	s.Cleanup(watching.Stop)
+	var versions atomic.Int64
+	go func() {
+		for range watching.ResultChan() {
+			versions.Add(1)
+		}
+	}()
+	return func() int { return int(versions.Load()) }
 }
 
 // TestAClusterThatRefusesAnswersIsTold keeps the manager from approving requests in one cluster.
