@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,7 +22,7 @@ import (
 )
 
 // records is a floor that keeps what Daytwo keeps of each delivery, and nothing else: an object of the same schema, what is
-// intended before the cluster is written to, and what was done afterwards.
+// intended before the cluster is written to, what was done afterwards, and an Event that tells of it.
 type records struct {
 	*certified
 	kind schema.GroupVersionKind
@@ -99,7 +100,22 @@ func (r *records) deliverOne(ctx context.Context, cluster int, prefix string, as
 	if err := r.deliverOneBare(ctx, cluster, wanted, r.authority); err != nil {
 		return err
 	}
-	return r.store(ctx, record, as.Status)
+	if err := r.store(ctx, record, as.Status); err != nil {
+		return err
+	}
+	return r.env.Admin.Create(ctx, eventOf(record))
+}
+
+// eventOf tells of a record as Daytwo's Event does of a delivery.
+func eventOf(record *unstructured.Unstructured) *eventsv1.Event {
+	return &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: record.GetNamespace(), GenerateName: record.GetName() + "-"},
+		EventTime:  metav1.NowMicro(), ReportingController: benchGroup, ReportingInstance: benchGroup,
+		Type: corev1.EventTypeNormal, Reason: "Ready", Action: "Apply", Note: record.GetName() + ": everything is applied and healthy",
+		Regarding: corev1.ObjectReference{
+			APIVersion: record.GetAPIVersion(), Kind: record.GetKind(), Namespace: record.GetNamespace(), Name: record.GetName(), UID: record.GetUID(),
+		},
+	}
 }
 
 // record is a copy of a delivery, without its status.
