@@ -34,9 +34,7 @@ func TestAFloodOfRequestsHoldsNobodyUp(t *testing.T) {
 	s.createIssuer()
 	first, _ := s.makeRequest("workload-2", "0", s.signer(), "evil.test")
 	for i := 1; i < beyond; i++ {
-		copied := first.DeepCopy()
-		copied.ObjectMeta, copied.Status = metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.name, i)}, certificatesv1.CertificateSigningRequestStatus{}
-		must(t, s.workload("workload-2").Create(t.Context(), copied))
+		s.repeatRequest("workload-2", first, i)
 	}
 	late, lateKey := s.makeRequest("workload-2", "late", s.signer(), "late.workload-2.gold.test")
 	s.create(s.relayBundle("workload-1", "workload-2"))
@@ -83,9 +81,7 @@ func (s *suite) trickle(bundle *certificatesv1alpha1.CertificateBundle, cluster 
 	defer often.Stop()
 	for ; time.Since(began) < 3*stepsAtOnce*time.Second; requests++ {
 		<-often.C
-		copied := first.DeepCopy()
-		copied.ObjectMeta, copied.Status = metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.name, requests)}, certificatesv1.CertificateSigningRequestStatus{}
-		must(s, s.workload(cluster).Create(s.Context(), copied))
+		s.repeatRequest(cluster, first, requests)
 	}
 	expect.Eventually(s, "the latest is told", func(ctx context.Context) error {
 		delivery, err := s.delivery(ctx, bundle, cluster)
@@ -98,6 +94,14 @@ func (s *suite) trickle(bundle *certificatesv1alpha1.CertificateBundle, cluster 
 	if wrote, most := versions(), stepsAtOnce+4+int(time.Since(began)/stepEvery); wrote > most {
 		s.Errorf("%d requests are %d writes of the delivery in %s, want %d at most", requests, wrote, time.Since(began), most)
 	}
+}
+
+// repeatRequest makes a request once more, under a name with a number.
+func (s *suite) repeatRequest(cluster string, first *certificatesv1.CertificateSigningRequest, number int) {
+	s.Helper()
+	repeated := first.DeepCopy()
+	repeated.ObjectMeta, repeated.Status = metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.name, number)}, certificatesv1.CertificateSigningRequestStatus{}
+	must(s, s.workload(cluster).Create(s.Context(), repeated))
 }
 
 // versionsOf counts how often the delivery of a bundle in a cluster is written from now on.

@@ -45,7 +45,7 @@ type Seen struct {
 type Expectation struct {
 	UID         types.UID
 	Fingerprint string
-	// ResourceVersion of the answer to our last apply; older sightings say nothing. Empty after a
+	// ResourceVersion of the answer to our last apply; older observations say nothing. Empty after a
 	// restart of the manager, when every observation counts.
 	ResourceVersion string
 }

@@ -275,7 +275,7 @@ func TestLostConnectionForgetsWhatWasSeenAndKeepsWhatIsExpected(t *testing.T) {
 	told.expect(t, drift)
 }
 
-func TestAfterARestartEverySightingCounts(t *testing.T) {
+func TestAfterARestartEveryObservationCounts(t *testing.T) {
 	told := &heard{}
 	tracker := New(told.notify)
 	tracker.Keep(release, settings, Expectation{UID: "1", Fingerprint: "ours"})

@@ -4,7 +4,7 @@ import "github.com/daytwo-dev/daytwo/controllers/internal/objects"
 
 // queue is who else declares an object that somebody has.
 type queue struct {
-	// demander goes before the holder, who is to relinquish it; nil for nobody.
+	// demander goes before the holder: the holder is to relinquish the object to it. Nil for nobody.
 	demander *Owner
 	// others are told when the object is free.
 	others map[Owner]bool
