@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/procfs"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +18,7 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
+	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func TestBadInputIsNamed(t *testing.T) {
@@ -133,12 +137,34 @@ func testAddonConditions(t *testing.T) {
 		}
 	})
 	t.Run("RenderLimits", func(t *testing.T) {
-		c := c.in(t)
 		for addon, words := range limits {
 			// The add-on tells of the limit: by its trial, or by its cluster where three trials came to nothing on a busy machine.
-			c.awaitAddonCondition(addon, metav1alpha1.ConditionReady, metav1.ConditionFalse, "", append(words, cluster)...)
+			expect.Eventually(t, fmt.Sprintf("SaaSAddon %s tells of the limit that it exceeds", addon.Name), func(ctx context.Context) error {
+				if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
+					return err
+				}
+				if err := expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionFalse, ""); err != nil {
+					return err
+				}
+				told := message(addon.Status.Conditions, metav1alpha1.ConditionReady)
+				if machineIsBusy() && says(told, cluster, "too busy to render", "give the manager more processors") == nil {
+					return nil // It is the truth: a rendering that gives way may then get no ten seconds of a processor.
+				}
+				return says(told, append(words, cluster)...)
+			})
 		}
 	})
+}
+
+// machineIsBusy is whether more than two threads a processor ran or waited to run, on average in the last minute. It is not told outside
+// of Linux.
+func machineIsBusy() bool {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return false
+	}
+	average, err := proc.LoadAvg()
+	return err == nil && average.Load1 > 2*float64(runtime.NumCPU())
 }
 
 // Templates that would take hours, and 100 MiB.
