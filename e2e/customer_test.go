@@ -227,6 +227,14 @@ func (c *customer) awaitAddonCondition(
 	addon *addonsv1alpha1.SaaSAddon, condition string, is metav1.ConditionStatus, reason string, words ...string,
 ) {
 	c.Helper()
+	c.awaitAddonMessage(addon, condition, is, reason, func(told string) error { return says(told, words...) })
+}
+
+// awaitAddonMessage waits until the message of an add-on's condition is as wanted.
+func (c *customer) awaitAddonMessage(
+	addon *addonsv1alpha1.SaaSAddon, condition string, is metav1.ConditionStatus, reason string, check func(told string) error,
+) {
+	c.Helper()
 	expect.Eventually(c, fmt.Sprintf("SaaSAddon %s: %s is %s (%s)", addon.Name, condition, is, reason), func(ctx context.Context) error {
 		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
 			return err
@@ -234,7 +242,7 @@ func (c *customer) awaitAddonCondition(
 		if err := expect.Condition(addon.Status.Conditions, condition, is, reason); err != nil {
 			return err
 		}
-		return says(message(addon.Status.Conditions, condition), words...)
+		return check(message(addon.Status.Conditions, condition))
 	})
 }
 

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
-	"github.com/daytwo-dev/daytwo/tools/local/expect"
 )
 
 func TestBadInputIsNamed(t *testing.T) {
@@ -83,13 +81,9 @@ func testAddonConditions(t *testing.T) {
 	c := newCustomer(t, 0, 1)
 	cluster := c.clusters.bare[0]
 	// The expensive ones come first, so that the others have to get past them.
-	limits := map[*addonsv1alpha1.SaaSAddon][]string{
-		c.newAddon("endless", endless):       {"10s", "loop"},
-		c.newAddon("huge", hundredMebibytes): {"10 MiB"},
-	}
-	for addon := range limits {
-		must(t, env.Admin.Create(t.Context(), addon))
-	}
+	looping, large := c.newAddon("endless", endless), c.newAddon("huge", hundredMebibytes)
+	must(t, env.Admin.Create(t.Context(), looping))
+	must(t, env.Admin.Create(t.Context(), large))
 	c.install("meanwhile", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: meanwhile}\n")
 
 	t.Run("NamespacesOfOthers", func(t *testing.T) {
@@ -137,22 +131,15 @@ func testAddonConditions(t *testing.T) {
 		}
 	})
 	t.Run("RenderLimits", func(t *testing.T) {
-		for addon, words := range limits {
-			// The add-on tells of the limit: by its trial, or by its cluster where three trials came to nothing on a busy machine.
-			expect.Eventually(t, fmt.Sprintf("SaaSAddon %s tells of the limit that it exceeds", addon.Name), func(ctx context.Context) error {
-				if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(addon), addon); err != nil {
-					return err
-				}
-				if err := expect.Condition(addon.Status.Conditions, metav1alpha1.ConditionReady, metav1.ConditionFalse, ""); err != nil {
-					return err
-				}
-				told := message(addon.Status.Conditions, metav1alpha1.ConditionReady)
-				if machineIsBusy() && says(told, cluster, "too busy to render", "give the manager more processors") == nil {
-					return nil // It is the truth: a rendering that gives way may then get no ten seconds of a processor.
-				}
-				return says(told, append(words, cluster)...)
-			})
-		}
+		c := c.in(t)
+		// The add-ons tell of the limit: by their trials, or by their cluster where three trials came to nothing on a busy machine.
+		c.awaitAddonCondition(large, metav1alpha1.ConditionReady, metav1.ConditionFalse, "", "10 MiB", cluster)
+		c.awaitAddonMessage(looping, metav1alpha1.ConditionReady, metav1.ConditionFalse, "", func(told string) error {
+			if machineIsBusy() && says(told, cluster, "too busy to render", "give the manager more processors") == nil {
+				return nil // It is the truth: a rendering that gives way may then get no ten seconds of a processor.
+			}
+			return says(told, "10s", "loop", cluster)
+		})
 	})
 }
 
