@@ -86,6 +86,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return settle(0, done.err)
 	}
 	reported := newReport(*o, p, done)
+	r.memory.Of(request.NamespacedName).untold = reported.untold
 	later, unpublished := r.publish(ctx, *o, done, reported)
 	return settle(times.Sooner(reported.again, later), done.err, done.handout, o.made.unsettled, unpublished)
 }

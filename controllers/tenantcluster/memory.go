@@ -17,6 +17,8 @@ type known struct {
 	tokenSource tokenSource
 	// refused are the credentials that the cluster refused.
 	refused renewedtoken.Refusals
+	// untold is who edited the Cluster on order, where no answer told whether that was taken back; empty for nobody.
+	untold string
 	// handled is the request for a try after which the fleet was asked for one, or made one anyway.
 	handled string
 }

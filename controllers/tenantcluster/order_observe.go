@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/optionalkind"
@@ -22,6 +23,8 @@ type clusterAPICluster struct {
 	live *clusterv1.Cluster
 	// editor of the topology since Daytwo wrote it, for people; looked for only if it is not as Cluster API took it.
 	editor string
+	// untold is who edited the topology before, where no answer told whether that was taken back; empty for nobody.
+	untold string
 	// unsettled says that Cluster API does not serve the version that is needed, or not yet.
 	unsettled error
 }
@@ -38,7 +41,7 @@ func (r *reconciler) observeClusterAPI(ctx context.Context, cluster *tenancyv1al
 	if in.problem != nil && live != nil {
 		live, found = nil, optionalkind.Absent // It may be another customer's.
 	}
-	made := clusterAPICluster{presence: found, live: live, unsettled: err}
+	made := clusterAPICluster{presence: found, live: live, untold: r.memory.Of(client.ObjectKeyFromObject(cluster)).untold, unsettled: err}
 	if cluster.Spec.Topology == nil || live == nil || topology.Fingerprint(live) == cluster.Status.TopologyHash {
 		return made, nil
 	}

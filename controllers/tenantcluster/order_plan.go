@@ -19,6 +19,8 @@ type orderPlan struct {
 	create, update *clusterv1.Cluster
 	// edited: the update takes back what somebody else did.
 	edited bool
+	// asOrdered: nothing is to be changed in the topology of the Cluster.
+	asOrdered bool
 	// filledIn is the Cluster, if more is filled in than when Cluster API took the order; nil otherwise.
 	filledIn *clusterv1.Cluster
 	// dryRun a change whose upgrade is about to begin: what Cluster API refuses does not begin.
@@ -65,8 +67,9 @@ func planOrder(o observation) orderPlan {
 	desired := topology.Desired(o.cluster, p.step.Version, o.orders)
 	switch topology.Compare(live, desired, o.cluster.Status.TopologyHash, o.made.editor) {
 	case topology.AsTaken:
+		p.asOrdered = true
 	case topology.FilledIn:
-		p.filledIn = live
+		p.asOrdered, p.filledIn = true, live
 	case topology.Edited:
 		p.edited = true
 		fallthrough

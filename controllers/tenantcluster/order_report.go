@@ -59,15 +59,42 @@ func reportTaken(w *writer, p orderPlan, done clusterapi.Answer) {
 	}
 }
 
-// orderEvents tells of an edit of the Cluster that was taken back. What came to the same is none: the manager may have
-// died after an order, before that was on record.
+// orderEvents tells of an edit of the Cluster that was taken back.
 func orderEvents(o observation, p orderPlan, done clusterapi.Answer) []eventRecord {
-	if !p.edited || done.Cluster == nil || topology.Fingerprint(done.Cluster) == topology.Fingerprint(o.made.live) {
+	editor := takenBackFrom(o, p, done)
+	if editor == "" {
 		return nil
 	}
 	return []eventRecord{{corev1.EventTypeWarning, "DriftCorrected", "Correct", fmt.Sprintf(
-		"%s changed the topology of Cluster %s: it is as ordered again", cmp.Or(o.made.editor, "somebody"), done.Cluster.Name)}}
+		"%s changed the topology of Cluster %s: it is as ordered again", editor, o.made.live.Name)}}
 }
+
+// takenBackFrom is who made an edit that is taken back now; empty for nobody. What came to the same is none: the manager
+// may have died after an order, before that was on record.
+func takenBackFrom(o observation, p orderPlan, done clusterapi.Answer) string {
+	switch {
+	case p.asOrdered:
+		return o.made.untold
+	case p.edited && done.Cluster != nil && topology.Fingerprint(done.Cluster) != topology.Fingerprint(o.made.live):
+		return editorOf(o)
+	}
+	return ""
+}
+
+// untoldEditor is who made an edit of which a later look will tell whether it was taken back, since there was no answer to
+// that. Empty for nobody.
+func untoldEditor(o observation, p orderPlan, done clusterapi.Answer) string {
+	switch {
+	case p.edited && done.Lost:
+		return editorOf(o)
+	case p.edited && done.Cluster != nil, p.asOrdered:
+		return ""
+	}
+	return o.made.untold
+}
+
+// editorOf is who made the edit that is looked at. Where it is gone already, its Cluster does not say so any more.
+func editorOf(o observation) string { return cmp.Or(o.made.editor, o.made.untold, "somebody") }
 
 func reportPart(w *writer, condition string, part topology.Part) {
 	switch {

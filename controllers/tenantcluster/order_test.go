@@ -239,6 +239,57 @@ func TestAnEditThatIsTakenBackIsTold(t *testing.T) {
 	}
 }
 
+// The API server may have taken an edit back though its answer was lost: the next look tells.
+func TestAnEditWhoseTakingBackIsNotAnsweredIsToldWhenItIsGone(t *testing.T) {
+	edited := ordered()
+	edited.made.live.Spec.Topology.ClassRef.Name, edited.made.editor = "small", "kubectl-edit"
+	noAnswer := result{order: clusterapi.Answer{Lost: true}, err: errors.New("no answer within 15s")}
+	noAnswer.cluster, noAnswer.link = edited.cluster, edited.link
+	lost := newReport(edited, newPlan(edited), noAnswer)
+	if lost.untold != "kubectl-edit" || len(lost.happened) > 0 {
+		t.Fatalf("to be told is %q, told are %v", lost.untold, lost.happened)
+	}
+
+	for name, test := range map[string]struct {
+		look    func() observation
+		done    result
+		told    bool
+		remains string
+	}{
+		"it was taken back": {ordered, result{}, true, ""},
+		"more was filled in when it was": {func() observation {
+			o := ordered()
+			o.made.live.Spec.Topology.Variables = []clusterv1.ClusterVariable{{Name: "new"}}
+			return o
+		}, result{}, true, ""},
+		"something else fails":                      {ordered, result{err: errors.New("no")}, false, "kubectl-edit"},
+		"it was in vain, and is not answered again": {func() observation { return edited }, noAnswer, false, "kubectl-edit"},
+		"it was in vain, and is refused": {func() observation { return edited },
+			result{order: clusterapi.Answer{Refused: "no"}}, false, "kubectl-edit"},
+		"it was in vain, and is done now": {func() observation { return edited },
+			result{order: clusterapi.Answer{Cluster: newPlan(edited).order.update}}, true, ""},
+		"the cache is behind": {func() observation {
+			o := edited
+			o.made.editor = ""
+			return o
+		}, result{err: errors.New("conflict")}, false, "kubectl-edit"},
+		"nothing is changed while suspended": {func() observation {
+			o := ordered()
+			o.cluster.Spec.Suspend = true
+			return o
+		}, result{}, false, "kubectl-edit"},
+	} {
+		o := test.look()
+		o.made.untold = lost.untold
+		test.done.cluster, test.done.link = o.cluster, o.link
+		said := newReport(o, newPlan(o), test.done)
+		told := len(said.happened) == 1 && strings.Contains(said.happened[0].note, "kubectl-edit changed the topology of Cluster prod")
+		if told != test.told || said.untold != test.remains {
+			t.Errorf("%s: told are %v, to be told is %q", name, said.happened, said.untold)
+		}
+	}
+}
+
 func TestWhatIsFilledInLaterIsOnRecord(t *testing.T) {
 	o := ordered()
 	o.made.live.Spec.Topology.Variables = []clusterv1.ClusterVariable{{Name: "new"}}

@@ -25,6 +25,8 @@ type report struct {
 	// happened are of what was done, whatever becomes of the status.
 	happened []eventRecord
 	events   []eventRecord
+	// untold is who edited the Cluster, to be told when it is known whether that was taken back; empty for nobody.
+	untold string
 	// again is when a computed deadline comes; zero for none.
 	again time.Duration
 }
@@ -69,6 +71,7 @@ func newReport(o observation, p plan, done result) report {
 		status:   *w.status,
 		changed:  !equality.Semantic.DeepEqual(before, *w.status),
 		happened: orderEvents(o, p.order, done.order),
+		untold:   untoldEditor(o, p.order, done.order),
 		events:   append(eventsFor(before, *w.status), deletionEvents(before, *w.status, p.deletion)...),
 		again:    nextDeadline(o, p, done, hands),
 	}

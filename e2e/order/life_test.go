@@ -115,13 +115,17 @@ func TestAnEditOfTheClusterIsTakenBack(t *testing.T) {
 	})
 	expect.Eventually(t, "it is told who that was", func(ctx context.Context) error {
 		events := &eventsv1.EventList{}
-		must(t, env.Admin.List(ctx, events, inNamespace(c.namespace)))
+		if err := env.Admin.List(ctx, events, inNamespace(c.namespace)); err != nil {
+			return err
+		}
+		var told []string
 		for _, event := range events.Items {
 			if event.Reason == "DriftCorrected" && strings.Contains(event.Note, "kubectl-edit (Update, ") {
 				return nil
 			}
+			told = append(told, event.Reason+": "+event.Note)
 		}
-		return fmt.Errorf("none of %d Events says so", len(events.Items))
+		return fmt.Errorf("none of these Events says so: %q", told)
 	})
 }
 

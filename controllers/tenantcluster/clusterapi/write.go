@@ -2,7 +2,9 @@ package clusterapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -18,6 +20,8 @@ type Answer struct {
 	Cluster *clusterv1.Cluster
 	// Refused is why it is not taken.
 	Refused string
+	// Lost says that there was no answer: it was taken or not.
+	Lost bool
 }
 
 // Create a Cluster. Its errors may pass, among them a conflict while the cache does not show what is there.
@@ -67,8 +71,15 @@ func answer(cluster *clusterv1.Cluster, err error, verb string) (Answer, error) 
 	if err == nil {
 		return Answer{Cluster: cluster}, nil
 	}
+	lost := isLost(err)
 	refused, err := refusal(err, verb, cluster.Name)
-	return Answer{Refused: refused}, err
+	return Answer{Refused: refused, Lost: lost && err != nil}, err
+}
+
+// isLost says whether an error leaves open what became of a write: no answer came, or the API server does not know.
+func isLost(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError
 }
 
 // refusal tells what Cluster API's admission says no to from what the next try may mend, as when it could not find
