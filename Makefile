@@ -81,6 +81,18 @@ faults: $(BIN)/local ## Inject faults between the manager and its clusters; writ
 	mkdir -p docs
 	go test ./e2e -run 'TestFaults.*ChangeNoEndState' -count=1 -timeout 60m -v -all-faults -fault-table "$$PWD/docs/reliability.md"
 
+ROUNDS ?= 10
+
+.PHONY: soak
+soak: $(BIN)/local ## Run the tests of faults, kills and local fleets ROUNDS times (10) beside busy processors; takes hours.
+	$(BIN)/local build
+	go build -o $(BIN)/daytwo .
+	@for _ in $$(seq $$(nproc)); do (while :; do :; done) & loops="$$loops $$!"; done; trap "kill $$loops" EXIT; \
+		for round in $$(seq $(ROUNDS)); do echo "round $$round"; \
+			DAYTWO_MANAGER="$$PWD/$(BIN)/daytwo" go test ./e2e -run 'TestFaults.*ChangeNoEndState|TestAnUnreachableClusterIsAbandonedOnRequest' -count=1 -timeout 60m && \
+			go test ./controllers -run TestKilledInTheLifeOfAChart -count=1 -timeout 60m && \
+			go test -C tools ./local/localfleet -run TestBareFleet -count=1 || exit 1; done
+
 .PHONY: bench
 bench: build ## Measure against bare loops; writes bench/results.json.
 	go run ./e2e/bench --manager $(BIN)/daytwo --output bench/results.json
