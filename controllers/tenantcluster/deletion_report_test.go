@@ -10,9 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/daytwo-dev/daytwo/apis"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
@@ -130,11 +128,6 @@ func TestReportOfOrphans(t *testing.T) {
 	if got != "Ready=True/Succeeded OrphansRecorded=True/OrphanRecordsExist" {
 		t.Error(got)
 	}
-	const want = "what may remain of this cluster is in 5 OrphanRecords of this namespace: deal with it, then delete them; " +
-		"prod.0: AddonRelease acme/cache: no answer; prod.1: AddonRelease acme/cache: no answer; prod.2: AddonRelease acme/cache: no answer; and 2 more"
-	if message := orphansMessage(o.orphans); message != want {
-		t.Errorf("got  %s\nwant %s", message, want)
-	}
 	o.cluster.Status = status
 	if again := reported(o); again.changed {
 		t.Errorf("the second report says %+v", again.status)
@@ -142,22 +135,6 @@ func TestReportOfOrphans(t *testing.T) {
 	o.orphans = nil
 	if left := conditionTexts(reported(o).status, tenancyv1alpha1.ConditionOrphansRecorded); left != "" {
 		t.Errorf("it still says %s", left)
-	}
-}
-
-func TestOrphansAreThoseOfTheNameOrTheIdentity(t *testing.T) {
-	cluster := settled().cluster
-	record := func(name, cluster, id string) *tenancyv1alpha1.OrphanRecord {
-		made := orphanOf(name)
-		made.Spec.ClusterName, made.Spec.ClusterID = cluster, id
-		return &made
-	}
-	reads := fake.NewClientBuilder().WithScheme(apis.NewScheme()).WithObjects(
-		record("a", cluster.Name, "red"), record("b", "another", cluster.Status.ClusterID), record("c", "another", "red"), record("d", "another", ""),
-	).Build()
-	found, err := (&reconciler{client: reads}).observeOrphans(t.Context(), cluster)
-	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "b" {
-		t.Errorf("found %v, %v", found, err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
+	"github.com/daytwo-dev/daytwo/controllers/internal/orphans"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/clusternamespace"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/heldsecret"
 	"github.com/daytwo-dev/daytwo/controllers/tenantcluster/maintenancewindow"
@@ -106,7 +107,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeBlockers(ctx, o); err != nil {
 		return nil, err
 	}
-	if o.orphans, err = r.observeOrphans(ctx, cluster); err != nil {
+	if o.orphans, err = orphans.OfCluster(ctx, r.client, cluster); err != nil {
 		return nil, err
 	}
 	if err := r.observeMaintenance(ctx, o); err != nil {

@@ -1,4 +1,4 @@
-// Package orphans writes OrphanRecords: what Daytwo did not remove. These are resources outside of a cluster, such as
+// Package orphans reads and writes OrphanRecords: what Daytwo did not remove. These are resources outside of a cluster, such as
 // volumes and load balancers, that may have outlived it, and objects in a cluster that did not answer.
 //
 // There is one record for each target or TenantCluster and the cluster that its objects were in, in the namespace of the
