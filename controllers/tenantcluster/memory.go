@@ -17,7 +17,7 @@ type known struct {
 	tokenSource tokenSource
 	// refused are the credentials that the cluster refused.
 	refused renewedtoken.Refusals
-	// untold is who edited the Cluster on order, where no answer told whether that was taken back; empty for nobody.
+	// untold is the editor of the Cluster on order if the answer to taking the edit back was lost; empty otherwise.
 	untold string
 	// handled is the request for a try after which the fleet was asked for one, or made one anyway.
 	handled string

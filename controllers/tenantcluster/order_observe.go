@@ -23,7 +23,7 @@ type clusterAPICluster struct {
 	live *clusterv1.Cluster
 	// editor of the topology since Daytwo wrote it, for people; looked for only if it is not as Cluster API took it.
 	editor string
-	// untold is who edited the topology before, where no answer told whether that was taken back; empty for nobody.
+	// untold is the editor of an earlier look if the answer to taking the edit back was lost; empty otherwise.
 	untold string
 	// unsettled says that Cluster API does not serve the version that is needed, or not yet.
 	unsettled error

@@ -69,8 +69,8 @@ func orderEvents(o observation, p orderPlan, done clusterapi.Answer) []eventReco
 		"%s changed the topology of Cluster %s: it is as ordered again", editor, o.made.live.Name)}}
 }
 
-// takenBackFrom is who made an edit that is taken back now; empty for nobody. What came to the same is none: the manager
-// may have died after an order, before that was on record.
+// takenBackFrom names the editor whose edit is known to be taken back; empty for none. A write that changed nothing took
+// back no edit: the manager may have died after an order, before that was on record.
 func takenBackFrom(o observation, p orderPlan, done clusterapi.Answer) string {
 	switch {
 	case p.asOrdered:
@@ -81,8 +81,7 @@ func takenBackFrom(o observation, p orderPlan, done clusterapi.Answer) string {
 	return ""
 }
 
-// untoldEditor is who made an edit of which a later look will tell whether it was taken back, since there was no answer to
-// that. Empty for nobody.
+// untoldEditor names the editor whose edit may be taken back already, since the answer to that was lost. Empty for none.
 func untoldEditor(o observation, p orderPlan, done clusterapi.Answer) string {
 	switch {
 	case p.edited && done.Lost:

@@ -25,7 +25,7 @@ type report struct {
 	// happened are of what was done, whatever becomes of the status.
 	happened []eventRecord
 	events   []eventRecord
-	// untold is who edited the Cluster, to be told when it is known whether that was taken back; empty for nobody.
+	// untold is the editor that a later report names, once the edit is known to be taken back; empty for none.
 	untold string
 	// again is when a computed deadline comes; zero for none.
 	again time.Duration

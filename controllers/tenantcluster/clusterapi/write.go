@@ -71,9 +71,8 @@ func answer(cluster *clusterv1.Cluster, err error, verb string) (Answer, error) 
 	if err == nil {
 		return Answer{Cluster: cluster}, nil
 	}
-	lost := isLost(err)
 	refused, err := refusal(err, verb, cluster.Name)
-	return Answer{Refused: refused, Lost: lost && err != nil}, err
+	return Answer{Refused: refused, Lost: err != nil && isLost(err)}, err
 }
 
 // isLost says whether an error leaves open what became of a write: no answer came, or the API server does not know.

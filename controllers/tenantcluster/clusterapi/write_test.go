@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// Whoever tells of a change must know whether it may have been made although it failed.
+// A change that failed without an answer may have been made.
 func TestAnAnswerTellsWhetherAChangeMayHaveBeenMade(t *testing.T) {
 	resource := clusterv1.GroupVersion.WithResource("clusters").GroupResource()
 	for name, test := range map[string]struct {
