@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-openapi/jsonpointer"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
@@ -61,7 +62,7 @@ func Pointer(object map[string]any, path fieldpath.Path) (string, bool) {
 		}
 		token := strconv.Itoa(indexOf(in, element))
 		if element.FieldName != nil {
-			token = strings.NewReplacer("~", "~0", "/", "~1").Replace(*element.FieldName)
+			token = jsonpointer.Escape(*element.FieldName)
 		}
 		pointer.WriteString("/" + token)
 		in = next

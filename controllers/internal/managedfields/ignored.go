@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-openapi/jsonpointer"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -22,7 +23,7 @@ func OwnsPointer(fields *fieldpath.Set, pointer string) bool {
 func Tokens(pointer string) []string {
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i := range parts {
-		parts[i] = strings.ReplaceAll(strings.ReplaceAll(parts[i], "~1", "/"), "~0", "~")
+		parts[i] = jsonpointer.Unescape(parts[i])
 	}
 	return parts
 }

@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/go-openapi/jsonpointer"
+
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 )
 
@@ -117,7 +119,7 @@ func RemoveMarks(object metav1.Object) []byte {
 
 // MetadataPointer is the JSON pointer of one of the "labels" or "annotations" of an object.
 func MetadataPointer(where, name string) string {
-	return "/metadata/" + where + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return "/metadata/" + where + "/" + jsonpointer.Escape(name)
 }
 
 func marked(object metav1.Object, in string) map[string]string {
