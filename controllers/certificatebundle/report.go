@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/rollup"
 	"github.com/daytwo-dev/daytwo/controllers/internal/policy/targetstate"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // summed are the conditions of deliveries that a bundle has too, and the status with which each is good.
@@ -138,9 +138,5 @@ func issuedMessage(problems []issuing.Problem) string {
 	for _, one := range problems[1:min(len(problems), maxNamed)] {
 		others = append(others, one.Cluster.Namespace+"/"+one.Cluster.Name)
 	}
-	message += "; not issued either for " + strings.Join(others, ", ")
-	if more := len(problems) - 1 - len(others); more > 0 {
-		message += fmt.Sprintf(" and %d more", more)
-	}
-	return message
+	return message + "; not issued either for " + truncate.First(others, ", ", len(problems)-1)
 }

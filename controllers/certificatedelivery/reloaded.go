@@ -16,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/certificatedelivery/reload"
 	"github.com/daytwo-dev/daytwo/controllers/internal/conditions"
 	"github.com/daytwo-dev/daytwo/controllers/internal/target/apply"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // reloadTargets are the objects of a list whose users are restarted, and whether the certificate is in one of them.
@@ -216,11 +217,11 @@ func findReload(o *observation, status *certificatesv1alpha1.CertificateDelivery
 	case s.hash != hash || !s.seen.Looked:
 		return not(certificatesv1alpha1.ReasonRestarting, "looking for the workloads that use what was delivered")
 	case s.seen.Refused.Count > 0:
-		return not(certificatesv1alpha1.ReasonRestartRefused, "%s", named(s.seen.Refused, "; "))
+		return not(certificatesv1alpha1.ReasonRestartRefused, "%s", truncate.First(s.seen.Refused.First, "; ", s.seen.Refused.Count))
 	case s.seen.Waiting.Count > 0:
-		return not(certificatesv1alpha1.ReasonRestarting, "%s", named(s.seen.Waiting, "; "))
+		return not(certificatesv1alpha1.ReasonRestarting, "%s", truncate.First(s.seen.Waiting.First, "; ", s.seen.Waiting.Count))
 	case s.seen.Held.Count > 0:
-		return not(metav1alpha1.ReasonWindowClosed, "%s %s", named(s.seen.Held, ", "), untilOpen(s.window, status))
+		return not(metav1alpha1.ReasonWindowClosed, "%s %s", truncate.First(s.seen.Held.First, ", ", s.seen.Held.Count), untilOpen(s.window, status))
 	}
 	return not(certificatesv1alpha1.ReasonRestarting, "not all namespaces were looked at yet")
 }
@@ -233,15 +234,6 @@ func untilOpen(window reload.Window, status *certificatesv1alpha1.CertificateDel
 	}
 	if until := loadedUntil(status); !until.IsZero() {
 		text += ", or for the last hour of the certificate before, which expires at " + until.UTC().Format(time.RFC3339)
-	}
-	return text
-}
-
-// named are the first names, and how many more there are.
-func named(names reload.Names, separator string) string {
-	text := strings.Join(names.First, separator)
-	if more := names.Count - len(names.First); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	velerov1 "github.com/vmware-tanzu/velero/pkg/apis/velero/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
 	"github.com/daytwo-dev/daytwo/controllers/internal/run"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // workloads are the kinds that have to become ready. Pods of others are made by these.
@@ -73,12 +73,12 @@ func readinessOf(v view) backupv1alpha1.DrillCheck {
 	case len(waits) == 0 && len(unknown) == 0:
 		return check(backupv1alpha1.CheckReadiness, backupv1alpha1.CheckPassed, "%d workloads are ready", count)
 	case !due, pending: // A manager that starts too late for the deadline has seen nothing yet.
-		return check(backupv1alpha1.CheckReadiness, "", "waits until %s", names(append(unknown, waits...)))
+		return check(backupv1alpha1.CheckReadiness, "", "waits until %s", truncate.Names(append(unknown, waits...), maxNamed))
 	case len(waits) > 0:
 		return check(backupv1alpha1.CheckReadiness, backupv1alpha1.CheckFailed, "%d of %d workloads are not ready after %s: %s",
-			len(waits), count, drill.Spec.Verify.ReadinessTimeout.Duration, names(waits))
+			len(waits), count, drill.Spec.Verify.ReadinessTimeout.Duration, truncate.Names(waits, maxNamed))
 	}
-	return check(backupv1alpha1.CheckReadiness, backupv1alpha1.CheckNotChecked, "%s", names(unknown))
+	return check(backupv1alpha1.CheckReadiness, backupv1alpha1.CheckNotChecked, "%s", truncate.Names(unknown, maxNamed))
 }
 
 func whyUnknown(shown fleet.Observed) string {
@@ -113,12 +113,4 @@ func whyNotReady(object *unstructured.Unstructured) string {
 		return fmt.Sprintf("%s is %s: %s", objects.RefOf(object), result.Status, result.Message)
 	}
 	return ""
-}
-
-// names the first of several, and how many more there are.
-func names(list []string) string {
-	if more := len(list) - maxNamed; more > 0 {
-		return strings.Join(list[:maxNamed], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(list, ", ")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/fleet"
 	"github.com/daytwo-dev/daytwo/controllers/internal/plural"
 	"github.com/daytwo-dev/daytwo/controllers/internal/recovery"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxRestored is how many objects of one kind a drill compares.
@@ -251,11 +252,11 @@ func (c *comparison) checks() []backupv1alpha1.DrillCheck {
 	complete := check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckPassed, "%d of %s restored", restored, plural.Of(all, "object|was|were"))
 	if len(c.missing) > 0 {
 		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%d of %s restored; missing: %s",
-			restored, plural.Of(all, "object|was|were"), names(c.missingNames()))
+			restored, plural.Of(all, "object|was|were"), truncate.Names(c.missingNames(), maxNamed))
 	}
 	if len(c.lost) > 0 {
 		complete = check(backupv1alpha1.CheckCompleteness, backupv1alpha1.CheckFailed, "%s not in its archive, though the backup is said to have them: %s",
-			plural.Of(len(c.lost), "object|is|are"), names(c.lost))
+			plural.Of(len(c.lost), "object|is|are"), truncate.Names(c.lost, maxNamed))
 	}
 	volumes := check(backupv1alpha1.CheckVolumes, backupv1alpha1.CheckPassed, "the backup has no volumes in these namespaces")
 	if c.volumes > 0 {
@@ -282,10 +283,10 @@ func (c *comparison) digestsCheck(restored int) backupv1alpha1.DrillCheck {
 		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked, "nothing was restored")
 	case len(differing) > 0:
 		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckFailed, "%d of %s from the archive: %s",
-			len(differing), plural.Of(restored, "object|differs|differ"), names(differing))
+			len(differing), plural.Of(restored, "object|differs|differ"), truncate.Names(differing, maxNamed))
 	case len(older) > 0:
 		return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckNotChecked,
-			"%d of %s in the cluster already, and not as in the archive; nothing was changed there: %s", len(older), plural.Of(restored, "object|was|were"), names(older))
+			"%d of %s in the cluster already, and not as in the archive; nothing was changed there: %s", len(older), plural.Of(restored, "object|was|were"), truncate.Names(older, maxNamed))
 	}
 	return check(backupv1alpha1.CheckDigests, backupv1alpha1.CheckPassed, "%s the content of the archive", plural.Of(restored, "object|has|have"))
 }

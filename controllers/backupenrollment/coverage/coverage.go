@@ -11,6 +11,7 @@ import (
 
 	backupv1alpha1 "github.com/daytwo-dev/daytwo/apis/backup/v1alpha1"
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxUncoveredNamed is how many namespaces, and how many volumes, a condition names.
@@ -100,10 +101,5 @@ func VolumeGaps(backup *backupv1alpha1.BackupRun) []string {
 
 // firstOf so many names.
 func firstOf(names []string, count int) string {
-	named := names[:min(len(names), maxUncoveredNamed)]
-	text := strings.Join(named, ", ")
-	if more := count - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return truncate.First(names[:min(len(names), maxUncoveredNamed)], ", ", count)
 }

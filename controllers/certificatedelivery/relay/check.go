@@ -138,10 +138,7 @@ func (s subject) nameNotAllowed(kind namepattern.Kind, name string) *denial {
 	patterns := s.allowed[kind]
 	told := "none is"
 	if len(patterns) > 0 {
-		told = strings.Join(patterns[:min(len(patterns), maxTold)], ", ")
-		if more := len(patterns) - maxTold; more > 0 {
-			told += fmt.Sprintf(" and %d more", more)
-		}
+		told = truncate.Names(patterns, maxTold)
 	}
 	return denied(reasonNameNotAllowed, "the %s %q is not allowed in this cluster (%s): leave it out, or add it to spec.requestPolicy.%s of the bundle",
 		kind, printable(name), told, fields[kind])

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // Kinds of names.
@@ -127,9 +129,5 @@ func list(names []name) string {
 	for _, n := range names[:min(len(names), maxListed)] {
 		texts = append(texts, n.String())
 	}
-	text := strings.Join(texts, ", ")
-	if more := len(names) - len(texts); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return truncate.First(texts, ", ", len(names))
 }

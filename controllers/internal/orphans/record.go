@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -71,19 +70,15 @@ func Count(spec tenancyv1alpha1.OrphanRecordSpec) int {
 // Describe names the first few objects of a record.
 func Describe(spec tenancyv1alpha1.OrphanRecordSpec) string {
 	const shown, bytes = 5, 512
-	text, named := "", 0
+	var names []string
+	length := 0
 	for _, object := range spec.Objects[:min(len(spec.Objects), shown)] {
-		if named > 0 && len(text)+len(object.ID) > bytes {
+		if length += len(object.ID); len(names) > 0 && length > bytes {
 			break
 		}
-		text += ", " + truncate.Cut(object.ID, bytes)
-		named++
+		names = append(names, truncate.Cut(object.ID, bytes))
 	}
-	text = strings.TrimPrefix(text, ", ")
-	if more := Count(spec) - named; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return truncate.First(names, ", ", Count(spec))
 }
 
 // join adds the objects of a record that is stored already.

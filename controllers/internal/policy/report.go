@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/daytwo-dev/daytwo/controllers/internal/secretaccess"
 	"github.com/daytwo-dev/daytwo/controllers/internal/suspension"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // report is what people are told.
@@ -125,11 +125,7 @@ func withMissing(verdict rollout.Verdict, missing []string) rollout.Verdict {
 		verdict.Ready, verdict.Reason = metav1.ConditionFalse, metav1alpha1.ReasonReferenceNotFound
 	}
 	tally := rollout.Count(missing)
-	names := strings.Join(tally.Names, ", ")
-	if int(tally.Count) > len(tally.Names) {
-		names += fmt.Sprintf(" and %d more", int(tally.Count)-len(tally.Names))
-	}
-	verdict.Message += fmt.Sprintf("; spec.clusterNames names TenantClusters that do not exist: %s", names)
+	verdict.Message += "; spec.clusterNames names TenantClusters that do not exist: " + truncate.First(tally.Names, ", ", int(tally.Count))
 	return verdict
 }
 

@@ -12,6 +12,7 @@ import (
 
 	addonsv1alpha1 "github.com/daytwo-dev/daytwo/apis/addons/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxAsked is for how many kinds a cluster is asked at most, and maxTold how many are told.
@@ -46,12 +47,8 @@ func (p *Previewer) unserved(ctx context.Context, addon *addonsv1alpha1.SaaSAddo
 	if len(missing) == 0 {
 		return ""
 	}
-	more := ""
-	if len(missing) > maxTold {
-		missing, more = missing[:maxTold], fmt.Sprintf(" and %d more", len(missing)-maxTold)
-	}
-	return fmt.Sprintf("TenantCluster %s does not serve %s%s: correct apiVersion and kind, or install what defines them there first",
-		content.cluster.Name, strings.Join(missing, ", "), more)
+	return fmt.Sprintf("TenantCluster %s does not serve %s: correct apiVersion and kind, or install what defines them there first",
+		content.cluster.Name, truncate.Names(missing, maxTold))
 }
 
 // kindsOf are the first kinds of the objects in alphabetical order, without those that the objects themselves define.

@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	tenancyv1alpha1 "github.com/daytwo-dev/daytwo/apis/tenancy/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/times"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // awaitDrills waits for drills that are under way.
@@ -15,7 +16,7 @@ func awaitDrills(s Situation, step *Step) string {
 	if len(s.Drills) == 0 {
 		return ""
 	}
-	waits := "drills are under way: " + list(s.Drills)
+	waits := "drills are under way: " + truncate.Names(s.Drills, shown)
 	if s.overdue(step.Record) {
 		step.GivenUp = append(step.GivenUp, GivenUp{Step: step.Record.Step, Why: waits + ", and the cluster does not answer: " + s.Unreachable.Why})
 		return ""
@@ -66,7 +67,7 @@ func (s Situation) missingBackup() string {
 	if len(missing) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no backup has succeeded since %s by BackupEnrollment %s", inWords(s.deleted()), list(missing))
+	return fmt.Sprintf("no backup has succeeded since %s by BackupEnrollment %s", inWords(s.deleted()), truncate.Names(missing, shown))
 }
 
 func (s Situation) lastSuccess(enrollment Enrollment) string {
@@ -143,7 +144,7 @@ func notDeletedYet(kept []Target) string {
 
 func heldBack(held []Target, guards map[string]bool) string {
 	return fmt.Sprintf("%s held back by the withdrawal guard of %s: the provider lets it go with the annotation %s there, "+
-		"whose condition Stalled says the value", subject(held), list(sortedKeys(guards)), metav1alpha1.AnnotationConfirmWithdrawal)
+		"whose condition Stalled says the value", subject(held), truncate.Names(sortedKeys(guards), shown), metav1alpha1.AnnotationConfirmWithdrawal)
 }
 
 func untilGone(targets []Target) string { return "waits until " + subject(targets) + " gone" }

@@ -1,24 +1,16 @@
 package deletion
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // shown is how many names a message has.
 const shown = 3
-
-// list names the first few.
-func list(names []string) string {
-	text := strings.Join(names[:min(len(names), shown)], ", ")
-	if more := len(names) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 // subject of a sentence: it names the first few of each kind, as in "AddonRelease acme/a, acme/b and Note acme/c are".
 func subject(targets []Target) string {
@@ -28,7 +20,7 @@ func subject(targets []Target) string {
 		for _, target := range group {
 			names = append(names, target.String())
 		}
-		parts = append(parts, group[0].Kind+" "+list(names))
+		parts = append(parts, group[0].Kind+" "+truncate.Names(names, shown))
 	}
 	if len(parts) > 1 {
 		return strings.Join(parts, " and ") + " are"

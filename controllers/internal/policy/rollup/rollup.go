@@ -3,11 +3,11 @@ package rollup
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // maxNamed is how many clusters a condition names.
@@ -68,9 +68,5 @@ func Condition(parts []Part, good metav1.ConditionStatus) (status metav1.Conditi
 	for _, one := range of[:min(len(of), maxNamed)] {
 		names = append(names, one.Cluster)
 	}
-	message = fmt.Sprintf("%s in %d of %d clusters: %s", status, len(of), len(parts), strings.Join(names, ", "))
-	if more := len(of) - len(names); more > 0 {
-		message += fmt.Sprintf(" and %d more", more)
-	}
-	return status, reason, message
+	return status, reason, fmt.Sprintf("%s in %d of %d clusters: %s", status, len(of), len(parts), truncate.First(names, ", ", len(of)))
 }

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/daytwo-dev/daytwo/apis/meta/v1alpha1"
 	"github.com/daytwo-dev/daytwo/controllers/internal/objects"
+	"github.com/daytwo-dev/daytwo/controllers/internal/truncate"
 )
 
 // MaxInventory is how many objects a release may have; the CRD says the same.
@@ -121,8 +122,5 @@ func Names[T fmt.Stringer](list []T) string {
 	for _, one := range list[:min(most, len(list))] {
 		text = append(text, one.String())
 	}
-	if more := len(list) - most; more > 0 {
-		text = append(text, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(text, ", ")
+	return truncate.First(text, ", ", len(list))
 }

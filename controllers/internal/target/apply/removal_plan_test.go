@@ -146,14 +146,14 @@ func TestWhatIsWaitedForIsNamedWithWhoHoldsIt(t *testing.T) {
 		"waiting for Widget acme/w to be gone":                                                         {waits("w", "")},
 		"waiting for Widget acme/w to be gone: finalizer widgets.example.com/cleanup":                  {waits("w", cleanup)},
 		"waiting for Widget acme/v (finalizers a, b), Widget acme/u to be gone":                        {waits("u", ""), waits("v", finalizersOf(live(widgetRef("v"), "v", "a", "b")))},
-		"waiting for Widget acme/d (finalizer a), Widget acme/a, Widget acme/b, and 1 more to be gone": {waits("a", ""), waits("b", ""), waits("c", ""), waits("d", "finalizer a")},
+		"waiting for Widget acme/d (finalizer a), Widget acme/a, Widget acme/b and 1 more to be gone": {waits("a", ""), waits("b", ""), waits("c", ""), waits("d", "finalizer a")},
 	}
 	for want, list := range rows {
 		if got := RemovalMessage(list); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got := finalizersOf(live(widgetRef("w"), "u", "a", "b", "c", "d", "e")); got != "finalizers a, b, c, and 2 more" {
+	if got := finalizersOf(live(widgetRef("w"), "u", "a", "b", "c", "d", "e")); got != "finalizers a, b, c and 2 more" {
 		t.Error(got)
 	}
 }

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,16 +16,13 @@ func finalizersOf(object metav1.Object) string {
 	for _, one := range finalizers[:min(most, len(finalizers))] {
 		text = append(text, truncate.Cut(one, bytes))
 	}
-	if more := len(finalizers) - most; more > 0 {
-		text = append(text, fmt.Sprintf("and %d more", more))
-	}
 	switch len(finalizers) {
 	case 0:
 		return ""
 	case 1:
 		return "finalizer " + text[0]
 	}
-	return "finalizers " + strings.Join(text, ", ")
+	return "finalizers " + truncate.First(text, ", ", len(finalizers))
 }
 
 // RemovalMessage names what is waited for, and why it is still there; first what has a reason.
