@@ -69,16 +69,17 @@ func Count(spec tenancyv1alpha1.OrphanRecordSpec) int {
 
 // Describe names the first few objects of a record.
 func Describe(spec tenancyv1alpha1.OrphanRecordSpec) string {
-	const shown, bytes = 5, 512
+	const shown, bytes, separator = 5, 512, ", "
 	var names []string
 	length := 0
 	for _, object := range spec.Objects[:min(len(spec.Objects), shown)] {
-		if length += len(object.ID); len(names) > 0 && length > bytes {
+		if len(names) > 0 && length+len(object.ID) > bytes {
 			break
 		}
 		names = append(names, truncate.Cut(object.ID, bytes))
+		length += len(separator) + len(object.ID)
 	}
-	return truncate.First(names, ", ", Count(spec))
+	return truncate.First(names, separator, Count(spec))
 }
 
 // join adds the objects of a record that is stored already.

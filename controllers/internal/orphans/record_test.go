@@ -94,6 +94,28 @@ func TestADescriptionNamesTheFirstObjects(t *testing.T) {
 	}
 }
 
+func TestADescriptionIsNotLong(t *testing.T) {
+	first, second := strings.Repeat("a", 256), strings.Repeat("b", 254)
+	for name, test := range map[string]struct {
+		ids  []string
+		want string
+	}{
+		"as long as it may be":           {[]string{first, second}, first + ", " + second},
+		"longer by one":                  {[]string{first, second + "b"}, first + " and 1 more"},
+		"the first of all is longer yet": {[]string{strings.Repeat("a", 600), "b"}, strings.Repeat("a", 509) + "… and 1 more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := specOf("a")
+			for _, id := range test.ids {
+				spec.Objects = append(spec.Objects, tenancyv1alpha1.OrphanObject{ID: id})
+			}
+			if got := Describe(spec); got != test.want {
+				t.Errorf("it says %s", got)
+			}
+		})
+	}
+}
+
 func TestTheOldestComesFirst(t *testing.T) {
 	old, young := tenancyv1alpha1.OrphanRecord{}, tenancyv1alpha1.OrphanRecord{}
 	old.CreationTimestamp, young.CreationTimestamp = metav1.Unix(100, 0), metav1.NewTime(time.Unix(200, 0))
