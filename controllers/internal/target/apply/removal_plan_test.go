@@ -143,9 +143,9 @@ func TestWhatIsWaitedForIsNamedWithWhoHoldsIt(t *testing.T) {
 	}
 	cleanup := finalizersOf(live(widgetRef("w"), "u", "widgets.example.com/cleanup"))
 	rows := map[string][]Removed{
-		"waiting for Widget acme/w to be gone":                                                         {waits("w", "")},
-		"waiting for Widget acme/w to be gone: finalizer widgets.example.com/cleanup":                  {waits("w", cleanup)},
-		"waiting for Widget acme/v (finalizers a, b), Widget acme/u to be gone":                        {waits("u", ""), waits("v", finalizersOf(live(widgetRef("v"), "v", "a", "b")))},
+		"waiting for Widget acme/w to be gone":                                                        {waits("w", "")},
+		"waiting for Widget acme/w to be gone: finalizer widgets.example.com/cleanup":                 {waits("w", cleanup)},
+		"waiting for Widget acme/v (finalizers a, b), Widget acme/u to be gone":                       {waits("u", ""), waits("v", finalizersOf(live(widgetRef("v"), "v", "a", "b")))},
 		"waiting for Widget acme/d (finalizer a), Widget acme/a, Widget acme/b and 1 more to be gone": {waits("a", ""), waits("b", ""), waits("c", ""), waits("d", "finalizer a")},
 	}
 	for want, list := range rows {
